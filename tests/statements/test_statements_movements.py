@@ -8,7 +8,7 @@ from camt_samples import OURS, balance, detail, document, entry, rows, statement
 
 from treasury.lake import Lake
 from treasury.statements import TABLES, add_statements
-from treasury.statements.store.movement_identity import Version
+from treasury.statements.store.movement_identity import MovementVersion
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 TWIN = entry("10.00", "CRDT", detail("INV 1"))
@@ -157,14 +157,14 @@ def test_very_many_rows_alike_are_kept_and_known_again_without_comparing_each_wi
 ) -> None:
     monkeypatch.setattr("treasury.statements.store.written_rows._COMPARED_AT_ONCE", 7)
     looked_at = 0
-    real = Version.replaces
+    real = MovementVersion.replaces
 
-    def counted(self: Version, known: Version) -> bool:
+    def counted(self: MovementVersion, known: MovementVersion) -> bool:
         nonlocal looked_at
         looked_at += 1
         return real(self, known)
 
-    monkeypatch.setattr(Version, "replaces", counted)
+    monkeypatch.setattr(MovementVersion, "replaces", counted)
     many = statement(*[TWIN] * 300, closing="3100.00")
     desk.add(many)
     desk.add(many)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from treasury.cli import treasury
 from treasury.statements import StatementFile, read_file
-from treasury.statements.balance_proof import Balance, Tally, is_provable
+from treasury.statements.balance_proof import StatementBalance, Tally, is_provable
 
 
 def test_a_statement_whose_sum_holds_is_proved_and_shows_the_sum(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_the_sum_is_exact_to_the_last_decimal(movements: list[tuple[int, int]], 
     for amount, sign in movements:
         tally.add(amount_of(amount), "ETH", "CRDT" if sign > 0 else "DBIT")
     end = start + sum(amount * sign for amount, sign in movements)
-    opening = Balance("OPBD", amount_of(start), "ETH", None)
-    assert tally.result(opening, Balance("CLBD", amount_of(end), "ETH", None))[0]
-    assert not tally.result(opening, Balance("CLBD", amount_of(end + 1), "ETH", None))[0]
+    opening = StatementBalance("OPBD", amount_of(start), "ETH", None)
+    assert tally.result(opening, StatementBalance("CLBD", amount_of(end), "ETH", None))[0]
+    assert not tally.result(opening, StatementBalance("CLBD", amount_of(end + 1), "ETH", None))[0]
 
 
 def unsigned(code: str, amount: str) -> str:

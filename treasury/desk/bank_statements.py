@@ -190,7 +190,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         snapshot = self.snapshot()
         ours = snapshot.sql(_OURS)["iban"].to_pylist()
         today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
-        found = stored_coverage(snapshot, self.settings.accounts, known=ours, today=today)
+        found = stored_coverage(snapshot, self.settings.accounts, undeclared=ours, today=today)
         return Rows(found, _LISTED, self.settings.zone)
 
     def list(self) -> Rows:

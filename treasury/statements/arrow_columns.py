@@ -33,12 +33,10 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if missing == len(values):
         return pa.nulls(len(values), kind)
     if kind in _REPEATED and not missing and _is_one(values):
-        return _BUILDERS[kind](values[:1], 0).take(_zeros(len(values)))
+        zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
+        places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
+        return _BUILDERS[kind](values[:1], 0).take(places)
     return _BUILDERS[kind](values, missing)
-
-
-def _zeros(count: int) -> pa.Array:
-    return pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(bytes(4 * count))])
 
 
 _REPEATED: Final = frozenset({TEXT, TEXTS})
@@ -89,13 +87,9 @@ def _integers(code: str, kind: pa.DataType, number: Callable[[Any], int]) -> _Bu
 
 
 def _days(values: Sequence[date | None], missing: int) -> pa.Array:
-    known = {day: day.toordinal() - _EPOCH if day else 0 for day in set(values)}
-    data = array("i", [known[day] for day in values])
+    epoch_days = {day: day.toordinal() - _EPOCH if day else 0 for day in set(values)}
+    data = array("i", [epoch_days[day] for day in values])
     return _from_buffers(DATE, values, missing, data)
-
-
-def _booleans(values: Sequence[bool | None], missing: int) -> pa.Array:
-    return _from_buffers(BOOL, values, missing, _bits(values))
 
 
 def _bits(values: Sequence[object]) -> bytes:
@@ -120,7 +114,7 @@ _BUILDERS: Final[dict[pa.DataType, _Builder]] = {
     TEXT: _text,
     TEXTS: _texts,
     AMOUNT: _amounts,
-    BOOL: _booleans,
+    BOOL: lambda values, missing: _from_buffers(BOOL, values, missing, _bits(values)),
     INTEGER: _integers("q", INTEGER, int),
     DATE: _days,
     INSTANT: _integers("q", INSTANT, lambda instant: (instant - _START) // _MICROSECOND),

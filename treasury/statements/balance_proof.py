@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.money import format_amount
 
-__all__ = ["Balance", "Tally", "closing_balance", "is_provable", "opening_balance"]
+__all__ = ["StatementBalance", "Tally", "closing_balance", "is_provable", "opening_balance"]
 
 _EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
 _MOST_FAILURES: Final = 20
@@ -37,7 +37,7 @@ def is_provable(proof: str) -> bool:
     return re.match(WITHOUT_BALANCES, proof) is None
 
 
-class Balance(msgspec.Struct, frozen=True):
+class StatementBalance(msgspec.Struct, frozen=True):
     """A balance of a statement: ISO 20022's code, the amount with debit negative, its day."""
 
     code: str
@@ -50,7 +50,9 @@ class Balance(msgspec.Struct, frozen=True):
     """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
 
 
-def opening_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
+def opening_balance(
+    balances: Sequence[StatementBalance], currency: str | None
+) -> StatementBalance | None:
     """The booked balance that a statement starts from, in the account's currency if there is one.
 
     An interim balance opens a later page; a statement that ends with one is not proved by it.
@@ -58,18 +60,20 @@ def opening_balance(balances: Sequence[Balance], currency: str | None) -> Balanc
     return _pick(balances, currency, _OPENING, last=False)
 
 
-def closing_balance(balances: Sequence[Balance], currency: str | None) -> Balance | None:
+def closing_balance(
+    balances: Sequence[StatementBalance], currency: str | None
+) -> StatementBalance | None:
     """The booked balance that a statement ends with."""
     return _pick(balances, currency, _CLOSING, last=True)
 
 
 def _pick(
-    balances: Sequence[Balance], currency: str | None, codes: Sequence[str], *, last: bool
-) -> Balance | None:
+    balances: Sequence[StatementBalance], currency: str | None, codes: Sequence[str], *, last: bool
+) -> StatementBalance | None:
     """The first or last of a kind: by the days that they state, else as they stand."""
     for code in codes:
-        found = [balance for balance in balances if balance.code == code]
-        own = [balance for balance in found if balance.currency == currency] or found
+        coded = [balance for balance in balances if balance.code == code]
+        own = [balance for balance in coded if balance.currency == currency] or coded
         own = [balance for balance in own if not balance.has_credit_line] or own
         if own:
             days = [balance.day or date.min for balance in own]
@@ -79,7 +83,7 @@ def _pick(
     return None
 
 
-def _either(balance: Balance) -> tuple[Balance, ...]:
+def _either(balance: StatementBalance) -> tuple[StatementBalance, ...]:
     if balance.is_signed or not balance.amount:
         return (balance,)
     return balance, msgspec.structs.replace(balance, amount=-balance.amount)
@@ -106,7 +110,9 @@ class Tally:
         else:
             self.debits = _EXACT.add(self.debits, amount)
 
-    def signed(self, opening: Balance, closing: Balance) -> list[tuple[Balance, Balance]]:
+    def signed(
+        self, opening: StatementBalance, closing: StatementBalance
+    ) -> list[tuple[StatementBalance, StatementBalance]]:
         """The signs that balances without any may have for the sum to hold, credits first."""
         moved = _EXACT.subtract(self.credits, self.debits)
         return [
@@ -124,20 +130,24 @@ class Tally:
             self._untold += 1
 
     def result(
-        self, opening: Balance | None, closing: Balance | None, *, is_page: bool = False
+        self,
+        opening: StatementBalance | None,
+        closing: StatementBalance | None,
+        *,
+        is_page: bool = False,
     ) -> tuple[bool, str]:
         """Whether the statement is proved, and the sum that holds or everything that fails.
 
         `is_page`: another page follows, so the interim balance at its end is final for the page.
         """
-        holds, said = self._sum(opening, closing, is_page=is_page)
-        failures = [*([] if holds else [said]), *self._failures]
+        holds, sum_text = self._sum(opening, closing, is_page=is_page)
+        failures = [*([] if holds else [sum_text]), *self._failures]
         if self._untold:
             failures.append(f"and {self._untold} more")
-        return not failures, "; ".join(failures) or said
+        return not failures, "; ".join(failures) or sum_text
 
     def _sum(
-        self, opening: Balance | None, closing: Balance | None, *, is_page: bool
+        self, opening: StatementBalance | None, closing: StatementBalance | None, *, is_page: bool
     ) -> tuple[bool, str]:
         if opening is None or closing is None or (opening is closing):
             missing = "closing" if opening and not closing else "opening"
@@ -147,8 +157,8 @@ class Tally:
             return False, "balances without a sign, and no movement that shows it"
         currency = opening.currency
         if closing.currency != currency or self.currency not in {None, currency}:
-            named = ", ".join(filter(None, (currency, self.currency, closing.currency)))
-            return False, f"opening, entries and closing are not in one currency ({named})"
+            currencies = ", ".join(filter(None, (currency, self.currency, closing.currency)))
+            return False, f"opening, entries and closing are not in one currency ({currencies})"
         reached = _EXACT.subtract(_EXACT.add(opening.amount, self.credits), self.debits)
         sum_said = (
             f"opening {format_amount(opening.amount, currency)}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.lake import BOOL
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.profiles import Profile
@@ -98,12 +98,15 @@ def read_document(
             source, document.name, profiles=profiles, account=account, currencies=currencies
         )
         batches = file.batches()
-        held = list(_while_few(batches) if rows else batches)
+        first_batches = list(_while_few(batches) if rows else batches)
         following = next(batches, None)
         if following is not None:
-            _leave(chain(held, (following,), batches), rows)
+            _leave(chain(first_batches, (following,), batches), rows)
     if following is None:
-        rows, entries = "", pa.Table.from_batches(held, schema=STATEMENT_ENTRIES.row_schema)
+        rows, entries = (
+            "",
+            pa.Table.from_batches(first_batches, schema=STATEMENT_ENTRIES.row_schema),
+        )
     else:
         entries = mapped(rows)
     return StatementFile(
@@ -159,7 +162,7 @@ _BLANK: Final = _SPACE + b"\xff\xfe\0\x1a"
 
 
 def open_file(
-    source: Source,
+    source: ByteSource,
     name: str,
     *,
     profiles: Sequence[Profile] = (),
@@ -176,11 +179,11 @@ def open_file(
     stream = Stream(source)
     head = stream.head
     if not head.strip(_BLANK):
-        what = "nothing but blanks in it" if head else "an empty file"
-        raise UnknownFormat(f"{name}: {what}", do="fetch the file from the bank again")
-    if (known := named_format(head.removeprefix(_BOM))) is not None:
+        emptiness = "nothing but blanks in it" if head else "an empty file"
+        raise UnknownFormat(f"{name}: {emptiness}", do="fetch the file from the bank again")
+    if (format_name := named_format(head.removeprefix(_BOM))) is not None:
         raise UnknownFormat(
-            f"{name}: {known}, which is not read", do="ask the bank for camt.053 or MT940"
+            f"{name}: {format_name}, which is not read", do="ask the bank for camt.053 or MT940"
         )
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
     if start.startswith(b"<"):

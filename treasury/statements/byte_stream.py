@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from treasury.errors import StatementError
 
-__all__ = ["HEAD", "Source", "Stream", "UnknownFormat"]
+__all__ = ["HEAD", "ByteSource", "Stream", "UnknownFormat"]
 
 HEAD: Final = 1 << 16
 """Bytes that may be looked at before reading begins."""
@@ -17,7 +17,7 @@ class UnknownFormat(StatementError):
     """A file that is no bank statement at all, rather than a broken one."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """What bytes are read from."""
 
     def read(self, size: int, /) -> bytes:
@@ -27,7 +27,7 @@ class Source(Protocol):
 class Stream:
     """A source whose beginning can be seen before it is read, and whose bytes are hashed."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._digest = sha256()
         self._ahead = b""

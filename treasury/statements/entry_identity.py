@@ -126,14 +126,18 @@ def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[
     own = columns["account_servicer_reference"]
     account, currency = (columns[name][0] or "" for name in ("account", "currency"))
     moved = [
-        f"\x1f{account}\x1f{way}\x1f{amount}\x1f{currency}\x1f{one or ''}"
-        for way, amount, one in zip(columns["direction"], columns["amount"], own, strict=True)
+        f"\x1f{account}\x1f{way}\x1f{amount}\x1f{currency}\x1f{own_reference or ''}"
+        for way, amount, own_reference in zip(
+            columns["direction"], columns["amount"], own, strict=True
+        )
     ]
     if None in own:
-        rest = zip(*(_as_text(columns, name) for name in _WITHOUT_REFERENCE), strict=False)
+        content_columns = zip(
+            *(_as_text(columns, name) for name in _WITHOUT_REFERENCE), strict=False
+        )
         moved = [
-            text if one is not None else "\x1f".join((text, *parts))
-            for text, one, parts in zip(moved, own, rest, strict=False)
+            text if own_reference is not None else "\x1f".join((text, *parts))
+            for text, own_reference, parts in zip(moved, own, content_columns, strict=False)
         ]
     contents, booked = list(map(_digest, moved)), columns["booking_date"]
     days = {day: (f".{day}.", _mixed(day)) for day in set(booked)}

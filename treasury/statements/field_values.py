@@ -68,7 +68,7 @@ def instant(text: str | None) -> datetime | None:
 _EDGE: Final = re.compile(r"([+-]?)(?:([0-9]+)\.|\.([0-9]+))", re.ASCII)
 
 
-def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
+def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
     """The amount in an XML decimal, which may lack the digits on one side of its point.
 
     InputError for anything else, `1e3` too: XML decimals have no exponent.
@@ -76,8 +76,8 @@ def amount_in_xml(text: str, *, what: str = "amount") -> Decimal:
     if edge := _EDGE.fullmatch(text):
         text = f"{edge[1]}{edge[2] or 0}.{edge[3] or 0}"
     if "e" in text.lower():
-        raise InputError(f"{what}: {text[:40]!r} is not a number", do="write it as 1234.56")
-    return parse_amount(text, name=what)
+        raise InputError(f"{label}: {text[:40]!r} is not a number", do="write it as 1234.56")
+    return parse_amount(text, name=label)
 
 
 def account_number(text: str) -> str:
@@ -101,12 +101,14 @@ def own_account(number: str, declared: Collection[str]) -> str:
     """
     if number in declared:
         return number
-    found = [
-        one
-        for one in declared
-        if _is_made_of(one, number) or _is_made_of(number, one) or _parts(one) == _parts(number)
+    matching = [
+        account
+        for account in declared
+        if _is_made_of(account, number)
+        or _is_made_of(number, account)
+        or _parts(account) == _parts(number)
     ]
-    return found[0] if len(found) == 1 else number
+    return matching[0] if len(matching) == 1 else number
 
 
 def _parts(number: str) -> tuple[str, str]:

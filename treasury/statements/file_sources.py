@@ -25,7 +25,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, open_regular
-from treasury.statements.byte_stream import Source, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
 __all__ = ["STDIN", "Document", "documents"]
 
@@ -57,7 +57,7 @@ class Document(msgspec.Struct, frozen=True):
     """A file to read. `is_asked_for`: a person named it, rather than the folder it lies in."""
 
     name: str
-    open: Callable[[], AbstractContextManager[Source]]
+    open: Callable[[], AbstractContextManager[ByteSource]]
     is_asked_for: bool = True
     path: Path | None = None
     """The plain file that it is; None for one from an archive or from standard input."""
@@ -88,10 +88,12 @@ def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
             yield from _unpacked(_plain(Path(path)))
 
 
-def _or_why(found: Iterator[Document], name: str, is_asked_for: bool = True) -> Iterator[Document]:
+def _or_why(
+    sources: Iterator[Document], name: str, is_asked_for: bool = True
+) -> Iterator[Document]:
     """What is found, then a document that raises what ended it."""
     try:
-        yield from found
+        yield from sources
     except StatementError as error:
         yield Document(name, partial(_raise, error), is_asked_for)
 
@@ -112,10 +114,10 @@ def _in_folder(folder: Path) -> Iterator[Document]:
 
 
 def _matching(pattern: str) -> Iterator[Document]:
-    found = sorted(glob(pattern, recursive=True))
-    if not found:
+    names = sorted(glob(pattern, recursive=True))
+    if not names:
         raise StatementError(f"{pattern}: no file has such a name", do="check the path")
-    for name in found:
+    for name in names:
         if Path(name).is_dir():
             yield from _in_folder(Path(name))
         else:
@@ -124,7 +126,7 @@ def _matching(pattern: str) -> Iterator[Document]:
 
 def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         try:
             with open_regular(path) as source:
                 yield source
@@ -141,24 +143,24 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
 
 def _from_standard_input() -> Iterator[Document]:
     """Standard input, kept on the way so that it can be looked at and then read."""
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
-        _copy("standard input", sys.stdin.buffer, kept)
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        _copy("standard input", sys.stdin.buffer, spooled)
 
         @contextmanager
-        def opened() -> Iterator[Source]:
-            kept.seek(0)
-            yield kept
+        def opened() -> Iterator[ByteSource]:
+            spooled.seek(0)
+            yield spooled
 
         yield from _unpacked(Document("standard input", opened))
 
 
-def _copy(name: str, source: Source, kept: tempfile.SpooledTemporaryFile[bytes]) -> None:
+def _copy(name: str, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]) -> None:
     size = 0
     while chunk := source.read(1 << 20):
         size += len(chunk)
         if size > _MOST_BYTES:
             raise StatementError(f"{name}: more than {_MOST_BYTES >> 30} GB", do="give it in parts")
-        kept.write(chunk)
+        spooled.write(chunk)
 
 
 def _unpacked(document: Document, depth: int = 0) -> Iterator[Document]:
@@ -188,7 +190,7 @@ def _gunzipped(document: Document) -> Document:
     name = document.name.removesuffix(".gz")
 
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         with document.open() as packed:
             counted = _Counted(packed)
             with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
@@ -229,7 +231,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
 
 
 def _seekable(
-    document: Document, source: Source, spooled: tempfile.SpooledTemporaryFile[bytes]
+    document: Document, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]
 ) -> AbstractContextManager[IO[bytes]]:
     """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
     if document.path is not None:
@@ -242,7 +244,7 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
     name = f"{document.name}/{member.filename}"
 
     @contextmanager
-    def opened() -> Iterator[Source]:
+    def opened() -> Iterator[ByteSource]:
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
@@ -260,7 +262,7 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
 class _Counted(io.RawIOBase):
     """A source that counts what is read of it, as the standard library wants one."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ByteSource) -> None:
         self._source = source
         self.count = 0
 
@@ -279,7 +281,7 @@ class _Counted(io.RawIOBase):
 class _Bounded:
     """Unpacked bytes, up to what is credible for the packed ones."""
 
-    def __init__(self, source: Source, name: str, packed: Callable[[], int]) -> None:
+    def __init__(self, source: ByteSource, name: str, packed: Callable[[], int]) -> None:
         self._source = source
         self._name = name
         self._packed = packed

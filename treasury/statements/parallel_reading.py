@@ -36,7 +36,7 @@ from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import Document
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
-__all__ = ["Job", "Outcome", "read_in_processes", "work"]
+__all__ = ["Job", "ReadingOutcome", "read_in_processes", "work"]
 
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True):
     currencies: dict[str, str] = {}
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ReadingOutcome(msgspec.Struct, frozen=True):
     """What a process says about a file: its head, or why it was refused."""
 
     name: str = ""
@@ -72,7 +72,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def read_in_processes(
-    found: Iterable[Document],
+    documents: Iterable[Document],
     *,
     profiles: Sequence[Profile],
     account: str | None,
@@ -92,7 +92,7 @@ def read_in_processes(
         ThreadPoolExecutor(count) as pool,
     ):
         waiting: deque[Future[Read] | Read] = deque()
-        for number, document in enumerate(found):
+        for number, document in enumerate(documents):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
                 job = Job(
@@ -105,26 +105,26 @@ def read_in_processes(
                 waiting.append(pool.submit(processes.read, job, document))
             else:
                 waiting.append(_here(document, profiles, account, currencies, out))
-            while waiting and (_is_done(waiting[0]) or len(waiting) > count * _AHEAD):
+            while waiting:
+                first = waiting[0]
+                is_read = not isinstance(first, Future) or first.done()
+                if not is_read and len(waiting) <= count * _AHEAD:
+                    break
                 yield from _result(waiting.popleft(), refused)
         while waiting:
             yield from _result(waiting.popleft(), refused)
 
 
-def _is_done(one: Future[Read] | Read) -> bool:
-    return not isinstance(one, Future) or one.done()
-
-
 def _result(
-    one: Future[Read] | Read, refused: list[StatementError] | None
+    reading: Future[Read] | Read, refused: list[StatementError] | None
 ) -> Iterator[StatementFile | Problem]:
-    done = one.result() if isinstance(one, Future) else one
-    if not isinstance(done, StatementError):
-        yield done
+    file = reading.result() if isinstance(reading, Future) else reading
+    if not isinstance(file, StatementError):
+        yield file
     elif refused is None:
-        raise done
+        raise file
     else:
-        refused.append(done)
+        refused.append(file)
 
 
 def _here(
@@ -167,7 +167,10 @@ class _Workers:
 
     def read(self, job: Job, document: Document) -> Read:
         """What becomes of a job's file, read in the process of this thread."""
-        process = getattr(self._mine, "process", None) or self._started()
+        process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
+        if process is None:
+            process = self._mine.process = started(_WORKER, "serve", stdout=subprocess.PIPE)
+            self._all.append(process)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -181,20 +184,14 @@ class _Workers:
                 f"{Path(job.path).name}: the process that read it ended",
                 do="run this again; if it happens again, read the file with workers=1",
             )
-        outcome = decode_json(answer, Outcome)
+        outcome = decode_json(answer, ReadingOutcome)
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
         return _mapped(outcome, job)
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        process = started(_WORKER, "serve", stdout=subprocess.PIPE)
-        self._mine.process = process
-        self._all.append(process)
-        return process
 
-
-def _mapped(outcome: Outcome, job: Job) -> StatementFile:
+def _mapped(outcome: ReadingOutcome, job: Job) -> StatementFile:
     """The file that a process read, its rows mapped from where it left them."""
     return StatementFile(
         outcome.name,
@@ -208,7 +205,7 @@ def _mapped(outcome: Outcome, job: Job) -> StatementFile:
     )
 
 
-def work(job: Job) -> Outcome:
+def work(job: Job) -> ReadingOutcome:
     """Read one file and leave its rows where the job says, batch by batch."""
     path = Path(job.path)
     try:
@@ -226,9 +223,9 @@ def work(job: Job) -> Outcome:
                     writer.write_batch(batch)
     except StatementError as error:
         is_unknown = isinstance(error, UnknownFormat)
-        return Outcome(error=error.what, do=error.do, is_unknown=is_unknown)
+        return ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
     except OSError as error:
-        return Outcome(error=f"{path}: {error.strerror}", do="check the path of the file")
+        return ReadingOutcome(error=f"{path}: {error.strerror}", do="check the path of the file")
     statements = statement_table(file.statements)
     with (
         pa.OSFile(f"{job.out}.statements", "wb") as sink,
@@ -236,4 +233,4 @@ def work(job: Job) -> Outcome:
     ):
         writer.write_table(statements)
     problems = all_problems(file, path.name)
-    return Outcome(path.name, file.sha256, file.format, problems, file.lost_count)
+    return ReadingOutcome(path.name, file.sha256, file.format, problems, file.lost_count)

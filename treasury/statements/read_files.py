@@ -51,8 +51,7 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What a person should know, file by file."""
-        found = (problem for file in self.files for problem in file.problems)
-        return (*found, *self.skipped)
+        return (*(problem for file in self.files for problem in file.problems), *self.skipped)
 
 
 def read_statements(
@@ -74,19 +73,18 @@ def read_statements(
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     refused: list[StatementError] = []
-    found = documents(paths)
-    for done in read_in_processes(
-        found,
+    for file in read_in_processes(
+        documents(paths),
         profiles=profiles,
         account=account,
         currencies=currencies,
         workers=workers,
         refused=refused if go_on else None,
     ):
-        if isinstance(done, Problem):
-            skipped.append(done)
+        if isinstance(file, Problem):
+            skipped.append(file)
         else:
-            files.append(with_twins(done))
+            files.append(with_twins(file))
     return Reading(tuple(files), tuple(skipped), tuple(refused))
 
 

@@ -14,18 +14,23 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.money import format_amount, total
-from treasury.statements.balance_proof import Balance, Tally, closing_balance, opening_balance
+from treasury.statements.balance_proof import (
+    StatementBalance,
+    Tally,
+    closing_balance,
+    opening_balance,
+)
 from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
 
-__all__ = ["MOST_PROBLEMS", "Draft", "Head", "check_number"]
+__all__ = ["MOST_PROBLEMS", "StatementDraft", "StatementHead", "check_number"]
 
 MOST_PROBLEMS = 1000
 _MOST_STATEMENTS = 50_000
 _EXACT = Context(prec=80)
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class StatementHead(msgspec.Struct, frozen=True, kw_only=True):
     """What a statement says about itself before its movements."""
 
     file_name: str
@@ -42,7 +47,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     from_date: date | None = None
     to_date: date | None = None
     created_at: datetime | None = None
-    balances: Sequence[Balance] = ()
+    balances: Sequence[StatementBalance] = ()
     told_apart_by: tuple[object, ...] = ()
     """What else tells it from another statement, as the bank wrote it."""
     is_page: bool = False
@@ -58,10 +63,10 @@ def check_number(statements: int, file_name: str) -> None:
         )
 
 
-class Draft:
+class StatementDraft:
     """One statement being read; `ids` counts those of the file that cannot be told apart."""
 
-    def __init__(self, head: Head, ids: Ordinals) -> None:
+    def __init__(self, head: StatementHead, ids: Ordinals) -> None:
         self.head = head
         self.problems: list[Problem] = []
         self.rows = 0
@@ -87,16 +92,16 @@ class Draft:
         ordinal = ids.next(int(key[:16], 16))
         return key if ordinal == 0 else content_id((key, ordinal))
 
-    def note(self, position: str, what: str, line: int | None = None) -> None:
+    def note(self, position: str, remark: str, line: int | None = None) -> None:
         """Tell a person something that the balances do not depend on."""
         place = f"{self.head.place}/{position}" if position else self.head.place
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(self.head.file_name, place, what, line))
+            self.problems.append(Problem(self.head.file_name, place, remark, line))
 
-    def problem(self, position: str, what: str, line: int | None = None) -> None:
+    def problem(self, position: str, remark: str, line: int | None = None) -> None:
         """Note something that keeps the statement from being proved."""
-        self.note(position, what, line)
-        self._tally.fail(f"{position}: {what}" if position else what)
+        self.note(position, remark, line)
+        self._tally.fail(f"{position}: {remark}" if position else remark)
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
         """Note an entry that could not be read."""
@@ -156,21 +161,23 @@ class Draft:
                 pending = (amount for amount, counts in moved if not counts)
                 self.pending[way] = total((self.pending[way], *pending))
 
-    def add_balance(self, balance: Balance) -> None:
+    def add_balance(self, balance: StatementBalance) -> None:
         """A balance that stands after the movements."""
         self._balances.append(balance)
 
-    def _with_signs(self, opening: Balance, closing: Balance) -> tuple[Balance, Balance]:
+    def _with_signs(
+        self, opening: StatementBalance, closing: StatementBalance
+    ) -> tuple[StatementBalance, StatementBalance]:
         """Balances that state no sign with the one that the movements show, else as credits."""
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
-        found = self._tally.signed(opening, closing)
-        if len(found) != 1:
+        signed_pairs = self._tally.signed(opening, closing)
+        if len(signed_pairs) != 1:
             return opening, closing
-        for before, after in zip((opening, closing), found[0], strict=True):
+        for before, after in zip((opening, closing), signed_pairs[0], strict=True):
             self._balances[self._balances.index(before)] = after
         self.note("Bal", "the balances have no sign; it is the one that the movements show")
-        return found[0]
+        return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
@@ -199,7 +206,7 @@ class Draft:
             opening_date=opening.day if opening else None,
             closing_balance=closing.amount if closing else None,
             closing_date=closing.day if closing else None,
-            balances=tuple(map(_told, self._balances)),
+            balances=tuple(map(_balance_text, self._balances)),
             entry_count=self.rows,
             credit_total=self._tally.credits,
             debit_total=self._tally.debits,
@@ -209,6 +216,6 @@ class Draft:
         )
 
 
-def _told(balance: Balance) -> str:
+def _balance_text(balance: StatementBalance) -> str:
     day = f" {balance.day}" if balance.day else ""
     return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"

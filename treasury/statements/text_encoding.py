@@ -49,32 +49,32 @@ class Letters:
     def add(self, data: bytes) -> None:
         """Count a piece of the file, which should end where a word does."""
         self._counts.update(data.translate(None, _ASCII))
-        for letters, seen in _HINTS.items():
-            if letters not in self._hinted and any(_is_word(word, data) for word in seen):
+        for letters, hints in _HINTS.items():
+            if letters not in self._hinted and any(_is_word(word, data) for word in hints):
                 self._hinted.add(letters)
 
     @property
     def encoding(self) -> str:
         """The encoding of one byte a character that explains them best; each byte is in it."""
-        best, taken = -1.0, "latin-1"
+        best, encoding = -1.0, "latin-1"
         for name, languages in _ENCODINGS:
             for letters in languages:
                 points = self._points(name, letters)
                 if points is not None and points > best:
-                    best, taken = points, name
-        return taken
+                    best, encoding = points, name
+        return encoding
 
     def _points(self, name: str, letters: str) -> float | None:
         """How much of the text is in a language as one encoding has it; None if it cannot be."""
-        known = _decoded(name)
-        if any(byte not in known for byte in self._counts):
+        characters = _decoded(name)
+        if any(byte not in characters for byte in self._counts):
             return None
         alphabet = {*letters, *letters.upper()}
-        found = sum(
-            count if known[byte] in alphabet else 0 if known[byte] in _SIGNS else -count
+        points = sum(
+            count if characters[byte] in alphabet else 0 if characters[byte] in _SIGNS else -count
             for byte, count in self._counts.items()
         )
-        return found / max(1, self._counts.total()) + (_HINT if letters in self._hinted else 0)
+        return points / max(1, self._counts.total()) + (_HINT if letters in self._hinted else 0)
 
 
 _HINT: Final = 0.25
@@ -88,8 +88,8 @@ def _is_word(word: bytes, data: bytes) -> bool:
 @cache
 def _decoded(name: str) -> dict[int, str]:
     """The characters of the bytes beyond ASCII that an encoding has."""
-    found = ((byte, bytes([byte]).decode(name, "ignore")) for byte in range(128, 256))
-    return {byte: text for byte, text in found if text}
+    texts = {byte: bytes([byte]).decode(name, "ignore") for byte in range(128, 256)}
+    return {byte: text for byte, text in texts.items() if text}
 
 
 def utf_16(first: bytes) -> str:

@@ -18,7 +18,7 @@ from xml.parsers import expat
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 
 __all__ = ["Cut", "Piece", "local_name", "plain_text"]
 
@@ -66,7 +66,7 @@ class Cut:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         file_name: str,
         containers: Callable[[str, str], bool],
         *,
@@ -99,7 +99,7 @@ class Cut:
         """The pieces in the file's order."""
         stack = [""]
         while tag := self._next_tag():
-            closing, name, rest = tag.group(1, 2, 3)
+            closing, name, attributes = tag.group(1, 2, 3)
             local = local_name(name)
             if closing:
                 if len(stack) > 1:
@@ -110,35 +110,35 @@ class Cut:
             elif local in self._outside:
                 yield Piece("outside", local, self._element(tag))
             else:
-                self._note(local, rest, len(stack))
+                self._note(local, attributes, len(stack))
                 self._at = tag.end()
-                if not rest.endswith("/"):
+                if not attributes.endswith("/"):
                     stack.append(local)
                 if len(stack) > 256:
                     raise self._refused("its elements are nested too deeply")
         self._finish()
 
-    def _note(self, local: str, rest: str, depth: int) -> None:
-        self._declared += _SPACE_DECLARED.findall(rest)[:16]
+    def _note(self, local: str, attributes: str, depth: int) -> None:
+        self._declared += _SPACE_DECLARED.findall(attributes)[:16]
         if depth <= 3 and len(self.roots) < 16:
             self.roots.append(local)
-            self.spaces += _SPACE_DECLARED.findall(rest)
+            self.spaces += _SPACE_DECLARED.findall(attributes)
 
     def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
-        name, rest = tag.group(2, 3)
+        name, attributes = tag.group(2, 3)
         local = local_name(name)
         yield Piece("begin", local)
         self._at = tag.end()
-        if not rest.endswith("/"):
+        if not attributes.endswith("/"):
             prefix = name[: -len(local)]
-            spaces = "".join([*dict.fromkeys(self._declared), *_SPACE_DECLARED.findall(rest)])
+            spaces = "".join([*dict.fromkeys(self._declared), *_SPACE_DECLARED.findall(attributes)])
             yield from self._children(f"{prefix}{self._entry}", spaces if prefix else "")
         yield Piece("end", local)
 
     def _children(self, entry: str, spaces: str) -> Iterator[Piece]:
         """The elements in a container; entries mostly follow one another at once."""
         opening, ending = f"<{entry}>", f"</{entry}>"
-        other = f"<{entry} "
+        opening_with_attributes = f"<{entry} "
         passed = 0
         while True:
             # The quick way: an entry as most banks write it, whole in the buffer.
@@ -147,11 +147,11 @@ class Cut:
             if (
                 end >= 0
                 and text.find(opening, at + 1, end) < 0
-                and text.find(other, at + 1, end) < 0
+                and text.find(opening_with_attributes, at + 1, end) < 0
             ):
                 end += len(ending)
-                found = text[at:end]
-                yield Piece("entry", self._entry, _with_spaces(found, entry, spaces))
+                element = text[at:end]
+                yield Piece("entry", self._entry, _with_spaces(element, entry, spaces))
                 passed = 0
                 following = text.find("<", end)
                 self._at = end if following < 0 else following
@@ -166,11 +166,11 @@ class Cut:
             is_entry = local == self._entry
             if is_entry and end < 0 and self._begins_quickly(opening, ending):
                 continue
-            found = self._element(tag)
-            passed = 0 if is_entry else passed + len(found)
+            element = self._element(tag)
+            passed = 0 if is_entry else passed + len(element)
             if passed > _MOST_BETWEEN:
                 raise self._too_much()
-            spaced = _with_spaces(found, tag.group(2), spaces)
+            spaced = _with_spaces(element, tag.group(2), spaces)
             yield Piece("entry" if is_entry else "part", local, spaced)
 
     def _begins_quickly(self, opening: str, ending: str) -> bool:
@@ -184,21 +184,21 @@ class Cut:
 
     def _element(self, tag: re.Match[str]) -> str:
         """The text of the element that begins with `tag`, which then is behind us."""
-        name, rest = tag.group(2, 3)
-        if rest.endswith("/"):
+        name, attributes = tag.group(2, 3)
+        if attributes.endswith("/"):
             self._at = tag.end()
             return tag.group()
-        same = re.compile(rf"<(/?){re.escape(name)}(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*|/)?>")
+        same_tags = re.compile(rf"<(/?){re.escape(name)}(?:\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*|/)?>")
         depth, at = 1, tag.end() - self._at
         while depth:
-            found = same.search(self._text, self._at + at)
-            if found is None:
+            nested_tag = same_tags.search(self._text, self._at + at)
+            if nested_tag is None:
                 at = max(at, len(self._text) - self._at - _LONGEST_TAG)
                 if not self._more():
                     raise self._not_well_formed("it ends too early")
             else:
-                depth += -1 if found[1] else not found[0].endswith("/>")
-                at = found.end() - self._at
+                depth += -1 if nested_tag[1] else not nested_tag[0].endswith("/>")
+                at = nested_tag.end() - self._at
         text = self._text[self._at : self._at + at]
         self._at += at
         return text
@@ -222,22 +222,22 @@ class Cut:
         if self._ended:
             return False
         self._gone += self._text.count("\n", 0, self._at)
-        rest, self._at = self._text[self._at :], 0
-        self._check_size(rest)
+        unread, self._at = self._text[self._at :], 0
+        self._check_size(unread)
         chunk = self._source.read(self._size)
         # What does not fit is read in ever larger chunks, so that it is not copied once for each.
-        self._size = min(self._size * 2, 1 << 22) if len(rest) > self._size else _CHUNK
+        self._size = min(self._size * 2, 1 << 22) if len(unread) > self._size else _CHUNK
         self._ended = not chunk
-        self._text = rest + self._plain(self._read(chunk))
+        self._text = unread + self._plain(self._read(chunk))
         return True
 
-    def _check_size(self, rest: str) -> None:
+    def _check_size(self, unread: str) -> None:
         if len(self._held) > _MOST_BETWEEN:  # a comment, CDATA or instruction without an end
             raise self._too_much()
-        if len(rest) <= _MOST_BETWEEN:
+        if len(unread) <= _MOST_BETWEEN:
             return
-        details = rest.count(f"{self._detail}>")
-        if len(rest) > min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY):
+        details = unread.count(f"{self._detail}>")
+        if len(unread) > min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY):
             raise self._too_much()
 
     def _read(self, chunk: bytes) -> str:
@@ -269,10 +269,10 @@ class Cut:
             if not _PLAIN.fullmatch(encoding):
                 raise self._refused(f"its encoding {encoding[:20]!r} is not used")
         try:
-            made = codecs.getincrementaldecoder(encoding)("strict")
+            decoder = codecs.getincrementaldecoder(encoding)("strict")
         except LookupError:
             raise self._refused(f"its encoding {encoding[:20]!r} is not known") from None
-        lines = io.IncrementalNewlineDecoder(made, translate=True)
+        lines = io.IncrementalNewlineDecoder(decoder, translate=True)
         return lambda data, final: lines.decode(data, final=final)
 
     def _plain(self, text: str) -> str:
@@ -281,10 +281,10 @@ class Cut:
         self._held = ""
         if "<!" not in text and "<?" not in text and not text.endswith("<"):
             return text
-        done, self._held = plain_text(text)
+        plain, self._held = plain_text(text)
         if self._ended and self._held:
             raise self._not_well_formed("it ends too early")
-        return done
+        return plain
 
     def _finish(self) -> None:
         while self._more():
@@ -322,28 +322,25 @@ def _parser(refused: Callable[[str], StatementError]) -> expat.XMLParserType:
 
 def plain_text(text: str) -> tuple[str, str]:
     """The text without comments and instructions, and what of its end has to wait for more."""
-    done: list[str] = []
+    plain_parts: list[str] = []
     at = 0
     while True:
         begin = min((i for i in (text.find("<!", at), text.find("<?", at)) if i >= 0), default=-1)
         if begin < 0:
             end = len(text) - text.endswith("<")
-            done.append(text[at:end])
-            return "".join(done), text[end:]
-        done.append(text[at:begin])
+            plain_parts.append(text[at:end])
+            return "".join(plain_parts), text[end:]
+        plain_parts.append(text[at:begin])
         opening, ending = next(
             (pair for pair in _SPECIAL if text.startswith(pair[0], begin)), ("", "")
         )
         stop = text.find(ending, begin + len(opening)) if opening else -1
         if stop < 0:
-            return "".join(done), text[begin:]
+            return "".join(plain_parts), text[begin:]
         if opening == "<![CDATA[":
-            done.append(_escape(text[begin + len(opening) : stop]))
+            data = text[begin + len(opening) : stop].replace("&", "&amp;")
+            plain_parts.append(data.replace("<", "&lt;").replace(">", "&gt;"))
         at = stop + len(ending)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _with_spaces(text: str, name: str, spaces: str) -> str:

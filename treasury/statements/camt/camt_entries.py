@@ -18,11 +18,11 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import total
-from treasury.statements.camt.element_shapes import Fields
+from treasury.statements.camt.element_shapes import ElementValues
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
 
-__all__ = ["Movement", "Setting", "Share", "entry_rows", "movement", "shares"]
+__all__ = ["CamtMovement", "Setting", "Share", "entry_rows", "movement", "shares"]
 
 _EXACT: Final = Context(prec=80)
 _DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
@@ -39,7 +39,7 @@ class Setting(msgspec.Struct, frozen=True):
     file_name: str
 
 
-class Movement(msgspec.Struct, frozen=True):
+class CamtMovement(msgspec.Struct, frozen=True):
     """What an entry did to the account."""
 
     amount: Decimal
@@ -64,7 +64,7 @@ class Share(msgspec.Struct, frozen=True):
     is_inferred: bool = False
 
 
-def movement(fields: Fields, setting: Setting) -> Movement:
+def movement(fields: ElementValues, setting: Setting) -> CamtMovement:
     """What the entry did. InputError where amount, direction or a date cannot be read."""
     texts = fields.working
     inferred = []
@@ -87,10 +87,10 @@ def movement(fields: Fields, setting: Setting) -> Movement:
         if booked is None:
             raise InputError("it has no date, and the statement has none either")
     direction = _direction(_required(texts, "entry_direction", "credit/debit indicator"))
-    return Movement(amount, currency, direction, status, booked, value_date, tuple(inferred))
+    return CamtMovement(amount, currency, direction, status, booked, value_date, tuple(inferred))
 
 
-def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
+def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
     """Each detail's part of the entry, and what does not add up, if anything.
 
     A single detail has all of it: what it says itself may be before charges or in another currency.
@@ -102,40 +102,43 @@ def shares(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str
         return _whole(entry, details)
     stated = [_stated(fields, entry.currency) for fields in details]
     ways = [_direction(f.working.get("direction", entry.direction)) for f in details]
-    left = entry.amount
+    remainder = entry.amount
     for amount, way in zip(stated, ways, strict=True):
         if amount is not None:
             sign = _EXACT.subtract if way == entry.direction else _EXACT.add
-            left = sign(left, amount)
+            remainder = sign(remainder, amount)
     silent = stated.count(None)
-    guess = left if left == 0 or (silent == 1 and left > 0) else None
+    guess = remainder if remainder == 0 or (silent == 1 and remainder > 0) else None
     parts = [
         Share(guess, entry.direction, guess is not None) if amount is None else Share(amount, way)
         for amount, way in zip(stated, ways, strict=True)
     ]
     if silent and guess is None:
         return parts, f"{silent} details of {len(details)} state no amount in {entry.currency}"
-    if silent or left == 0:
+    if silent or remainder == 0:
         return parts, None
-    charged = _after_charges(entry, details, parts, left)
+    charged = _after_charges(entry, details, parts, remainder)
     if charged is not None:
         return charged, None
-    said = "short of" if left > 0 else "more than"
-    return parts, f"details are {left.copy_abs():f} {entry.currency} {said} the entry"
+    relation = "short of" if remainder > 0 else "more than"
+    return parts, f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
 
 
 def _after_charges(
-    entry: Movement, details: Sequence[Fields], parts: Sequence[Share], left: Decimal
+    entry: CamtMovement,
+    details: Sequence[ElementValues],
+    parts: Sequence[Share],
+    remainder: Decimal,
 ) -> list[Share] | None:
     """The parts with each detail's own charges, if it is those that make the difference."""
     charges = [_charges(fields) for fields in details]
     amounts = [amount or Decimal(0) for amount, _ in charges]
-    explained = total(amounts) == left.copy_abs() and all(
+    explained = total(amounts) == remainder.copy_abs() and all(
         amount is None or currency == entry.currency for amount, currency in charges
     )
     if not explained or any(part.direction != entry.direction for part in parts):
         return None
-    add = _EXACT.add if left > 0 else _EXACT.subtract
+    add = _EXACT.add if remainder > 0 else _EXACT.subtract
     moved = [
         add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
     ]
@@ -147,7 +150,7 @@ def _after_charges(
     ]
 
 
-def _whole(entry: Movement, details: Sequence[Fields]) -> tuple[list[Share], str | None]:
+def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
     texts = details[0].working if details else {}
     if not details or all(texts.get(own) == texts.get(f"entry_{own}") for own in _OWN):
         return [Share(entry.amount, entry.direction)], None
@@ -166,7 +169,7 @@ _OWN: Final = ("amount", "amount_currency")
 _STATED: Final = ("amount", "transacted", "countervalue", "instructed")
 
 
-def _stated(fields: Fields, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
+def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED) -> Decimal | None:
     """The amount that a detail states in a currency: its own, else transacted, else converted."""
     for name in names:
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
@@ -175,7 +178,7 @@ def _stated(fields: Fields, currency: str, names: Sequence[str] = _STATED) -> De
 
 
 def entry_rows(
-    entry: Movement, details: Sequence[Fields], parts: Sequence[Share], setting: Setting
+    entry: CamtMovement, details: Sequence[ElementValues], parts: Sequence[Share], setting: Setting
 ) -> list[EntryRow]:
     """The rows of an entry, one for each of `details`, without ids, place and raw text."""
     alone = len(details) == 1
@@ -186,7 +189,7 @@ def entry_rows(
 
 
 def _row(
-    entry: Movement, fields: Fields, part: Share, setting: Setting, *, alone: bool
+    entry: CamtMovement, fields: ElementValues, part: Share, setting: Setting, *, alone: bool
 ) -> EntryRow:
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
@@ -209,7 +212,8 @@ def _row(
     row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
     row.additional_information = row.additional_information or texts.get("entry_information")
     _add_references(row, fields, alone=alone)
-    if not _OTHER_AMOUNTS.isdisjoint(fields.names) or _in_other_currency(texts, row.currency):
+    is_converted = texts.get("amount_currency", row.currency) != row.currency
+    if is_converted or not _OTHER_AMOUNTS.isdisjoint(fields.names):
         _add_other_amounts(row, fields, alone=alone)
     _add_parties(row, is_return=row.is_reversal or "returned" in texts or bool(row.return_reason))
     return row
@@ -221,7 +225,7 @@ _REFERENCES: Final = frozenset({
 })  # fmt: skip
 
 
-def _add_references(row: EntryRow, fields: Fields, *, alone: bool) -> None:
+def _add_references(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
     """The bank's reference and the batch's ids; and none where the text only says so."""
     texts = fields.working
     own = reference(texts.get("servicer_reference"))
@@ -245,11 +249,7 @@ _OTHER_AMOUNTS: Final = frozenset(
 )
 
 
-def _in_other_currency(texts: dict[str, str], currency: str | None) -> bool:
-    return texts.get("amount_currency", currency) != currency
-
-
-def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
+def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
     """Charges, the instructed amount and the exchange; the entry's own only for a sole detail."""
     texts = fields.working
     for level in ("", "entry_") if alone else ("",):
@@ -268,7 +268,7 @@ def _add_other_amounts(row: EntryRow, fields: Fields, *, alone: bool) -> None:
         row.instructed_currency = own
 
 
-def _charges(fields: Fields, level: str = "") -> tuple[Decimal | None, str | None]:
+def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, str | None]:
     """The charges' total, or their records' in one currency, what was given back deducted."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
@@ -339,19 +339,19 @@ def _account(text: str | None) -> str | None:
     return None if text is None else account_number(text)
 
 
-def _required(texts: dict[str, str], name: str, what: str) -> str:
+def _required(texts: dict[str, str], name: str, label: str) -> str:
     text = texts.get(name)
     if text is None:
-        raise InputError(f"it has no {what}")
+        raise InputError(f"it has no {label}")
     return text
 
 
-def _positive(text: str, what: str) -> Decimal:
+def _positive(text: str, label: str) -> Decimal:
     if len(text) < _SHORT and _DIGITS.fullmatch(text):
         return Decimal(text)  # as nearly every bank writes it
-    amount = amount_in_xml(text, what=what)
+    amount = amount_in_xml(text, label=label)
     if amount < 0:
-        raise InputError(f"{what}: {amount:f} is negative; the direction has its own element")
+        raise InputError(f"{label}: {amount:f} is negative; the direction has its own element")
     return amount
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt import camt_paths
 from treasury.statements.camt.bank_xml import Cut
 from treasury.statements.camt.camt_statement import CamtStatement
@@ -47,7 +47,7 @@ class CamtFile:
     that cannot be read is a problem and keeps its statement from being proved.
     """
 
-    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
+    def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
         self.file_name = file_name
         self.format = ""
         self.statements: tuple[StatementRow, ...] = ()
@@ -131,15 +131,19 @@ class CamtFile:
         self.format = self.format or _FORMATS[name]
 
     def _finish(self, cut: Cut) -> None:
-        said = {_format_of(name) for name in cut.roots}
-        said |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
-        found = sorted({self.format, *said} - {""})
-        if not found:
+        named_formats = {
+            form
+            for message, form in _MESSAGES.items()
+            if any(name.startswith(message) for name in cut.roots)
+        }
+        named_formats |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
+        formats = sorted({self.format, *named_formats} - {""})
+        if not formats:
             raise UnknownFormat(
                 f"{self.file_name}: XML, but not a bank statement (camt.052, .053 or .054)",
                 do="give a statement as the bank sends it",
             )
-        self.format = self.format or found[0]
+        self.format = self.format or formats[0]
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )
@@ -150,15 +154,15 @@ class CamtFile:
         """The entry's XML once for each of its details, with only that one in it."""
         if entry.count("TxDtls>") <= 2:
             return [entry]
-        rest, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
+        around, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
         if len(groups) <= 1:
             return self._details(entry)
         # Each group may be a batch, with ids that are not the others'.
-        after = "".join(rest[1:])
-        return [one for group in groups for one in self._details(f"{rest[0]}{group}{after}")]
+        after = "".join(around[1:])
+        return [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
 
     def _details(self, entry: str) -> list[str]:
-        rest, details = _cut_out(entry, _DETAIL)
+        around, details = _cut_out(entry, _DETAIL)
         if len(details) > _MOST_DETAILS:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_DETAILS} details in one entry",
@@ -166,9 +170,9 @@ class CamtFile:
             )
         if len(details) <= 1:
             return [entry]
-        between = (text for text in rest[1:-1] if text.strip())
-        after = "".join((*between, rest[-1]))
-        return [f"{rest[0]}{detail}{after}" for detail in details]
+        between = (text for text in around[1:-1] if text.strip())
+        after = "".join((*between, around[-1]))
+        return [f"{around[0]}{detail}{after}" for detail in details]
 
 
 def _tags(name: str) -> re.Pattern[str]:
@@ -182,20 +186,15 @@ _GROUP: Final = _tags("NtryDtls")
 def _cut_out(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
     """What stands before, between and after the elements with these tags, and those elements."""
     elements: list[str] = []
-    rest: list[str] = []
+    around: list[str] = []
     depth = behind = begin = 0
     for tag in tags.finditer(text):
         if not tag[1] and depth == 0:
             begin = tag.start()
-            rest.append(text[behind:begin])
+            around.append(text[behind:begin])
         alone = tag[0].endswith("/>")
         depth += 0 if alone else -1 if tag[1] else 1
         if depth <= 0:
             depth, behind = 0, tag.end()
             elements.append(text[begin:behind])
-    return [*rest, text[behind:]], elements
-
-
-def _format_of(element: str) -> str:
-    """The format that a message's element says it is."""
-    return next((f for m, f in _MESSAGES.items() if element.startswith(m)), "")
+    return [*around, text[behind:]], elements

@@ -13,10 +13,16 @@ from typing import Final
 
 from treasury.errors import InputError
 from treasury.money import format_amount
-from treasury.statements.balance_proof import Balance, closing_balance
+from treasury.statements.balance_proof import StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths
-from treasury.statements.camt.camt_entries import Movement, Setting, entry_rows, movement, shares
-from treasury.statements.camt.element_shapes import Fields, Reader
+from treasury.statements.camt.camt_entries import (
+    CamtMovement,
+    Setting,
+    entry_rows,
+    movement,
+    shares,
+)
+from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
 from treasury.statements.field_values import (
@@ -28,7 +34,7 @@ from treasury.statements.field_values import (
     own_account,
     reference,
 )
-from treasury.statements.statement_draft import Draft, Head
+from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["CamtStatement"]
 
@@ -64,7 +70,7 @@ class CamtStatement:
         self._created = created
         self._ids = ids
         self._parts: list[tuple[str, str]] = []
-        self._begun: tuple[Draft, Setting] | None = None
+        self._begun: tuple[StatementDraft, Setting] | None = None
         self._texts: dict[str, str] = {}
         self._counts = {"CRDT": 0, "DBIT": 0}
         self._sums = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
@@ -75,7 +81,7 @@ class CamtStatement:
         return self._draft.problems
 
     @property
-    def _draft(self) -> Draft:
+    def _draft(self) -> StatementDraft:
         return self._start()[0]
 
     def part(self, name: str, text: str) -> None:
@@ -101,7 +107,9 @@ class CamtStatement:
             row = rows[0]
             draft.take(row, row.account_servicer_reference, position, raws[0])
         else:
-            _take_all(draft, rows, details, raws, position)
+            for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
+                own = reference(fields.working.get("servicer_reference"))
+                draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
         return rows
 
     def lost(self, position: str, why: str, line: int | None) -> None:
@@ -119,18 +127,18 @@ class CamtStatement:
         self._check_summary(draft)
         return draft.finish(self._text())
 
-    def _start(self) -> tuple[Draft, Setting]:
+    def _start(self) -> tuple[StatementDraft, Setting]:
         """The statement as its parts so far describe it: they stand before its entries."""
         if self._begun is not None:
             return self._begun
         self._texts = texts = _HEAD.read(self._text()).working
-        found = list(self._read_balances())
-        balances = [balance for balance, _ in found if balance is not None]
+        readings = list(self._read_balances())
+        balances = [balance for balance, _ in readings if balance is not None]
         stated = texts.get("account")
         account = None if stated is None else own_account(account_number(stated), self._accounts)
         currency = texts.get("currency") or next((b.currency for b in balances), None)
         days, wrong = self._days("from_date", "to_date")
-        head = Head(
+        head = StatementHead(
             file_name=self._file_name,
             format=self._format,
             place=self._place,
@@ -150,17 +158,20 @@ class CamtStatement:
             told_apart_by=tuple(texts.get(name) for name in _TELLS_APART),
             is_page=texts.get("is_last_page") == "false",
         )
-        draft = Draft(head, self._ids)
-        for problem in [*wrong, *(problem for _, problem in found if problem)]:
+        draft = StatementDraft(head, self._ids)
+        for problem in [*wrong, *(problem for _, problem in readings if problem)]:
             draft.problem(*problem)
-        setting = Setting(head.account, currency, _fallback_day(head), self._file_name)
+        closing = closing_balance(balances, currency)
+        created = head.created_at.date() if head.created_at else None
+        day_of_entries = head.to_date or (closing.day if closing else None) or created
+        setting = Setting(head.account, currency, day_of_entries, self._file_name)
         self._begun = draft, setting
         return self._begun
 
     def _text(self) -> str:
         return f"<{self._name}>{''.join(text for _, text in self._parts)}</{self._name}>"
 
-    def _read_balances(self) -> Iterator[tuple[Balance | None, tuple[str, str] | None]]:
+    def _read_balances(self) -> Iterator[tuple[StatementBalance | None, tuple[str, str] | None]]:
         texts = [text for name, text in self._parts if name == "Bal"]
         for number, text in enumerate(texts, 1):
             try:
@@ -180,13 +191,13 @@ class CamtStatement:
                 wrong.append(("FrToDt", error.what))
         return days, wrong
 
-    def _count(self, entry: Movement) -> None:
+    def _count(self, entry: CamtMovement) -> None:
         if entry.status != "INFO":
             way = entry.direction
             self._counts[way] += 1
             self._sums[way] = _EXACT.add(self._sums[way], entry.amount)
 
-    def _check_summary(self, draft: Draft) -> None:
+    def _check_summary(self, draft: StatementDraft) -> None:
         """The bank's own count and sums, where it states them."""
         counts, sums, currency = self._counts, self._sums, draft.head.currency or "EUR"
         checks = (
@@ -199,10 +210,12 @@ class CamtStatement:
         for name, read, as_value in checks:
             stated = as_value(self._texts.get(name))
             if stated is not None and stated != read:
-                shown = format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                read_text = (
+                    format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                )
                 draft.note(
                     "TxsSummry",
-                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {shown}",
+                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {read_text}",
                 )
 
 
@@ -217,20 +230,6 @@ _SUMMARY: Final = {
 }
 
 
-def _take_all(
-    draft: Draft, rows: list[EntryRow], details: list[Fields], raws: Sequence[str], position: str
-) -> None:
-    for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
-        own = reference(fields.working.get("servicer_reference"))
-        draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
-
-
-def _fallback_day(head: Head) -> date | None:
-    closing = closing_balance(head.balances, head.currency)
-    created = head.created_at.date() if head.created_at else None
-    return head.to_date or (closing.day if closing else None) or created
-
-
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
@@ -242,7 +241,7 @@ def _sum(text: str | None) -> Decimal | None:
         return None  # a sum that cannot be read proves nothing; `raw` keeps it
 
 
-def _balance(texts: dict[str, str]) -> Balance:
+def _balance(texts: dict[str, str]) -> StatementBalance:
     for name in ("code", "amount", "amount_currency"):
         if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
@@ -250,7 +249,7 @@ def _balance(texts: dict[str, str]) -> Balance:
     direction = texts.get("direction", "CRDT")
     if direction not in {"CRDT", "DBIT"}:
         raise InputError(f"{direction[:20]!r} is neither CRDT nor DBIT")
-    return Balance(
+    return StatementBalance(
         texts["code"],
         -amount if direction == "DBIT" else amount,
         texts["amount_currency"],

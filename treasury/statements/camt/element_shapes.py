@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Fields", "Paths", "Reader"]
+__all__ = ["ElementValues", "Paths", "Reader"]
 
 Paths = Mapping[str, str]
 """Path of local names below the element -> name of the value.
@@ -30,7 +30,7 @@ _CURRENCY: Final = re.compile(r"""\sCcy\s*=\s*["']([^"']*)["']""")
 _TEXT_OR_TAG: Final = re.compile(r"""<(?:[^>"']|"[^"]*"|'[^']*')*>|[^<]+|<""")
 
 
-class Fields(msgspec.Struct, frozen=True, gc=False):
+class ElementValues(msgspec.Struct, frozen=True, gc=False):
     """The values found in one element, by name.
 
     The currency beside an amount `.x` is the working value `x_currency`; beside a list `x*` it is a
@@ -58,18 +58,18 @@ class _Single(msgspec.Struct, frozen=True):
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
         """The values, white space around them removed, by name."""
-        found = {name: text for name, place in self.first if (text := pieces[place].strip())}
+        values = {name: text for name, place in self.first if (text := pieces[place].strip())}
         for name, place in self.again:
-            if name not in found and (text := pieces[place].strip()):
-                found[name] = text
+            if name not in values and (text := pieces[place].strip()):
+                values[name] = text
         for name, place, currency in self.currencies:
-            if name in found and f"{name}_currency" not in found and pieces[place].strip():
-                found[f"{name}_currency"] = currency
+            if name in values and f"{name}_currency" not in values and pieces[place].strip():
+                values[f"{name}_currency"] = currency
         if escaped:
-            for name, text in found.items():
+            for name, text in values.items():
                 if "&" in text:
-                    found[name] = _unescape(text)
-        return found
+                    values[name] = _unescape(text)
+        return values
 
 
 class _Shape(msgspec.Struct, frozen=True):
@@ -88,7 +88,7 @@ class Reader:
         self._paths = paths
         self._shapes: dict[str, _Shape] = {}
 
-    def read(self, raw: str) -> Fields:
+    def read(self, raw: str) -> ElementValues:
         """The values in an element's text, white space around them removed.
 
         Of several elements that give the same single value the first that is not empty counts.
@@ -108,7 +108,7 @@ class Reader:
                 lists.setdefault(name, []).append(_unescape(text) if "&" in text else text)
                 if currency is not None:
                     lists.setdefault(f"{name}_currency", []).append(currency)
-        return Fields(
+        return ElementValues(
             shape.columns.pick(pieces, escaped=escaped),
             shape.working.pick(pieces, escaped=escaped),
             lists,
@@ -121,8 +121,8 @@ class Reader:
         lists: list[tuple[str, int, str | None]] = []
         for path, tag, place in _elements(pieces):
             name = self._paths.get(path, "")
-            found = _CURRENCY.search(tag)
-            currency = _unescape(found[1]).strip() if found else None
+            currency_tag = _CURRENCY.search(tag)
+            currency = _unescape(currency_tag[1]).strip() if currency_tag else None
             if name.endswith("*"):
                 lists.append((name[:-1], place, currency))
             elif name.startswith("."):
@@ -176,14 +176,14 @@ def _tamed(raw: str) -> str:
 
 def _unescape(text: str) -> str:
     """The references that XML knows without a DOCTYPE. The ampersand goes last."""
-    for reference, character in _NAMED:
+    for reference, character in _NAMED_CHARACTERS:
         text = text.replace(reference, character)
     if "&#" in text:
         text = _NUMERIC.sub(_character, text)
     return text.replace("&amp;", "&")
 
 
-_NAMED: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"))
+_NAMED_CHARACTERS: Final = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"))
 _NUMERIC: Final = re.compile(r"&#(x?)([0-9A-Fa-f]{1,9});")
 
 

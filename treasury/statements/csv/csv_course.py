@@ -70,11 +70,11 @@ class Course:
             self._compare(1, self._backward, Off(self._above_line, self._last, above))
         self._last, self._since, self._above, self._above_line = balance, Decimal(0), moved, line
 
-    def _compare(self, way: int, off: list[Off], one: Off) -> None:
-        if one.stated != one.reached:
+    def _compare(self, way: int, off: list[Off], comparison: Off) -> None:
+        if comparison.stated != comparison.reached:
             self._wrong[way] += 1
             if len(off) < MOST_PROBLEMS:
-                off.append(one)
+                off.append(comparison)
 
     @property
     def off_count(self) -> int:

@@ -16,19 +16,19 @@ import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
-from treasury.statements.balance_proof import Balance
-from treasury.statements.byte_stream import Source, Stream, UnknownFormat
+from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.csv.csv_course import Course
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
 from treasury.statements.csv.csv_proposal import proposal
-from treasury.statements.csv.csv_rows import Key, Movement, Rows, stated_above
-from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key, stated_above
+from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.profiles import BUILT_IN, Profile
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, Head
+from treasury.statements.statement_draft import MOST_PROBLEMS, StatementDraft, StatementHead
 
 __all__ = ["GUESSED", "CsvFile"]
 
@@ -52,7 +52,7 @@ class CsvFile:
 
     def __init__(
         self,
-        source: Source,
+        source: ByteSource,
         file_name: str,
         profiles: Sequence[Profile] = (),
         account: str | None = None,
@@ -85,46 +85,46 @@ class CsvFile:
             if text.has_nul:
                 raise self._unknown()
             if text.encoding[:3] != "utf":
-                what = f"not UTF-8; read as {text.encoding.title()}"
-                self.problems.append(Problem(self.file_name, "", what))
+                note = f"not UTF-8; read as {text.encoding.title()}"
+                self.problems.append(Problem(self.file_name, "", note))
             layout = self.layout = self._layout(text)
             self.format = f"CSV {layout.profile.name}"
             above = list(islice(text.rows(layout.delimiter), layout.header + 1))
             stated = stated_above(above[:-1])
-            rows = Rows(layout, stated, self._account, self.file_name, self._currencies)
+            rows = CsvRows(layout, stated, self._account, self.file_name, self._currencies)
             rows.learn(_below(text, layout))
             self.decimal = rows.decimal
             courses = self._courses(text, rows, layout)
             drafts = self._drafts(courses, rows, layout)
             yield from self._entries(text, rows, layout, drafts)
         head = "\n".join(row.raw for row in above)
-        done = [draft.finish(head) for draft in drafts.values()]
-        noted = (Problem(self.file_name, "", what, line) for line, what in rows.notes.items())
-        self.problems += noted
+        statements = [draft.finish(head) for draft in drafts.values()]
+        row_notes = (Problem(self.file_name, "", note, line) for line, note in rows.notes.items())
+        self.problems += row_notes
         for draft in drafts.values():
             self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
         self.statements = tuple(
-            msgspec.structs.replace(row, file_sha256=self.sha256) for row in done
+            msgspec.structs.replace(row, file_sha256=self.sha256) for row in statements
         )
-        if not done:
+        if not statements:
             self.problems.append(Problem(self.file_name, "", "there is no movement in the file"))
 
     def _layout(self, text: CsvText) -> Layout:
         lines = list(islice(text.lines(), SAMPLE))
-        found = (
+        layout = (
             layout_of(lines, self._profiles, self.file_name)
             or headerless_layout(lines, self._profiles, self.file_name)
             or proposal(lines, self.file_name)
         )
-        if found is None:
+        if layout is None:
             raise self._unknown()
-        return found
+        return layout
 
     def _unknown(self) -> UnknownFormat:
-        what = f"{self.file_name}: not a bank statement in any known format"
-        return UnknownFormat(what, do=_KNOWN)
+        reason = f"{self.file_name}: not a bank statement in any known format"
+        return UnknownFormat(reason, do=_READABLE_FORMATS)
 
-    def _courses(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+    def _courses(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
         """Days and balances of each account and currency, in the order of the file.
 
         Where balances do not follow, fees that stand beside the amounts may be part of them or not:
@@ -146,14 +146,19 @@ class CsvFile:
         self._lost.clear()
         self.lost_count = self._read_count = 0
 
-    def _followed(self, text: CsvText, rows: Rows, layout: Layout) -> dict[Key, Course]:
+    def _followed(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
         courses: dict[Key, Course] = {}
-        for one in self._movements(text, rows, layout):
-            course = courses.get(one.key)
+        for movement in self._movements(text, rows, layout):
+            course = courses.get(movement.key)
             if course is None:
-                course = courses[one.key] = Course(one.row.line)
-            moved = one.signed if one.status == "BOOK" else Decimal(0)
-            course.add(one.row.line, one.booked if one.status else None, moved, one.balance)
+                course = courses[movement.key] = Course(movement.row.line)
+            moved = movement.signed if movement.status == "BOOK" else Decimal(0)
+            course.add(
+                movement.row.line,
+                movement.booked if movement.status else None,
+                moved,
+                movement.balance,
+            )
             if len(courses) > _MOST_GROUPS:
                 raise StatementError(
                     f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
@@ -164,17 +169,17 @@ class CsvFile:
         return courses
 
     def _entries(
-        self, text: CsvText, rows: Rows, layout: Layout, drafts: dict[Key, Draft]
+        self, text: CsvText, rows: CsvRows, layout: Layout, drafts: dict[Key, StatementDraft]
     ) -> Iterator[pa.RecordBatch]:
         self._is_told = True
         batch: list[EntryRow] = []
-        for one in self._movements(text, rows, layout):
-            if not one.status:
+        for movement in self._movements(text, rows, layout):
+            if not movement.status:
                 continue
-            entry = self._entry(one, rows)
-            draft = drafts[one.key]
-            raw = "\n".join((one.row.raw, *one.raw))
-            draft.take(entry, entry.account_servicer_reference, f"line {one.row.line}", raw)
+            entry = self._entry(movement, rows)
+            draft = drafts[movement.key]
+            raw = "\n".join((movement.row.raw, *movement.raw))
+            draft.take(entry, entry.account_servicer_reference, f"line {movement.row.line}", raw)
             draft.count(entry)
             batch.append(entry)
             if len(batch) >= _BATCH:
@@ -183,16 +188,16 @@ class CsvFile:
         if batch:
             yield entry_batch(batch)
 
-    def _movements(self, text: CsvText, rows: Rows, layout: Layout) -> Iterator[Movement]:
+    def _movements(self, text: CsvText, rows: CsvRows, layout: Layout) -> Iterator[CsvMovement]:
         """The movements, each with the rows of text below it."""
-        last: Movement | None = None
+        last: CsvMovement | None = None
         for row in _below(text, layout):
             rows.check_quotes(row)
-            one = self._read(row, rows)
-            if one is not None:
+            movement = self._read(row, rows)
+            if movement is not None:
                 if last is not None:
                     yield last
-                last = one
+                last = movement
             elif last is not None and rows.goes_on(row):
                 last.more += rows.texts(row)
                 last.raw.append(row.raw)
@@ -205,26 +210,24 @@ class CsvFile:
         if last is not None:
             yield last
 
-    def _read(self, row: Row, rows: Rows) -> Movement | None:
+    def _read(self, row: CsvRow, rows: CsvRows) -> CsvMovement | None:
         try:
-            one = rows.read(row)
+            movement = rows.read(row)
         except StatementError:
             raise
         except InputError as error:
             lost = error.what
         else:
-            self._read_count += one is not None
+            self._read_count += movement is not None
             self._check_count(rows.totals, f"line {row.line} is a total")
-            return one
-        self._lose(rows.key(row), row.line, lost)
-        return None
-
-    def _lose(self, key: Key, line: int, why: str) -> None:
+            return movement
+        key = rows.key(row)
         if not self._is_told:
             self.lost_count += 1
             if self.lost_count <= MOST_PROBLEMS:
-                self._lost.append((key, line, why))
-            self._check_count(self.lost_count, f"line {line} is not read: {why}")
+                self._lost.append((key, row.line, lost))
+            self._check_count(self.lost_count, f"line {row.line} is not read: {lost}")
+        return None
 
     def _check_count(self, others: int, such: str) -> None:
         """StatementError for a table of which most is something else than movements."""
@@ -234,42 +237,44 @@ class CsvFile:
                 do="look whether the profile names the right columns",
             )
 
-    def _entry(self, one: Movement, rows: Rows) -> EntryRow:
-        (account, currency), row = one.key, one.row
+    def _entry(self, movement: CsvMovement, rows: CsvRows) -> EntryRow:
+        (account, currency), row = movement.key, movement.row
 
-        def said(role: str) -> str | None:
+        def cell_text(role: str) -> str | None:
             return rows.cell(row, role) or None
 
-        other = said("counterparty_account")
+        counterparty = cell_text("counterparty_account")
         entry = EntryRow(
             account=account,
             currency=currency,
-            amount=one.signed.copy_abs(),
-            direction="DBIT" if one.signed < 0 else "CRDT",
-            entry_status=one.status,
-            is_reversal=one.is_reversal,
-            booking_date=one.booked,
-            value_date=one.value,
-            account_servicer_reference=reference(said("reference")),
-            end_to_end_id=reference(said("end_to_end_id")),
-            mandate_id=reference(said("mandate_id")),
-            remittance=(*rows.texts(row), *one.more),
-            structured_references=tuple(filter(None, [said("structured_reference")])),
-            proprietary_code=said("kind"),
-            counterparty_name=rows.counterparty_name(row, is_debit=one.signed < 0) or None,
-            counterparty_account=account_number(other.strip("'")) if other else None,
-            counterparty_agent=said("counterparty_agent"),
+            amount=movement.signed.copy_abs(),
+            direction="DBIT" if movement.signed < 0 else "CRDT",
+            entry_status=movement.status,
+            is_reversal=movement.is_reversal,
+            booking_date=movement.booked,
+            value_date=movement.value,
+            account_servicer_reference=reference(cell_text("reference")),
+            end_to_end_id=reference(cell_text("end_to_end_id")),
+            mandate_id=reference(cell_text("mandate_id")),
+            remittance=(*rows.texts(row), *movement.more),
+            structured_references=tuple(filter(None, [cell_text("structured_reference")])),
+            proprietary_code=cell_text("kind"),
+            counterparty_name=rows.counterparty_name(row, is_debit=movement.signed < 0) or None,
+            counterparty_account=account_number(counterparty.strip("'")) if counterparty else None,
+            counterparty_agent=cell_text("counterparty_agent"),
             inferred=rows.inferred(row, currency),
             file_name=self.file_name,
         )
-        if one.fee:
-            entry.charges_amount, entry.charges_currency = one.fee, currency
+        if movement.fee:
+            entry.charges_amount, entry.charges_currency = movement.fee, currency
         side = "debtor" if entry.direction == "CRDT" else "creditor"
         for part in ("name", "account", "agent"):
             setattr(entry, f"{side}_{part}", getattr(entry, f"counterparty_{part}"))
         return entry
 
-    def _drafts(self, courses: dict[Key, Course], rows: Rows, layout: Layout) -> dict[Key, Draft]:
+    def _drafts(
+        self, courses: dict[Key, Course], rows: CsvRows, layout: Layout
+    ) -> dict[Key, StatementDraft]:
         ids = Ordinals()
         stated = (rows.above("opening"), rows.above("closing"))
         drafts = {
@@ -291,10 +296,10 @@ class CsvFile:
         stated: tuple[Decimal | None, Decimal | None],
         layout: Layout,
         ids: Ordinals,
-    ) -> Draft:
+    ) -> StatementDraft:
         account, currency = key
         first, last = course.first_day, course.last_day
-        head = Head(
+        head = StatementHead(
             file_name=self.file_name,
             format=self.format,
             place=f"line {course.line}",
@@ -305,7 +310,7 @@ class CsvFile:
             balances=_balances(course, stated, currency or ""),
             told_apart_by=("CSV",),
         )
-        draft = Draft(head, ids)
+        draft = StatementDraft(head, ids)
         for off in course.off:
             states, reached = (
                 format_amount(amount, currency or "").strip()
@@ -313,8 +318,8 @@ class CsvFile:
             )
             draft.problem(f"line {off.line}", f"balance {states}, the movements reach {reached}")
         if layout.is_proposed:
-            what = "no profile is known for it; the columns are guessed"
-            draft.problem("", f"{what}: see `treasury statements profile {self.file_name}`")
+            reason = "no profile is known for it; the columns are guessed"
+            draft.problem("", f"{reason}: see `treasury statements profile {self.file_name}`")
             if not layout.are_days_shown:
                 order = layout.profile.day_order
                 draft.problem("", f"day or month may come first; the days are taken as {order}")
@@ -323,12 +328,12 @@ class CsvFile:
 
 def _balances(
     course: Course, stated: tuple[Decimal | None, Decimal | None], currency: str
-) -> tuple[Balance, ...]:
+) -> tuple[StatementBalance, ...]:
     """Opening and closing: as stated above the table, else as the balance column has them."""
     ends = [a if a is not None else b for a, b in zip(stated, course.ends, strict=True)]
     days = (course.first_day, course.last_day)
     return tuple(
-        Balance(code, amount, currency, day)
+        StatementBalance(code, amount, currency, day)
         for code, amount, day in zip(("OPBD", "CLBD"), ends, days, strict=True)
         if amount is not None
     )
@@ -338,12 +343,12 @@ def _off_count(courses: Mapping[Key, Course]) -> int:
     return sum(course.off_count for course in courses.values())
 
 
-def _below(text: CsvText, layout: Layout) -> Iterator[Row]:
+def _below(text: CsvText, layout: Layout) -> Iterator[CsvRow]:
     """The rows below the header."""
     return islice(text.rows(layout.delimiter), layout.header + 1, None)
 
 
-_KNOWN: Final = (
+_READABLE_FORMATS: Final = (
     "give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an unknown bank"
     " describe its columns, see `treasury statements profile FILE`"
 )

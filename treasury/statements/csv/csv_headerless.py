@@ -15,8 +15,8 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.statements.csv.csv_course import Course
 from treasury.statements.csv.csv_layout import Layout, is_header, samples
-from treasury.statements.csv.csv_rows import Key, Rows
-from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_rows import CsvRows, Key
+from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.profiles import BUILT_IN, Profile
 from treasury.statements.field_values import account_number
@@ -36,20 +36,17 @@ def headerless_layout(
         for profile in shaped:
             if not _is_shaped(rows, profile.shape):
                 continue
-            layout = Layout(profile, delimiter, -1, _numbered_columns(profile))
+            columns = {
+                role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
+                for role, names in profile.columns.items()
+            }
+            layout = Layout(profile, delimiter, -1, columns)
             if profile not in BUILT_IN or _is_signed(layout, rows, file_name):
                 return layout
     return None
 
 
-def _numbered_columns(profile: Profile) -> dict[str, tuple[int, ...]]:
-    return {
-        role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
-        for role, names in profile.columns.items()
-    }
-
-
-def _is_shaped(rows: Sequence[Row], shape: str) -> bool:
+def _is_shaped(rows: Sequence[CsvRow], shape: str) -> bool:
     """Whether nearly all rows look like this."""
     dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
     fitting = sum(_fits(row.cells, shape) for row in dated)
@@ -79,7 +76,7 @@ _FITS: Final[dict[str, Callable[[str], bool]]] = {
 }
 
 
-def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
+def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool:
     """Whether amounts carry their own sign, or the balances show which way they are."""
     if "amount" in layout.columns:
         if not {"balance", "balance_before"} & layout.columns.keys():
@@ -87,15 +84,15 @@ def _is_signed(layout: Layout, sample: Sequence[Row], file_name: str) -> bool:
         (place,) = layout.columns["amount"]
         if any(cell("".join(row.cells[place : place + 1])).startswith("-") for row in sample):
             return True
-    rows = Rows(layout, {}, None, file_name, {})
+    rows = CsvRows(layout, {}, None, file_name, {})
     rows.learn(sample)
     courses: dict[Key, Course] = defaultdict(lambda: Course(0))
     for row in sample:
         try:
-            one = rows.read(row)
+            movement = rows.read(row)
         except InputError:
             return False
-        if one is not None:
-            moved = one.signed if one.status == "BOOK" else Decimal(0)
-            courses[one.key].add(row.line, one.booked, moved, one.balance)
+        if movement is not None:
+            moved = movement.signed if movement.status == "BOOK" else Decimal(0)
+            courses[movement.key].add(row.line, movement.booked, moved, movement.balance)
     return bool(courses) and all(course.is_shown for course in courses.values())

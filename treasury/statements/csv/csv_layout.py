@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.csv.csv_text import Row, rows_of
+from treasury.statements.csv.csv_text import CsvRow, rows_of
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import SIGNS
 from treasury.statements.csv.profiles import Profile, plain
@@ -46,14 +46,14 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
     """The layout of a file with a header row of one of the profiles; that with most columns."""
-    known = tuple(profiles)
-    found: list[tuple[int, Layout]] = []
+    candidates = tuple(profiles)
+    layouts: list[tuple[int, Layout]] = []
     for delimiter, sample in samples(lines, file_name):
         for number, row in enumerate(sample[:MOST_BEFORE_HEADER]):
             headers = [plain(text) for text in row.cells]
             if sum(map(bool, headers)) < 3:
                 continue
-            for profile in known:
+            for profile in candidates:
                 if not profile.shape and _has_all(headers, profile.needs or _first(profile)):
                     columns = _columns(headers, profile)
                     if is_complete(columns):
@@ -61,11 +61,11 @@ def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str)
                         layout = Layout(
                             profile, delimiter, number, columns, currency, headers=headers
                         )
-                        found.append((len(columns) + len(profile.needs), layout))
-    return max(found, key=lambda one: one[0])[1] if found else None
+                        layouts.append((len(columns) + len(profile.needs), layout))
+    return max(layouts, key=lambda one: one[0])[1] if layouts else None
 
 
-def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Row]]]:
+def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
     """The first rows as each delimiter cuts them."""
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
@@ -73,7 +73,7 @@ def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Ro
             yield delimiter, list(_whole(head, delimiter, file_name))
 
 
-def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[Row]:
+def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
     """The rows in some lines, of which the last may end within a cell."""
     try:
         yield from rows_of(iter(lines), delimiter, file_name)
@@ -113,10 +113,10 @@ def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, .
     return columns
 
 
-def is_header(row: Row) -> bool:
+def is_header(row: CsvRow) -> bool:
     """Whether a row names columns: it has three words and more, and neither a day nor an amount."""
-    said = [text for text in map(cell, row.cells) if text]
-    return len(said) > 2 and not any(is_day(text) or is_amount(text) for text in said)
+    texts = [text for text in map(cell, row.cells) if text]
+    return len(texts) > 2 and not any(is_day(text) or is_amount(text) for text in texts)
 
 
 def is_complete(columns: dict[str, tuple[int, ...]]) -> bool:
@@ -127,8 +127,8 @@ def is_complete(columns: dict[str, tuple[int, ...]]) -> bool:
 def header_currency(cells: Sequence[str], columns: dict[str, tuple[int, ...]]) -> str | None:
     """The currency in a header such as `Gutschrift in CHF`."""
     places = [p for role in ("amount", "debit", "credit", "balance") for p in columns.get(role, ())]
-    found = (_IN_HEADER.search(cells[place].strip()) for place in places)
-    return next((matched[1] for matched in found if matched), None)
+    matches = (_IN_HEADER.search(cells[place].strip()) for place in places)
+    return next((matched[1] for matched in matches if matched), None)
 
 
 _IN_HEADER: Final = re.compile(

@@ -20,7 +20,7 @@ from treasury.statements.csv.csv_layout import (
     is_same,
     samples,
 )
-from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import IN, OUT
 from treasury.statements.csv.profiles import Profile, plain
@@ -43,7 +43,9 @@ def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
     return best[1] if best else None
 
 
-def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) -> Layout | None:
+def _proposed(
+    header: CsvRow, below: Sequence[CsvRow], delimiter: str, number: int
+) -> Layout | None:
     names = [cell(text) for text in header.cells]
     rows = [row.cells for row in below if len(row.cells) >= len(names) - 1 > 0]
     if len([name for name in names if name]) < 3 or not rows:
@@ -51,7 +53,8 @@ def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) ->
     if any(is_day(name) or is_amount(name) for name in names if name):
         return None
     columns = _roles(names, rows)
-    if not is_complete(columns) or ({"debit", "credit"} & columns.keys() and not _both(columns)):
+    has_one_side = len({"debit", "credit"} & columns.keys()) == 1 and "amount" not in columns
+    if not is_complete(columns) or has_one_side:
         return None
     order, is_shown = _day_order(rows, columns["booking_date"][0])
     profile = Profile(
@@ -77,32 +80,37 @@ def _proposed(header: Row, below: Sequence[Row], delimiter: str, number: int) ->
 def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
     """The columns that have a role, by the words in their names and by what stands in them."""
     kinds = [_kind(rows, place) for place in range(len(names))]
-    others = [p for p, name in enumerate(names) if kinds[p] == "i" and _names_other(name)]
+    others = [
+        place
+        for place, name in enumerate(names)
+        if kinds[place] == "i"
+        and any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
+    ]
     columns: dict[str, tuple[int, ...]] = {}
     if others:
         columns["counterparty_account"] = (others[0],)
-    taken = set(others[:1])
+    used_places = set(others[:1])
     for role, words in _WORDS.items():
-        wanted = _KINDS.get(role, "")
+        allowed = _KINDS.get(role, "")
         places = [
             place
             for word in words
             for place, name in enumerate(names)
-            if place not in taken
-            and (not wanted or kinds[place] in wanted)
+            if place not in used_places
+            and (not allowed or kinds[place] in allowed)
             and _fits_role(role, name, word, rows, place)
         ]
         if places and role not in columns:
             several = tuple(dict.fromkeys(places)) if role == "text" else (places[0],)
             columns[role] = several
-            taken.update(several)
+            used_places.update(several)
     if {"debit", "credit"} <= columns.keys():
         columns.pop("amount", None)
     elif "amount" in columns:
         columns.pop("debit", None)
         columns.pop("credit", None)
-        given = {p for role in _MORE_THAN_SIGN & columns.keys() for p in columns[role]}
-        signs = [p for p in range(len(names)) if p not in given and _says_sign(rows, p)]
+        informative = {p for role in _MORE_THAN_SIGN & columns.keys() for p in columns[role]}
+        signs = [p for p in range(len(names)) if p not in informative and _says_sign(rows, p)]
         if signs and "sign" not in columns:
             columns = {
                 role: places for role, places in columns.items() if signs[0] not in places
@@ -127,12 +135,8 @@ def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], p
 
 def _differs(rows: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
     """Whether a column has another value in nearly every row, as the other party's account has."""
-    said = [text for cells in rows for p in places if p < len(cells) and (text := cell(cells[p]))]
-    return len(set(said)) > max(1, len(said) // 2)
-
-
-def _names_other(name: str) -> bool:
-    return any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
+    values = [text for cells in rows for p in places if p < len(cells) and (text := cell(cells[p]))]
+    return len(set(values)) > max(1, len(values) // 2)
 
 
 def _has(header: str, word: str) -> bool:
@@ -145,12 +149,8 @@ def _has(header: str, word: str) -> bool:
 
 def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
     """Whether all that a column says is debit or credit, in whatever words."""
-    said = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
-    return bool(said) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in said)
-
-
-def _both(columns: dict[str, tuple[int, ...]]) -> bool:
-    return "amount" in columns or {"debit", "credit"} <= columns.keys()
+    values = {text for cells in rows if place < len(cells) and (text := cell(cells[place]))}
+    return bool(values) and all(text in {"+", "-"} or plain(text) in IN | OUT for text in values)
 
 
 def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
@@ -176,15 +176,15 @@ def _day_order(
     firsts: set[int] = set()
     seconds: set[int] = set()
     for cells in rows:
-        found = _PARTS.match(cell(cells[place])) if place < len(cells) else None
-        if found is None:
+        parts = _PARTS.match(cell(cells[place])) if place < len(cells) else None
+        if parts is None:
             continue
-        if len(found[1]) == 4:
+        if len(parts[1]) == 4:
             return "ymd", True
-        if found[0][len(found[1])] == ".":
+        if parts[0][len(parts[1])] == ".":
             return "dmy", True  # nobody writes the month first with points
-        firsts.add(int(found[1]))
-        seconds.add(int(found[2]))
+        firsts.add(int(parts[1]))
+        seconds.add(int(parts[2]))
     if not firsts or max(firsts) > 12 or max(seconds) > 12:
         return ("mdy" if seconds and max(seconds) > 12 else "dmy"), True
     return ("mdy" if len(firsts) < len(seconds) else "dmy"), False

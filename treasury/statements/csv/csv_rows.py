@@ -17,7 +17,7 @@ import msgspec
 
 from treasury.errors import InputError, StatementError
 from treasury.statements.csv.csv_layout import Layout, is_header
-from treasury.statements.csv.csv_text import Row
+from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import (
     amount_in,
     cell,
@@ -42,7 +42,7 @@ from treasury.statements.csv.profiles import plain
 from treasury.statements.field_values import account_number, own_account
 from treasury.statements.statement_draft import MOST_PROBLEMS
 
-__all__ = ["Key", "Movement", "Rows", "stated_above"]
+__all__ = ["CsvMovement", "CsvRows", "Key", "stated_above"]
 
 Key = tuple[str | None, str | None]
 """Account and currency."""
@@ -55,14 +55,14 @@ _DECIDES: Final = (*_AMOUNTS, "sign", "currency", "status")
 """The roles without which a movement would be read as another one."""
 
 
-class Movement(msgspec.Struct, gc=False):
+class CsvMovement(msgspec.Struct, gc=False):
     """A row that says something about an account: what it moved, its balance, or both.
 
     `status` is empty for a row that only states a balance. `more` are texts of the rows below it.
     """
 
     key: Key
-    row: Row
+    row: CsvRow
     status: str
     booked: date | None
     value: date | None = None
@@ -74,7 +74,7 @@ class Movement(msgspec.Struct, gc=False):
     raw: list[str] = []
 
 
-class Rows:
+class CsvRows:
     """The rows of one file, by its layout. `stated` is what stands above the table.
 
     `account` is that of files that name none, `currencies` those of accounts for which the file
@@ -110,7 +110,7 @@ class Rows:
             (place for role in _DECIDES for place in layout.columns.get(role, ())), default=0
         )
 
-    def learn(self, rows: Iterable[Row]) -> None:
+    def learn(self, rows: Iterable[CsvRow]) -> None:
         """What only the whole file shows: decimal sign, sign of debits, currency, cells a row."""
         counts = Counter[int]()
         places = [p for role in _AMOUNTS for p in self._layout.columns.get(role, ())]
@@ -129,8 +129,9 @@ class Rows:
                         currencies.update(CODE.findall(text))
                     yield text
 
-        found = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
-        self.decimal = self.decimal or found
+        # All amounts are gone through, also where the profile says the sign.
+        sign = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
+        self.decimal = self.decimal or sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
         self._cell_count = self._usual_count(counts)
@@ -142,14 +143,14 @@ class Rows:
         others = counts.total() - counts[usual]
         return usual if others <= max(1, counts.total() // 10) else 0
 
-    def cell(self, row: Row, role: str) -> str:
+    def cell(self, row: CsvRow, role: str) -> str:
         """The first cell of a role that is not empty."""
         for place in self._layout.columns.get(role, ()):
             if place < len(row.cells) and (text := cell(row.cells[place])):
                 return text
         return ""
 
-    def read(self, row: Row) -> Movement | None:
+    def read(self, row: CsvRow) -> CsvMovement | None:
         """The movement or balance in a row; None where it has neither. InputError says why not."""
         self._check_count(row)
         has_amount = any(self.cell(row, role) for role in _MOVED)
@@ -177,7 +178,7 @@ class Rows:
             return None
         return self._moved(row, day)
 
-    def _is_header_again(self, row: Row, day: str) -> bool:
+    def _is_header_again(self, row: CsvRow, day: str) -> bool:
         """Whether a row is the table's header again.
 
         InputError for the header of something else, StatementError where it has the same columns
@@ -196,7 +197,7 @@ class Rows:
         self._note(row, "left out: the header again")
         return True
 
-    def _check_count(self, row: Row) -> None:
+    def _check_count(self, row: CsvRow) -> None:
         """InputError for a row with a day that is cut off, or has a separator too many."""
         count, usual = len(row.cells), self._cell_count
         if count == usual or not usual:
@@ -209,7 +210,7 @@ class Rows:
         if is_cut or is_shifted:
             raise InputError(f"it has {count} cells, where the others have {usual}")
 
-    def key(self, row: Row) -> Key:
+    def key(self, row: CsvRow) -> Key:
         """The account and currency that a row is about."""
         account = self.cell(row, "account") or self._stated.get("account", "")
         currency = self._said_currency(row) or self._layout.profile.currency or self._usual_currency
@@ -220,21 +221,21 @@ class Rows:
         currency = currency or self._currencies.get(number, "")
         return number or None, SIGNS.get(currency, currency.upper()) or None
 
-    def _said_currency(self, row: Row) -> str:
+    def _said_currency(self, row: CsvRow) -> str:
         """The currency that a row, its header or what stands above it states."""
-        said = self.cell(row, "currency")
-        if not said and (side := self._side(row)):
-            said = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
-        said = said or self._layout.header_currency or ""
-        return said or self._stated.get("currency", "") or self._beside_amount(row)
+        currency = self.cell(row, "currency")
+        if not currency and (side := self._side(row)):
+            currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
+        currency = currency or self._layout.header_currency or ""
+        return currency or self._stated.get("currency", "") or self._beside_amount(row)
 
-    def texts(self, row: Row) -> tuple[str, ...]:
+    def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
         places = self._layout.columns.get("text", ())
         texts = (cell(row.cells[p]) for p in places if p < len(row.cells))
         return tuple(dict.fromkeys(text for text in texts if text))
 
-    def goes_on(self, row: Row) -> bool:
+    def goes_on(self, row: CsvRow) -> bool:
         """Whether a row goes on with the text of the movement above it.
 
         It says nothing else, and is not the small print below a table, which has few cells.
@@ -243,7 +244,7 @@ class Rows:
             return False
         return not any(self.cell(row, role) for role in (*_MOVED, "balance"))
 
-    def inferred(self, row: Row, currency: str | None) -> tuple[str, ...]:
+    def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
         """The columns that the row does not state by itself."""
         inferred = []
         if plain(self.cell(row, "status")) not in STATUS:
@@ -265,7 +266,7 @@ class Rows:
         except InputError:
             return None  # not in the file's own notation, so no balance to prove anything by
 
-    def _moved(self, row: Row, day: str) -> Movement:
+    def _moved(self, row: CsvRow, day: str) -> CsvMovement:
         order = self._layout.profile.day_order
         value = self.cell(row, "value_date")
         signed, is_reversal = self._signed(row)
@@ -277,7 +278,7 @@ class Rows:
         if balance is None and "balance_before" in self._layout.columns:
             before = self._amount(row, "balance_before")
             balance = None if before is None else _EXACT.add(before, signed)
-        return Movement(
+        return CsvMovement(
             key,
             row,
             self._status(row),
@@ -289,16 +290,16 @@ class Rows:
             balance,
         )
 
-    def _fee(self, row: Row, key: Key) -> Decimal:
+    def _fee(self, row: CsvRow, key: Key) -> Decimal:
         """What a fee moved beside the amount; one in another currency, or the sender's, did not."""
         if self.cell(row, "fee_currency") not in {"", key[1]} or self._side(row) > 0:
             return Decimal(0)
         return (self._amount(row, "fee") or Decimal(0)).copy_abs()
 
-    def _balance(self, row: Row, balance: Decimal | None) -> Movement:
-        return Movement(self.key(row), row, "", None, balance=balance)
+    def _balance(self, row: CsvRow, balance: Decimal | None) -> CsvMovement:
+        return CsvMovement(self.key(row), row, "", None, balance=balance)
 
-    def _status(self, row: Row) -> str:
+    def _status(self, row: CsvRow) -> str:
         """Booked where nothing else is said; a word that is not known counts as pending."""
         text = self.cell(row, "status")
         status = STATUS.get(plain(text)) if text else "BOOK"
@@ -307,21 +308,21 @@ class Rows:
             self._note(row, f"the status {text[:40]!r} is not known; taken as pending")
         return status or "PDNG"
 
-    def _amount(self, row: Row, role: str) -> Decimal | None:
+    def _amount(self, row: CsvRow, role: str) -> Decimal | None:
         text = self.cell(row, role)
         return amount_in(text, self.decimal) if text else None
 
-    def _signed(self, row: Row) -> tuple[Decimal, bool]:
+    def _signed(self, row: CsvRow) -> tuple[Decimal, bool]:
         """What the account gained or lost; whether in the other direction's column."""
         amount = self._amount(row, "amount")
         if amount is not None:
-            said = self.cell(row, "sign")
-            sign = plain(said)
-            if sign in OUT or said in _MINUS:
+            sign_text = self.cell(row, "sign")
+            sign = plain(sign_text)
+            if sign in OUT or sign_text in _MINUS:
                 return -amount.copy_abs(), False
-            if said and sign not in IN and said != "+":
-                raise InputError(f"{said[:20]!r} says neither debit nor credit")
-            return (amount.copy_abs() if said else amount), False
+            if sign_text and sign not in IN and sign_text != "+":
+                raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
+            return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
         if not side and {"sign", "debit_currency"} <= self._layout.columns.keys():
             raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
@@ -336,19 +337,19 @@ class Rows:
             raise InputError("it has no amount on the side that it names")
         return credit, credit < 0
 
-    def _side(self, row: Row) -> int:
+    def _side(self, row: CsvRow) -> int:
         """-1 for a debit, 1 for a credit by a row's own word, where each side has its column."""
         if "debit_currency" not in self._layout.columns:
             return 0
         sign = plain(self.cell(row, "sign"))
         return -1 if sign in OUT else 1 if sign in IN else 0
 
-    def counterparty_name(self, row: Row, *, is_debit: bool) -> str:
+    def counterparty_name(self, row: CsvRow, *, is_debit: bool) -> str:
         """The other party's name: of the two sides, where a row names both."""
         name = self.cell(row, "counterparty_name")
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
 
-    def _beside_amount(self, row: Row) -> str:
+    def _beside_amount(self, row: CsvRow) -> str:
         """The currency that stands beside an amount, as in `1,50 EUR`."""
         for role in (*_MOVED, "balance"):
             text = self.cell(row, role)
@@ -357,7 +358,7 @@ class Rows:
                 return matched[0]
         return ""
 
-    def _is_total(self, row: Row, day: str) -> bool:
+    def _is_total(self, row: CsvRow, day: str) -> bool:
         """Whether a row without a day is one of totals: it has amounts and says at most what of."""
         words = [text for text in map(cell, row.cells) if text and not is_amount(text)]
         if not words:
@@ -370,11 +371,11 @@ class Rows:
             return True
         return False
 
-    def _note(self, row: Row, what: str) -> None:
+    def _note(self, row: CsvRow, note: str) -> None:
         if len(self.notes) < MOST_PROBLEMS:
-            self.notes[row.line] = what
+            self.notes[row.line] = note
 
-    def check_quotes(self, row: Row) -> None:
+    def check_quotes(self, row: CsvRow) -> None:
         """StatementError where a quote that nobody closed has swallowed further rows."""
         lines = row.raw.split("\n")
         if len(lines) == 1:
@@ -401,15 +402,15 @@ def _says_total(text: str) -> bool:
     return first in TOTALS or first.endswith(TOTAL_ENDS) or "".join((first, *others)) in TOTALS
 
 
-def stated_above(above: Sequence[Row]) -> dict[str, str]:
+def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
     """What the rows above the table say: the account, its currency, its balances."""
-    found: dict[str, str] = {}
+    stated: dict[str, str] = {}
     for row in above[:200]:
         cells = [cell(text) for text in row.cells]
         for label, value in pairwise(cells):
             role = LABELS.get(plain(label).lstrip("#"))
             if role and value:
-                found.setdefault(role, value)
-    if "iban" in found:
-        found["account"] = found["iban"]
-    return found
+                stated.setdefault(role, value)
+    if "iban" in stated:
+        stated["account"] = stated["iban"]
+    return stated

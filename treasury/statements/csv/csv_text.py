@@ -18,10 +18,10 @@ from typing import Final, Self
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
-__all__ = ["CsvText", "Row", "rows_of"]
+__all__ = ["CsvRow", "CsvText", "rows_of"]
 
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
@@ -31,7 +31,7 @@ _MOST_NUL: Final = 1000
 _DO: Final = "export it from the bank again; nothing of it was stored"
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class CsvRow(msgspec.Struct, frozen=True, gc=False):
     """A row of the file: its cells, the lines it was written on, the first line's number."""
 
     cells: list[str]
@@ -42,7 +42,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class CsvText:
     """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.encoding = ""
         self._nul_count = self._size = 0
         self._source = source
@@ -51,8 +51,8 @@ class CsvText:
 
     def __enter__(self) -> Self:
         with ExitStack() as opening:
-            kept = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
-            self._kept = opening.enter_context(kept)
+            spooled = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+            self._kept = opening.enter_context(spooled)
             self._keep(self._source)
             self._open = opening.pop_all()
         return self
@@ -68,25 +68,25 @@ class CsvText:
     def lines(self) -> Iterator[str]:
         """The lines from the first on. StatementError for one of a length that no bank writes."""
         self._kept.seek(0)
-        made = codecs.getincrementaldecoder(self.encoding)("replace")
-        decoder = io.IncrementalNewlineDecoder(made, translate=True)
-        rest = ""
+        byte_decoder = codecs.getincrementaldecoder(self.encoding)("replace")
+        decoder = io.IncrementalNewlineDecoder(byte_decoder, translate=True)
+        unfinished = ""
         while chunk := self._kept.read(_CHUNK):
-            *lines, rest = (rest + decoder.decode(chunk).replace("\0", "")).split("\n")
+            *lines, unfinished = (unfinished + decoder.decode(chunk).replace("\0", "")).split("\n")
             for line in lines:
                 yield f"{line}\n"
-            if len(rest) > _LONGEST_LINE:
+            if len(unfinished) > _LONGEST_LINE:
                 raise StatementError(
                     f"{self._file_name}: a line of more than {_LONGEST_LINE >> 20} MB", do=_DO
                 )
-        if rest := rest + decoder.decode(b"", final=True):
-            yield rest
+        if unfinished := unfinished + decoder.decode(b"", final=True):
+            yield unfinished
 
-    def rows(self, delimiter: str) -> Iterator[Row]:
+    def rows(self, delimiter: str) -> Iterator[CsvRow]:
         """The rows from the first on."""
         return rows_of(self.lines(), delimiter, self._file_name)
 
-    def _keep(self, source: Source) -> None:
+    def _keep(self, source: ByteSource) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         is_utf8 = True
         letters = Letters()
@@ -112,34 +112,34 @@ def _decodes(decoder: codecs.IncrementalDecoder, data: bytes, *, final: bool) ->
     return True
 
 
-def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[Row]:
+def rows_of(lines: Iterator[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
     """The rows that lines of text hold; a cell in quotes may go on over several.
 
     StatementError where one is still open at the end: it would hold all that follows its quote.
     """
-    taken: list[str] = []
+    consumed: list[str] = []
     ended = False
 
-    def noted() -> Iterator[str]:
+    def consumed_lines() -> Iterator[str]:
         nonlocal ended
         for line in lines:
-            taken.append(line)
+            consumed.append(line)
             yield line
         ended = True
         yield "\n"  # a row of its own, unless a cell is open
 
-    reader = csv.reader(noted(), delimiter=delimiter)
+    reader = csv.reader(consumed_lines(), delimiter=delimiter)
     before = 0
     try:
         for cells in reader:
             if ended and not cells:
                 return
             if ended:
-                what = f"{file_name} line {before + 1}: a quote that begins there is not closed"
-                raise StatementError(what, do=_DO)
-            yield Row(cells, "".join(taken).rstrip("\n"), before + 1)
+                reason = f"{file_name} line {before + 1}: a quote that begins there is not closed"
+                raise StatementError(reason, do=_DO)
+            yield CsvRow(cells, "".join(consumed).rstrip("\n"), before + 1)
             before = reader.line_num
-            taken.clear()
+            consumed.clear()
     except csv.Error as error:
         raise StatementError(
             f"{file_name} line {reader.line_num}: not a CSV file ({error})", do=_DO

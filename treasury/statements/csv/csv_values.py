@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
-from treasury.statements.csv.csv_words import MARK
+from treasury.statements.csv.csv_words import CURRENCY_MARK
 from treasury.statements.csv.profiles import plain
 
 __all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
@@ -27,8 +27,10 @@ _YEAR_FIRST: Final = re.compile(
 _YEAR_LAST: Final = re.compile(
     r"(\d{1,2})[-./ ] ?(\d{1,2})[-./ ] ?(\d{4}|\d{2})\.?(?:[,T ].*)?", re.ASCII
 )
-_NAMED: Final = re.compile(r"(\d{1,2})\.?[-./ ]?([^\W\d_]{3,12})\.?[-./ ,]+(\d{4}|\d{2})(?: .*)?")
-_NAMED_FIRST: Final = re.compile(r"([^\W\d_]{3,12})\.? (\d{1,2}),? (\d{4})(?: .*)?")
+_MONTH_NAMED: Final = re.compile(
+    r"(\d{1,2})\.?[-./ ]?([^\W\d_]{3,12})\.?[-./ ,]+(\d{4}|\d{2})(?: .*)?"
+)
+_MONTH_NAMED_FIRST: Final = re.compile(r"([^\W\d_]{3,12})\.? (\d{1,2}),? (\d{4})(?: .*)?")
 _MONTHS: Final = {
     name: number
     for number, names in enumerate(
@@ -42,7 +44,7 @@ _MONTHS: Final = {
 _PLAIN: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9](?:[0-9.,'’ \u00a0\u202f]*[0-9])?[.,]?", re.ASCII)
 _WITHOUT_ZERO: Final = re.compile(r"[.,][0-9]+", re.ASCII)
-_CURRENCY: Final = re.compile(rf"^(?:{MARK})\s*|\s*(?:{MARK})$")
+_CURRENCY: Final = re.compile(rf"^(?:{CURRENCY_MARK})\s*|\s*(?:{CURRENCY_MARK})$")
 _WAY: Final = re.compile(r"(?<=[0-9.,])\s*(?:(DR|Dr|D|S)|CR|Cr|C|H)$", re.ASCII)
 """Debit or credit behind an amount, as in `12,50 S`."""
 _LONGEST: Final = 60
@@ -55,8 +57,8 @@ def cell(text: str) -> str:
     """A cell's text, out of the formula in which some banks hide it from a spreadsheet."""
     text = text.strip().strip("|")
     if text.startswith("="):
-        found = _EXCEL.fullmatch(text)
-        text = found[1].strip() if found else text
+        formula = _EXCEL.fullmatch(text)
+        text = formula[1].strip() if formula else text
     if len(text) > 1 and text[0] == text[-1] == '"':
         text = text[1:-1].strip()
     return text
@@ -72,10 +74,10 @@ def day_in(text: str, order: str) -> date:
         if order == "ymd" and len(last[3]) == 2:
             return _date(last[1], last[2], last[3], text)
         return _date(last[3], last[2], last[1], text)
-    if named := _NAMED.fullmatch(text):
-        return _date(named[3], _month(named[2]), named[1], text)
-    if named := _NAMED_FIRST.fullmatch(text):
-        return _date(named[3], _month(named[1]), named[2], text)
+    if matched := _MONTH_NAMED.fullmatch(text):
+        return _date(matched[3], _month(matched[2]), matched[1], text)
+    if matched := _MONTH_NAMED_FIRST.fullmatch(text):
+        return _date(matched[3], _month(matched[1]), matched[2], text)
     raise InputError(f"{text[:40]!r} is not a date")
 
 

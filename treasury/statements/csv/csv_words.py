@@ -6,7 +6,16 @@ import re
 from typing import Final
 
 __all__ = [
-    "BALANCES", "CODE", "IN", "LABELS", "MARK", "OUT", "SIGNS", "STATUS", "TOTALS", "TOTAL_ENDS",
+    "BALANCES",
+    "CODE",
+    "CURRENCY_MARK",
+    "IN",
+    "LABELS",
+    "OUT",
+    "SIGNS",
+    "STATUS",
+    "TOTALS",
+    "TOTAL_ENDS",
     "TURNOVERS",
 ]  # fmt: skip
 
@@ -21,7 +30,7 @@ TOTAL_ENDS: Final = ("saldo", "summe", "balance", "total", "totaal")
 TURNOVERS: Final = frozenset({"kaive", "apgrozijums", "apyvarta", "turnover", "obraty", "obroty"})
 """What a row with a day is called that only sums up others."""
 SIGNS: Final = {"€": "EUR", "$": "USD", "£": "GBP", "zł": "PLN", "Kč": "CZK", "Ft": "HUF"}
-MARK: Final = "|".join(("[A-Z]{3}", *map(re.escape, SIGNS), "kr"))
+CURRENCY_MARK: Final = "|".join(("[A-Z]{3}", *map(re.escape, SIGNS), "kr"))
 """What stands for a currency beside an amount; `kr` does not say which."""
 CODE: Final = re.compile(
     rf"^[A-Z]{{3}}(?![A-Z])|(?<![A-Z])[A-Z]{{3}}$|{'|'.join(map(re.escape, SIGNS))}"

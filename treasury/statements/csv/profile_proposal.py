@@ -13,7 +13,7 @@ from treasury.errors import StatementError
 from treasury.statements.bank_file import open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, samples
-from treasury.statements.csv.csv_text import CsvText, Row
+from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.csv_values import cell
 from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
@@ -23,7 +23,7 @@ from treasury.text import clean
 
 __all__ = ["Proposal", "propose_profile", "sketch_profile"]
 
-_SHOWN: Final = 3
+_EXAMPLE_ROWS: Final = 3
 _LONGEST: Final = 40
 
 
@@ -42,15 +42,15 @@ def propose_profile(path: Path, name: str = "", *, account: str | None = None) -
 
     StatementError where days and amounts cannot be told from the rest of its columns.
     """
-    found = list(documents([path]))
-    if len(found) != 1:
+    files = list(documents([path]))
+    if len(files) != 1:
         raise StatementError(f"{path}: not one file", do="give one CSV file")
-    with found[0].open() as source:
-        file = open_file(source, found[0].name, account=account)
+    with files[0].open() as source:
+        file = open_file(source, files[0].name, account=account)
         if not isinstance(file, CsvFile):
             raise StatementError(
-                f"{found[0].name}: not a CSV; only that needs a profile",
-                do=f"read it as it is: treasury statements read {found[0].name}",
+                f"{files[0].name}: not a CSV; only that needs a profile",
+                do=f"read it as it is: treasury statements read {files[0].name}",
             )
         batches = list(file.batches())
     layout = file.layout
@@ -74,24 +74,26 @@ def sketch_profile(path: Path) -> str:
     """
     (document, *_) = documents([path])
     with document.open() as source, CsvText(source, document.name) as text:
-        found = [rows for _, rows in samples(list(islice(text.lines(), SAMPLE)), document.name)]
-    widest = max(found, key=lambda rows: max(map(_width, rows), default=0), default=[])
+        tables = [rows for _, rows in samples(list(islice(text.lines(), SAMPLE)), document.name)]
+    widest = max(tables, key=lambda rows: max(map(_width, rows), default=0), default=[])
     count = max(map(_width, widest), default=0)
-    if count < _SHOWN:
+    if count < _EXAMPLE_ROWS:
         raise StatementError(
             f"{document.name}: no table with columns in it",
             do="give the bank's CSV export, not a text or a picture of it",
         )
-    shown = [row for row in widest if _width(row) >= _SHOWN][:_SHOWN]
+    examples = [row for row in widest if _width(row) >= _EXAMPLE_ROWS][:_EXAMPLE_ROWS]
     columns = (
         f"#   #{place + 1}: "
-        + " | ".join(clean(cell("".join(row.cells[place : place + 1])))[:_LONGEST] for row in shown)
+        + " | ".join(
+            clean(cell("".join(row.cells[place : place + 1])))[:_LONGEST] for row in examples
+        )
         for place in range(count)
     )
     return "\n".join((_SKETCH.format(name=document.name), *columns))
 
 
-def _width(row: Row) -> int:
+def _width(row: CsvRow) -> int:
     return len(row.cells)
 
 

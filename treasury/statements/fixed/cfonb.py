@@ -13,12 +13,17 @@ from decimal import Decimal
 from typing import Final
 
 from treasury.errors import InputError
-from treasury.statements.balance_proof import Balance
-from treasury.statements.byte_stream import Source
+from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.fixed.fixed_records import FixedFile, Record, set_parties, six_digit_day
-from treasury.statements.statement_draft import Draft, Head
+from treasury.statements.fixed.fixed_records import (
+    FixedFile,
+    FixedRecord,
+    set_parties,
+    six_digit_day,
+)
+from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["CfonbFile", "french_iban", "looks_like_cfonb"]
 
@@ -60,14 +65,14 @@ class CfonbFile(FixedFile):
     format = "CFONB 120"
     width = 120
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
-        self._draft: Draft | None = None
+        self._draft: StatementDraft | None = None
         self._raws: list[str] = []
         self._account = ""
-        self._entry: list[Record] = []
+        self._entry: list[FixedRecord] = []
 
-    def take(self, record: Record) -> Iterator[EntryRow]:
+    def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this record."""
         kind = record.text[:2]
         if kind == "05" and self._entry:
@@ -87,8 +92,8 @@ class CfonbFile(FixedFile):
         elif kind == "07":
             self._end(self._draft, record)
         else:
-            what = f"a record of kind {kind!r} is not known, or not here"
-            self._draft.problem(f"line {record.line}", what, record.line)
+            reason = f"a record of kind {kind!r} is not known, or not here"
+            self._draft.problem(f"line {record.line}", reason, record.line)
 
     def close(self) -> Iterator[EntryRow]:
         """The rows that are complete with the end of the file or of a statement."""
@@ -98,15 +103,15 @@ class CfonbFile(FixedFile):
             draft.problem("", "it ends before its new balance")
             self.finish(draft, "\n".join(self._raws))
 
-    def _begin(self, record: Record) -> None:
+    def _begin(self, record: FixedRecord) -> None:
         self._account, self._raws = _account_of(record), [record.text]
         try:
             balance = _balance(record, "OPBD", self.width)
             account = french_iban(record.text[2:7], record.text[11:16], record.text[21:32])
         except InputError as error:
             raise self.refused(record, error.what) from None
-        self._draft = Draft(
-            Head(
+        self._draft = StatementDraft(
+            StatementHead(
                 file_name=self.file_name,
                 format=self.format,
                 place=f"line {record.line}",
@@ -118,7 +123,7 @@ class CfonbFile(FixedFile):
             self.ids,
         )
 
-    def _end(self, draft: Draft, record: Record) -> None:
+    def _end(self, draft: StatementDraft, record: FixedRecord) -> None:
         self._raws.append(record.text)
         try:
             if _account_of(record) != self._account:
@@ -152,23 +157,23 @@ class CfonbFile(FixedFile):
         yield row
 
 
-def _account_of(record: Record) -> str:
+def _account_of(record: FixedRecord) -> str:
     """Bank, branch, currency and account, as every record repeats them."""
     text = record.text
     return f"{text[2:7]}{text[11:20]}{text[21:32]}"
 
 
-def _require_width(record: Record, width: int) -> None:
+def _require_width(record: FixedRecord, width: int) -> None:
     if len(record.text) != width:
-        found = len(record.text)
-        raise InputError(f"line {record.line} has {found} characters instead of {width}")
+        count = len(record.text)
+        raise InputError(f"line {record.line} has {count} characters instead of {width}")
 
 
-def _balance(record: Record, code: str, width: int) -> Balance:
+def _balance(record: FixedRecord, code: str, width: int) -> StatementBalance:
     _require_width(record, width)
     text = record.text
     amount = _signed(text[90:104], text[19])
-    return Balance(code, amount, text[16:19], six_digit_day(text[34:40]))
+    return StatementBalance(code, amount, text[16:19], six_digit_day(text[34:40]))
 
 
 def _signed(text: str, decimals: str) -> Decimal:
@@ -182,7 +187,7 @@ def _signed(text: str, decimals: str) -> Decimal:
     return -amount if is_debit else amount
 
 
-def _entry_of(record: Record, width: int) -> EntryRow:
+def _entry_of(record: FixedRecord, width: int) -> EntryRow:
     """The row of a record 04."""
     _require_width(record, width)
     text = record.text
@@ -206,7 +211,7 @@ def _entry_of(record: Record, width: int) -> EntryRow:
     )
 
 
-def _add_more(row: EntryRow, record: Record, first: Record, width: int) -> None:
+def _add_more(row: EntryRow, record: FixedRecord, first: FixedRecord, width: int) -> None:
     """What a record 05 says, by the three letters of its qualifier."""
     _require_width(record, width)
     if _account_of(record) != _account_of(first):

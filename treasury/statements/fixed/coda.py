@@ -17,13 +17,13 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import format_amount, total
-from treasury.statements.balance_proof import Balance
-from treasury.statements.byte_stream import Source
+from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number
 from treasury.statements.fixed.coda_entry import amount_of, belgian_iban, entry_of, signed_amount
-from treasury.statements.fixed.fixed_records import FixedFile, Record, six_digit_day
-from treasury.statements.statement_draft import Draft, Head
+from treasury.statements.fixed.fixed_records import FixedFile, FixedRecord, six_digit_day
+from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["CodaFile", "looks_like_coda"]
 
@@ -43,8 +43,8 @@ def looks_like_coda(head: bytes) -> bool:
 class _Statement(msgspec.Struct):
     """A statement being read: its draft, the records outside its entries, what was counted."""
 
-    header: Record
-    draft: Draft | None = None
+    header: FixedRecord
+    draft: StatementDraft | None = None
     currency: str = ""
     raws: list[str] = []
     records: int = 0
@@ -58,12 +58,12 @@ class CodaFile(FixedFile):
     format = "CODA"
     width = 128
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
         self._statement: _Statement | None = None
-        self._entry: list[Record] = []
+        self._entry: list[FixedRecord] = []
 
-    def take(self, record: Record) -> Iterator[EntryRow]:
+    def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this record."""
         kind = record.text[0]
         if kind == "0":
@@ -94,19 +94,21 @@ class CodaFile(FixedFile):
             statement.draft.problem("", "it ends before its trailer record")
         self.finish(statement.draft, "\n".join(statement.raws))
 
-    def _begin(self, record: Record) -> None:
+    def _begin(self, record: FixedRecord) -> None:
         version = record.text[127:128]
         if version != "2":
             raise self.refused(record, f"CODA of version {version!r}; version 2 is read")
         self._statement = _Statement(record, raws=[record.text])
 
-    def _take_other(self, statement: _Statement, kind: str, record: Record) -> None:
+    def _take_other(self, statement: _Statement, kind: str, record: FixedRecord) -> None:
         statement.raws.append(record.text)
         try:
             if kind == "1":
                 self._take_old_balance(statement, record)
             elif kind == "8":
-                self._take_new_balance(statement, record)
+                amount, day = signed_amount(record.text[41:57]), six_digit_day(record.text[57:63])
+                balance = StatementBalance("CLBD", amount, statement.currency, day)
+                self._draft_of(statement, record).add_balance(balance)
             elif kind == "9":
                 self._take_trailer(statement, record)
             elif kind != "4":
@@ -116,7 +118,7 @@ class CodaFile(FixedFile):
                 raise self.refused(record, error.what) from None
             statement.draft.problem(f"line {record.line}", error.what, record.line)
 
-    def _take_old_balance(self, statement: _Statement, record: Record) -> None:
+    def _take_old_balance(self, statement: _Statement, record: FixedRecord) -> None:
         text = record.text
         places = _ACCOUNTS.get(text[1:2])
         if places is None:
@@ -126,11 +128,11 @@ class CodaFile(FixedFile):
         if text[1:2] == "0":
             account = belgian_iban(account)
         amount = signed_amount(text[42:58])
-        balance = Balance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
+        balance = StatementBalance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
         head = statement.header
         number = text[125:128]
-        statement.draft = Draft(
-            Head(
+        statement.draft = StatementDraft(
+            StatementHead(
                 file_name=self.file_name,
                 format=self.format,
                 place=f"line {head.line}",
@@ -147,14 +149,7 @@ class CodaFile(FixedFile):
             self.ids,
         )
 
-    def _take_new_balance(self, statement: _Statement, record: Record) -> None:
-        amount = signed_amount(record.text[41:57])
-        day = six_digit_day(record.text[57:63])
-        self._draft_of(statement, record).add_balance(
-            Balance("CLBD", amount, statement.currency, day)
-        )
-
-    def _take_trailer(self, statement: _Statement, record: Record) -> None:
+    def _take_trailer(self, statement: _Statement, record: FixedRecord) -> None:
         """The bank's own count of records and sums of what moved."""
         statement.is_ended = True
         draft, currency = self._draft_of(statement, record), statement.currency
@@ -165,10 +160,10 @@ class CodaFile(FixedFile):
             bank = amount_of(record.text[start : start + 15])
             read = statement.sums.get(way, Decimal(0))
             if bank != read:
-                said = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
-                draft.problem("", f"the bank says {way} {said}")
+                sums_text = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
+                draft.problem("", f"the bank says {way} {sums_text}")
 
-    def _draft_of(self, statement: _Statement, record: Record) -> Draft:
+    def _draft_of(self, statement: _Statement, record: FixedRecord) -> StatementDraft:
         if statement.draft is None:
             raise self.refused(record, "a record before the old balance")
         return statement.draft
@@ -202,22 +197,22 @@ class CodaFile(FixedFile):
             raw = records if row is parent else [*parts[0], *by_line[line]]
             row.account, row.file_name = draft.head.account, self.file_name
             own = None if payments else row.account_servicer_reference
-            draft.take(row, own, f"line {line}", "\n".join(one.text for one in raw))
+            draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
 
-    def _count(self, statement: _Statement, draft: Draft, parent: EntryRow) -> None:
+    def _count(self, statement: _Statement, draft: StatementDraft, parent: EntryRow) -> None:
         draft.count(parent)
         way, amount = parent.direction, parent.amount or Decimal(0)
         statement.sums[way] = _EXACT.add(statement.sums.get(way, Decimal(0)), amount)
 
 
-def _parts(records: Sequence[Record], width: int) -> list[list[Record]]:
+def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]]:
     """The records of an entry and of each of its details. InputError for a torn record."""
-    parts: list[list[Record]] = []
+    parts: list[list[FixedRecord]] = []
     for record in records:
         if len(record.text) != width:
-            found = len(record.text)
-            raise InputError(f"line {record.line} has {found} characters instead of {width}")
+            count = len(record.text)
+            raise InputError(f"line {record.line} has {count} characters instead of {width}")
         if record.text[:2] == "21":
             parts.append([record])
         elif not parts:
@@ -229,7 +224,9 @@ def _parts(records: Sequence[Record], width: int) -> list[list[Record]]:
     return parts
 
 
-def _check_sum(draft: Draft, parent: EntryRow, payments: Sequence[EntryRow], position: str) -> None:
+def _check_sum(
+    draft: StatementDraft, parent: EntryRow, payments: Sequence[EntryRow], position: str
+) -> None:
     signed = [
         (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
         for row in payments

@@ -10,7 +10,7 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.fixed.fixed_records import Record, set_parties, six_digit_day
+from treasury.statements.fixed.fixed_records import FixedRecord, set_parties, six_digit_day
 
 __all__ = ["amount_of", "belgian_iban", "belgian_reference", "entry_of", "signed_amount"]
 
@@ -22,8 +22,8 @@ _MODULUS: Final = 97
 _BELGIUM: Final = "111400"
 """`BE00` with its letters as numbers, as the check digits of an IBAN are worked out."""
 
-_MOVED: Final = {"21": (62, 115), "22": (10, 63), "23": (82, 125)}
-_TOLD: Final = {"31": (40, 113), "32": (10, 115), "33": (10, 100)}
+_COMMUNICATION: Final = {"21": (62, 115), "22": (10, 63), "23": (82, 125)}
+_INFORMATION: Final = {"31": (40, 113), "32": (10, 115), "33": (10, 100)}
 """Where the communication stands in each record; 21 and 31 have its type before it."""
 _SILENT: Final = frozenset({"105", "106", "108", "111", "113", "114", "115"})
 """Types of communication that describe the amount or the card, and carry no message."""
@@ -60,7 +60,9 @@ def belgian_reference(digits: str) -> str | None:
     return f"+++{digits[:3]}/{digits[3:7]}/{digits[7:]}+++"
 
 
-def entry_of(records: Sequence[Record], currency: str, parent: EntryRow | None = None) -> EntryRow:
+def entry_of(
+    records: Sequence[FixedRecord], currency: str, parent: EntryRow | None = None
+) -> EntryRow:
     """The row of a movement or of one of its details, which has its parent's day.
 
     Its `position` is the line of its first record. InputError for what cannot be read.
@@ -85,7 +87,7 @@ def entry_of(records: Sequence[Record], currency: str, parent: EntryRow | None =
         row.inferred = ("booking_date",)
         if row.booking_date is None:
             raise InputError("it has neither an entry date nor a value date")
-    _add_communication(row, text[61], _joined(records, _MOVED))
+    _add_communication(row, text[61], _joined(records, _COMMUNICATION))
     for record in records[1:]:
         if record.text.startswith("22"):
             row.end_to_end_id = reference(record.field(63, 98) or None)
@@ -97,13 +99,15 @@ def entry_of(records: Sequence[Record], currency: str, parent: EntryRow | None =
             row.counterparty_account = account if account.strip("0") else None
             row.counterparty_name = record.field(47, 82) or None
     _add_information(row, records)
-    if parent is not None:
-        _inherit(row, parent)
+    if parent is not None and row.direction == parent.direction:
+        for name in _INHERITED:
+            if getattr(row, name) is None:
+                setattr(row, name, getattr(parent, name))
     set_parties(row)
     return row
 
 
-def _joined(records: Sequence[Record], places: dict[str, tuple[int, int]]) -> str:
+def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
     """A communication that goes on over several records, put together as it was cut."""
     parts = (places.get(record.text[:2]) for record in records)
     return "".join(
@@ -119,30 +123,30 @@ def _add_communication(row: EntryRow, kind: str, text: str) -> None:
         row.remittance = _squeezed(text)
         row.structured_references = _printed(text)
         return
-    code, rest = text[:3], text[3:]
+    code, message = text[:3], text[3:]
     if code in {"101", "102"}:
-        shown = belgian_reference(rest[:12])
-        row.structured_references = (shown,) if shown else ()
-        row.remittance = () if shown else _squeezed(rest)
+        printed = belgian_reference(message[:12])
+        row.structured_references = (printed,) if printed else ()
+        row.remittance = () if printed else _squeezed(message)
     elif code == "100":
-        row.structured_references = tuple(filter(None, [rest.strip()]))
+        row.structured_references = tuple(filter(None, [message.strip()]))
     elif code == "105":
-        _add_original_amount(row, rest)
+        _add_original_amount(row, message)
     elif code == "127":
-        row.mandate_id = reference(rest[44:79].strip() or None)
-        row.remittance = _squeezed(rest[79:141])
-        row.structured_references = _printed(rest[79:141])
-        row.return_reason = rest[142:146] if _REASON.fullmatch(rest[142:146]) else None
+        row.mandate_id = reference(message[44:79].strip() or None)
+        row.remittance = _squeezed(message[79:141])
+        row.structured_references = _printed(message[79:141])
+        row.return_reason = message[142:146] if _REASON.fullmatch(message[142:146]) else None
     elif code not in _SILENT:
-        row.remittance = _squeezed(rest)
+        row.remittance = _squeezed(message)
 
 
 def _add_original_amount(row: EntryRow, text: str) -> None:
     """Type 105: gross amount in both currencies, rate, currency, and a structured communication."""
     if _DIGITS.fullmatch(text[15:30]) and text[42:45].isalpha():
         row.instructed_amount, row.instructed_currency = amount_of(text[15:30]), text[42:45]
-    shown = belgian_reference(text[45:57])
-    row.structured_references = (shown,) if shown else ()
+    printed = belgian_reference(text[45:57])
+    row.structured_references = (printed,) if printed else ()
 
 
 def _squeezed(text: str) -> tuple[str, ...]:
@@ -151,35 +155,29 @@ def _squeezed(text: str) -> tuple[str, ...]:
 
 def _printed(text: str) -> tuple[str, ...]:
     """The structured communications printed within a free text, whose check digits hold."""
-    found = (belgian_reference("".join(digits)) for digits in _PRINTED.findall(text))
-    return tuple(filter(None, found))
+    references = (belgian_reference("".join(digits)) for digits in _PRINTED.findall(text))
+    return tuple(filter(None, references))
 
 
-def _add_information(row: EntryRow, records: Sequence[Record]) -> None:
+def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
     """What records 31 to 33 say beside: the other party's name, or more text."""
-    groups: list[list[Record]] = []
+    groups: list[list[FixedRecord]] = []
     for record in records:
         if record.text.startswith("31"):
             groups.append([record])
         elif record.text[0] == "3" and groups:
             groups[-1].append(record)
     for group in groups:
-        text = _joined(group, _TOLD)
+        text = _joined(group, _INFORMATION)
         code = text[:3] if group[0].text[39] == "1" else ""
         if code in {"001", "008", "009"}:
             row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
         elif code in {"", "002"}:
-            said = " ".join(text[len(code) :].split())
-            row.additional_information = row.additional_information or said or None
+            message = " ".join(text[len(code) :].split())
+            row.additional_information = row.additional_information or message or None
 
 
-def _inherit(row: EntryRow, parent: EntryRow) -> None:
-    """Let a detail have what only its parent states."""
-    for name in (
-        "counterparty_name",
-        "counterparty_account",
-        "counterparty_agent",
-        "end_to_end_id",
-    ):
-        if getattr(row, name) is None and row.direction == parent.direction:
-            setattr(row, name, getattr(parent, name))
+_INHERITED: Final = (
+    "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
+)  # fmt: skip
+"""What a detail has from its parent where it does not state it."""

@@ -14,20 +14,20 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
-from treasury.statements.byte_stream import Source, Stream
+from treasury.statements.byte_stream import ByteSource, Stream
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
 from treasury.statements.mt.mt_text import MtText
-from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, check_number
+from treasury.statements.statement_draft import MOST_PROBLEMS, StatementDraft, check_number
 
-__all__ = ["FixedFile", "Record", "set_parties", "six_digit_day"]
+__all__ = ["FixedFile", "FixedRecord", "set_parties", "six_digit_day"]
 
 _BATCH: Final = 1024
 _CENTURY: Final = 80
 """Two digits of a year from here on are of the 1900s."""
 
 
-class Record(msgspec.Struct, frozen=True):
+class FixedRecord(msgspec.Struct, frozen=True):
     """A line of the file and its number; slices of it are the fields."""
 
     text: str
@@ -49,7 +49,7 @@ class FixedFile:
     format: str
     width: int
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.file_name = file_name
         self.statements: tuple[StatementRow, ...] = ()
         self.problems: list[Problem] = []
@@ -63,7 +63,7 @@ class FixedFile:
         """SHA-256 of the file's bytes, once they are all read."""
         return self._source.sha256
 
-    def take(self, record: Record) -> Iterator[EntryRow]:
+    def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this line."""
         raise NotImplementedError
 
@@ -84,22 +84,22 @@ class FixedFile:
         if rows:
             yield entry_batch(rows)
         if text.odd_lines:
-            what = f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}"
-            self.problems.append(Problem(self.file_name, "", what))
+            note = f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}"
+            self.problems.append(Problem(self.file_name, "", note))
         if not self._done:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )
 
-    def finish(self, draft: Draft, raw: str) -> None:
+    def finish(self, draft: StatementDraft, raw: str) -> None:
         """A statement is complete; `raw` is what of it stands outside its entries."""
         self._done.append(draft.finish(raw))
         self.lost_count += draft.lost_count
         self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
         check_number(len(self._done), self.file_name)
 
-    def refused(self, record: Record, why: str) -> StatementError:
+    def refused(self, record: FixedRecord, why: str) -> StatementError:
         """What is wrong with the file as a whole."""
         return StatementError(
             f"{self.file_name} line {record.line}: {why}",
@@ -107,16 +107,16 @@ class FixedFile:
         )
 
 
-def _records(text: MtText) -> Iterator[Record]:
-    number, rest = 0, ""
+def _records(text: MtText) -> Iterator[FixedRecord]:
+    number, unfinished = 0, ""
     for part in text:
-        *lines, rest = (rest + part).split("\n")
+        *lines, unfinished = (unfinished + part).split("\n")
         for line in lines:
             number += 1
             if line.strip():
-                yield Record(line, number)
-    if rest.strip():
-        yield Record(rest, number + 1)
+                yield FixedRecord(line, number)
+    if unfinished.strip():
+        yield FixedRecord(unfinished, number + 1)
 
 
 def six_digit_day(text: str) -> date | None:

@@ -49,9 +49,9 @@ _BEGINS: Final = re.compile(
     r"\s*(?:(?:\d{3,4}\s*)?([?>~<^|!%$@#])(?=\d\d)"
     rf"|(?=(?:/[A-Z]{{4}}(?=/).*?)?{_SLASHED.pattern})(/)|(?={_KEYWORD.pattern})[A-Z]{{4}}\s?(\+))"
 )
-_NAMED: Final = tuple(
-    (mark, re.compile(pattern))
-    for mark, pattern in (
+_PARTY_PATTERNS: Final = tuple(
+    (marker, re.compile(pattern))
+    for marker, pattern in (
         ("REK:", r"REK: ?([A-Z]{2}\d\d[A-Z0-9]{4,30})/NAAM: ?([^\n]+)"),
         (
             "NAAM:",
@@ -68,8 +68,8 @@ _NO_VALUE: Final = re.compile(r"[\s/]*")
 def details_of(texts: Sequence[str], numbered: frozenset[int] = frozenset()) -> Columns:
     """What the texts of some fields 86 say; those at the places `numbered` are of fields NS."""
     way = _dialect(texts[0])
-    if len(way.strip("/+")) == 1 and not numbered and _all_begin(way, texts):
-        return _subfields(way, texts)
+    if len(way.strip("/+")) == 1 and not numbered and _whole(way).fullmatch("\0".join(texts)):
+        return _subfields(way, texts)  # as a rule a bank writes one dialect
     ways = list(map(_dialect, texts))
     for at in numbered:
         ways[at] = "NS"
@@ -82,15 +82,10 @@ def _dialect(text: str) -> str:
     return matched[matched.lastindex or 0] if matched else ""
 
 
-def _all_begin(separator: str, texts: Sequence[str]) -> bool:
-    """Whether all texts have numbered subfields after that sign: as a rule a bank writes one."""
-    return _whole(separator).fullmatch("\0".join(texts)) is not None
-
-
 @lru_cache(maxsize=16)
 def _whole(separator: str) -> re.Pattern[str]:
-    one = rf"\s*(?:\d{{3,4}}\s*)?{re.escape(separator)}\d\d[^\0]*"
-    return re.compile(rf"{one}(?:\0{one})*")
+    pattern = rf"\s*(?:\d{{3,4}}\s*)?{re.escape(separator)}\d\d[^\0]*"
+    return re.compile(rf"{pattern}(?:\0{pattern})*")
 
 
 def _read(way: str, texts: Sequence[str]) -> Columns:
@@ -171,12 +166,12 @@ def _cuts(separator: str) -> re.Pattern[str]:
 def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     parts = _Parts(numbers, columns[1:])
     pieces = (*parts.between("20", "29"), *parts.between("60", "63"))
-    found = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
-    found["code"] = _stripped(columns[0])
-    other = parts.joined("38")
-    if other is not None:
-        _offer(found, "counterparty_account", _accounts(other), first=True)
-    return found
+    details = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
+    details["code"] = _stripped(columns[0])
+    accounts = parts.joined("38")
+    if accounts is not None:
+        _offer(details, "counterparty_account", _accounts(accounts), first=True)
+    return details
 
 
 def _numbered_lines(texts: Sequence[str]) -> Columns:
@@ -226,19 +221,19 @@ def _numbered(
 ) -> Columns:
     """What numbered parts say; `where` has the numbers of name, text, account, bank."""
     names, booking, account, agent = where
-    found: Columns = {}
+    details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
         texts = parts.joined(number)
         if texts is not None:
-            found[name] = _stripped(texts)
-    found.update(_named_in(parts.all(*names)))
+            details[name] = _stripped(texts)
+    details.update(_named_in(parts.all(*names)))
     stated = parts.joined(account)
     if stated is not None:
-        found["counterparty_account"] = _accounts(stated)
+        details["counterparty_account"] = _accounts(stated)
     if pieces:
         texts = _put_together(pieces)
-        found.update(_remittance(texts, pieces))
-    return found
+        details.update(_remittance(texts, pieces))
+    return details
 
 
 def _named_in(parts: Sequence[_Row]) -> Columns:
@@ -273,15 +268,14 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
     ]
     if ":" in ways:
         # Such a keyword is one only at the beginning of a word, and so of a piece.
-        texts = ["".join(map(_spaced, row)) for row in zip(*pieces, strict=True)]
+        texts = [
+            "".join(f" {piece}" if _COLON_KEYWORD.match(piece) else piece for piece in row)
+            for row in zip(*pieces, strict=True)
+        ]
     if "" not in ways:
         return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
     rows = list(zip(texts, *pieces, strict=True))
     return _together(ways, rows, _keywords_or_pieces)
-
-
-def _spaced(piece: str) -> str:
-    return f" {piece}" if _COLON_KEYWORD.match(piece) else piece
 
 
 def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
@@ -299,15 +293,15 @@ def _keywords(texts: Sequence[str]) -> Columns:
 
 def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     """SEPA's keywords, the text before the first one being remittance too."""
-    found: Columns = {}
+    details: Columns = {}
     remittance: list[_Row] = [columns[0]]
     for key, values in zip(keys, columns[1:], strict=True):
         if key == "SVWZ":
             remittance.append(values)
         else:
-            _take(found, key, list(map(str.strip, values)))
-    found["remittance"] = _texts(remittance)
-    return found
+            _take(details, key, list(map(str.strip, values)))
+    details["remittance"] = _texts(remittance)
+    return details
 
 
 def _slashed(texts: Sequence[str]) -> Columns:
@@ -317,32 +311,32 @@ def _slashed(texts: Sequence[str]) -> Columns:
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     """A keyword may open a group of others: who is ultimately paid has a name too."""
-    found: Columns = {}
+    details: Columns = {}
     remittance: list[_Row] = []
     if any(columns[0]):
-        found["additional_information"] = _stripped(columns[0])
+        details["additional_information"] = _stripped(columns[0])
     group = ""
     for key, column in zip(keys, columns[1:], strict=True):
         values = [value.strip().strip("/").strip() for value in column]
         group = key if key in _GROUPS else group
         if key in _PARTY and group in _ULTIMATE:
             if key == "NAME":
-                _offer(found, _ULTIMATE[group], [value or None for value in values], first=True)
+                _offer(details, _ULTIMATE[group], [value or None for value in values], first=True)
         elif key in {"CNTP", "ACCW"}:
-            cut = column if key == "CNTP" else [one.replace(",", "/") for one in column]
+            cut = column if key == "CNTP" else [text.replace(",", "/") for text in column]
             for name, parts in _counterparties(cut).items():
-                _offer(found, name, parts, first=True)
+                _offer(details, name, parts, first=True)
         elif key == "REMI":
             structured, free = zip(*map(_remitted, values), strict=True)
             remittance.append(free)
-            _add_structured(found, structured)
+            _add_structured(details, structured)
         elif key == "SVWZ":
             remittance.append(values)
         else:
-            _take(found, key, values)
+            _take(details, key, values)
     if remittance:
-        found["remittance"] = _texts(remittance)
-    return found
+        details["remittance"] = _texts(remittance)
+    return details
 
 
 def _counterparties(values: Sequence[str]) -> Columns:
@@ -358,62 +352,63 @@ def _counterparties(values: Sequence[str]) -> Columns:
 
 def _remitted(value: str) -> tuple[str, str]:
     """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
-    kind, _, rest = value.partition("/")
+    kind, _, text = value.partition("/")
     if kind == "STRD":
-        return rest.rpartition("/")[2], ""
-    return "", rest.lstrip("/") if kind == "USTD" else value
+        return text.rpartition("/")[2], ""
+    return "", text.lstrip("/") if kind == "USTD" else value
 
 
-def _add_structured(found: Columns, references: Sequence[str]) -> None:
-    before = found.get("structured_references", [()] * len(references))
-    found["structured_references"] = [
-        (*those, one) if one else those for those, one in zip(before, references, strict=True)
+def _add_structured(details: Columns, references: Sequence[str]) -> None:
+    before = details.get("structured_references", [()] * len(references))
+    details["structured_references"] = [
+        (*stated, added) if added else stated
+        for stated, added in zip(before, references, strict=True)
     ]
 
 
 def _free(texts: Sequence[str]) -> Columns:
     """Text in no dialect, a line at a time; some banks name the other party in it."""
-    found: Columns = {
+    details: Columns = {
         "remittance": [tuple(filter(None, map(str.strip, text.split("\n")))) for text in texts]
     }
-    named = [_named(text) for text in texts]
-    if any(named):
-        found["counterparty_account"] = [one and account_number(one[1]) for one in named]
-        found["counterparty_name"] = [one and " ".join(one[2].split()) for one in named]
+    parties = [_party_in(text) for text in texts]
+    if any(parties):
+        details["counterparty_account"] = [party and account_number(party[1]) for party in parties]
+        details["counterparty_name"] = [party and " ".join(party[2].split()) for party in parties]
         both = ("counterparty_account", "counterparty_name")
-        found["inferred"] = [both if one else () for one in named]
-    return found
+        details["inferred"] = [both if party else () for party in parties]
+    return details
 
 
-def _named(text: str) -> re.Match[str] | None:
+def _party_in(text: str) -> re.Match[str] | None:
     upper = text.upper()
-    for mark, pattern in _NAMED:
-        if mark in upper and (matched := pattern.search(text)):
+    for marker, pattern in _PARTY_PATTERNS:
+        if marker in upper and (matched := pattern.search(text)):
             return matched
     return _LEADING_IBAN.match(text) if "\n" in text else None
 
 
-def _take(found: Columns, key: str, values: Sequence[str]) -> None:
+def _take(details: Columns, key: str, values: Sequence[str]) -> None:
     """Keep the values of a keyword in its column, if it has one; `raw` has it anyhow."""
     name = _COLUMN.get(key)
     if name == "counterparty_account":
-        _offer(found, name, _accounts(values))
+        _offer(details, name, _accounts(values))
     elif name is not None:
-        _offer(found, name, [_meant(value) for value in values])
+        _offer(details, name, [_stated(value) for value in values])
 
 
-def _meant(value: str) -> str | None:
+def _stated(value: str) -> str | None:
     return (reference(value) if value[0] in "Nn" else value) if value else None
 
 
-def _offer(found: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
+def _offer(details: Columns, name: str, values: list[Any], *, first: bool = False) -> None:
     """Let the values stand where there are none yet; with `first`, before those there are."""
-    before = found.get(name)
+    before = details.get(name)
     if before is None:
-        found[name] = values
+        details[name] = values
     else:
-        one, two = (values, before) if first else (before, values)
-        found[name] = [a if a is not None else b for a, b in zip(one, two, strict=True)]
+        pairs = zip(values, before, strict=True) if first else zip(before, values, strict=True)
+        details[name] = [a if a is not None else b for a, b in pairs]
 
 
 def _texts(columns: Sequence[_Row]) -> list[tuple[str, ...]]:

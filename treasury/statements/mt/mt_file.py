@@ -16,16 +16,21 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.identifiers import is_iban
-from treasury.statements.balance_proof import Balance
-from treasury.statements.byte_stream import Source, Stream
+from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.byte_stream import ByteSource, Stream
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import Problem, StatementRow, column_batch
 from treasury.statements.field_values import account_number, own_account, reference
 from treasury.statements.mt.mt_details import Columns
 from treasury.statements.mt.mt_rows import movement_columns
-from treasury.statements.mt.mt_tags import END, ENVELOPE, Field, Fields, Movements
+from treasury.statements.mt.mt_tags import END, ENVELOPE, MtField, MtFields, MtMovements
 from treasury.statements.mt.mt_values import balance_of, with_currency
-from treasury.statements.statement_draft import MOST_PROBLEMS, Draft, Head, check_number
+from treasury.statements.statement_draft import (
+    MOST_PROBLEMS,
+    StatementDraft,
+    StatementHead,
+    check_number,
+)
 
 __all__ = ["MtFile"]
 
@@ -43,19 +48,19 @@ class _Block(msgspec.Struct):
     tags: dict[str, str] = {}
     texts: list[str] = []
     size: int = 0
-    balances: list[Balance] = []
+    balances: list[StatementBalance] = []
     problems: list[tuple[str, str]] = []
     bic: str | None = None
     is_interim_report: bool = False
-    draft: Draft | None = None
+    draft: StatementDraft | None = None
     ended_by: str = ""
-    closing: Balance | None = None
+    closing: StatementBalance | None = None
 
 
 class MtFile:
     """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold."""
 
-    def __init__(self, source: Source, file_name: str, accounts: Collection[str] = ()) -> None:
+    def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
         self.file_name = file_name
         self.format = "MT940"
         self.statements: tuple[StatementRow, ...] = ()
@@ -78,9 +83,9 @@ class MtFile:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
-        fields = Fields(self._source, self.file_name)
+        fields = MtFields(self._source, self.file_name)
         for field in fields:
-            if isinstance(field, Movements):
+            if isinstance(field, MtMovements):
                 self._take_movements(field)
             else:
                 self._take(field)
@@ -96,7 +101,7 @@ class MtFile:
         columns, self._columns, self._held = self._columns, [], 0
         return column_batch(columns)
 
-    def _take(self, field: Field) -> None:
+    def _take(self, field: MtField) -> None:
         if field.tag == END:
             self._close()
         elif field.tag == ENVELOPE:
@@ -104,17 +109,17 @@ class MtFile:
         else:
             self._take_head(field)
 
-    def _take_movements(self, found: Movements) -> None:
-        block = self._block or self._begin(found.lines[0])
+    def _take_movements(self, movements: MtMovements) -> None:
+        block = self._block or self._begin(movements.lines[0])
         if block.draft is None and self._page is not None:
             self._finish_page()
-        columns = movement_columns(self._draft(block), found)
+        columns = movement_columns(self._draft(block), movements)
         if columns:
             self._columns.append(columns)
             self._held += len(columns["amount"])
 
-    def _take_head(self, field: Field) -> None:
-        tag = _SAME.get(field.tag, field.tag)
+    def _take_head(self, field: MtField) -> None:
+        tag = _TAG_VARIANTS.get(field.tag, field.tag)
         if tag in {"940", "942"}:
             self._close()
             self._envelope["type"] = tag
@@ -141,15 +146,15 @@ class MtFile:
         )
         return self._block
 
-    def _take_balance(self, block: _Block, tag: str, code: str, field: Field) -> None:
-        known = block.balances[0].currency if block.balances else None
+    def _take_balance(self, block: _Block, tag: str, code: str, field: MtField) -> None:
+        currency = block.balances[0].currency if block.balances else None
         try:
-            balance, is_guessed = balance_of(field.text, code, known)
+            balance, is_guessed = balance_of(field.text, code, currency)
         except InputError as error:
             self._tell(block, f":{tag}:", f"balance not read: {error.what}", field.line)
             return
         if is_guessed:
-            self._tell(block, f":{tag}:", f"the balance has no currency; {known} as above", None)
+            self._tell(block, f":{tag}:", f"the balance has no currency; {currency} as above", None)
         if tag == "60M" and self._goes_on(block, balance):
             return
         block.balances.append(balance)
@@ -158,15 +163,15 @@ class MtFile:
         if block.draft is not None:
             block.draft.add_balance(balance)
 
-    def _goes_on(self, block: _Block, opening: Balance) -> bool:
+    def _goes_on(self, block: _Block, opening: StatementBalance) -> bool:
         """Whether this message is the next page of the one before; then it becomes part of it."""
         page = self._page
         if page is None or page.closing is None:
             return False
-        same = page.tags.get("25") == block.tags.get("25")
+        is_same_account = page.tags.get("25") == block.tags.get("25")
         before, after = _number(page), _number(block)
         follows = before[0] == after[0] and after[1] == before[1] + 1
-        if not (same and follows and page.closing.amount == opening.amount):
+        if not (is_same_account and follows and page.closing.amount == opening.amount):
             return False
         page.texts += block.texts
         page.tags["28"] = block.tags.get("28", "")
@@ -174,12 +179,12 @@ class MtFile:
         self._block, self._page = page, None
         return True
 
-    def _tell(self, block: _Block, position: str, what: str, line: int | None) -> None:
-        self._draft(block).problem(position, what, line)
+    def _tell(self, block: _Block, position: str, remark: str, line: int | None) -> None:
+        self._draft(block).problem(position, remark, line)
 
-    def _draft(self, block: _Block) -> Draft:
+    def _draft(self, block: _Block) -> StatementDraft:
         if block.draft is None:
-            block.draft = Draft(_head(block, self.file_name, self._accounts), self._ids)
+            block.draft = StatementDraft(_head(block, self.file_name, self._accounts), self._ids)
         return block.draft
 
     def _close(self) -> None:
@@ -209,13 +214,12 @@ class MtFile:
         self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
 
     def _read_envelope(self, text: str) -> None:
-        found = _FROM_US.search(text), _TO_US.search(text)
-        for matched in filter(None, found):
+        for matched in filter(None, (_FROM_US.search(text), _TO_US.search(text))):
             self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
         if kind := _TYPE.search(text):
             self._envelope["type"] = kind[1]
 
-    def _finish(self, fields: Fields) -> None:
+    def _finish(self, fields: MtFields) -> None:
         self.statements = tuple(
             msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
         )
@@ -224,26 +228,29 @@ class MtFile:
         else:
             self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
         if fields.text.odd_lines:
-            named = fields.text.encoding.title()
-            what = f"{fields.text.odd_lines} lines are not UTF-8; read as {named}"
-            self.problems.append(Problem(self.file_name, "", what))
+            encoding = fields.text.encoding.title()
+            note = f"{fields.text.odd_lines} lines are not UTF-8; read as {encoding}"
+            self.problems.append(Problem(self.file_name, "", note))
 
 
 _ONCE: Final = frozenset({"25", "28", "60F", "60M"})
-_SAME: Final = {"25P": "25", "28C": "28"}
+_TAG_VARIANTS: Final = {"25P": "25", "28C": "28"}
 _INTERIM: Final = frozenset({"34F", "13", "13C", "13D", "90C", "90D"})
 _FROM_US: Final = re.compile(r"\{1:F\d\d([A-Z0-9]{8,12})")
 _TO_US: Final = re.compile(r"\{2:O94\d\d{10}([A-Z0-9]{8,12})")
 _TYPE: Final = re.compile(r"\{2:[IO](94[02])")
 
 
-def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Head:
+def _head(block: _Block, file_name: str, accounts: Collection[str]) -> StatementHead:
     tags = block.tags
     number, page = _number(block)
-    currency = block.balances[0].currency if block.balances else _floor_currency(tags)
+    floor = tags.get("34F", "").strip()[:3]
+    currency = floor if floor.isalpha() else None
+    if block.balances:
+        currency = block.balances[0].currency
     account = own_account(_account(tags.get("25", "").partition("\n")[0], currency), accounts)
     is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
-    return Head(
+    return StatementHead(
         file_name=file_name,
         format="MT942" if is_report else "MT940",
         place=f"line {block.line}",
@@ -251,7 +258,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Head:
         bank_statement_id=tags.get("28", "").strip() or None,
         sequence_number=number or None,
         account=account or None,
-        account_name=_named(tags.get("NS", "")),
+        account_name=_account_name(tags.get("NS", "")),
         servicer_bic=block.bic,
         currency=currency,
         balances=tuple(block.balances),
@@ -280,19 +287,14 @@ def _count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _floor_currency(tags: dict[str, str]) -> str | None:
-    stated = tags.get("34F", "").strip()[:3]
-    return stated if stated.isalpha() else None
-
-
-def _named(text: str) -> str | None:
+def _account_name(text: str) -> str | None:
     return next((line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None)
 
 
 _COUNTED: Final = re.compile(r"\s*(\d{1,5})\s*([A-Z]{3})\s*([0-9.,]+)", re.ASCII)
 
 
-def _check_counts(block: _Block, draft: Draft) -> None:
+def _check_counts(block: _Block, draft: StatementDraft) -> None:
     """The bank's own sums of an interim report, where it states them."""
     for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
         matched = _COUNTED.match(block.tags.get(tag, ""))

@@ -19,54 +19,58 @@ from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 from treasury.statements.field_values import reference
 from treasury.statements.mt.mt_details import WORKING, Columns, details_of
-from treasury.statements.mt.mt_tags import Movements
+from treasury.statements.mt.mt_tags import MtMovements
 from treasury.statements.mt.mt_values import Lines, lines_of, with_currency
-from treasury.statements.statement_draft import Draft, Head
+from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["movement_columns"]
 
 
-def movement_columns(draft: Draft, found: Movements) -> Columns:
+def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
     """The columns of some movements of a statement, complete; what is not in it is null.
 
     A movement that cannot be read is lost, and the draft says so.
     """
     try:
-        lines = lines_of(found.first)
+        lines = lines_of(movements.first)
     except InputError:
-        found = _only(found, [at for at in range(len(found.first)) if _is_read(draft, found, at)])
-        if not found.first:
+        movements = _only(
+            movements, [at for at in range(len(movements.first)) if _is_read(draft, movements, at)]
+        )
+        if not movements.first:
             return {}
-        lines = lines_of(found.first)
-    columns, names = _columns(draft.head, lines, found)
-    draft.take_all(columns, [f"line {line}" for line in found.lines], found.raws, names)
+        lines = lines_of(movements.first)
+    columns, names = _columns(draft.head, lines, movements)
+    draft.take_all(columns, [f"line {line}" for line in movements.lines], movements.raws, names)
     return columns
 
 
-def _is_read(draft: Draft, found: Movements, at: int) -> bool:
+def _is_read(draft: StatementDraft, movements: MtMovements, at: int) -> bool:
     """Whether its field 61 can be read; the draft notes one that cannot."""
     try:
-        lines_of(found.first[at : at + 1])
+        lines_of(movements.first[at : at + 1])
     except InputError as error:
-        draft.lost("", error.what, found.lines[at])
+        draft.lost("", error.what, movements.lines[at])
         return False
     return True
 
 
-def _only(found: Movements, kept: Sequence[int]) -> Movements:
-    return Movements(
-        [found.first[at] for at in kept],
-        [found.texts[at] for at in kept],
-        [found.raws[at] for at in kept],
-        [found.lines[at] for at in kept],
-        frozenset(new for new, at in enumerate(kept) if at in found.numbered),
+def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
+    return MtMovements(
+        [movements.first[at] for at in places],
+        [movements.texts[at] for at in places],
+        [movements.raws[at] for at in places],
+        [movements.lines[at] for at in places],
+        frozenset(new for new, at in enumerate(places) if at in movements.numbered),
     )
 
 
-def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[str | None] | None]:
+def _columns(
+    head: StatementHead, lines: Lines, movements: MtMovements
+) -> tuple[Columns, list[str | None] | None]:
     """The columns, and the names that ids are made of where they are written otherwise."""
-    count = len(lines.marks)
-    columns = details_of(found.texts, found.numbered)
+    count = len(lines.sides)
+    columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
     inferred = columns.pop("inferred", None)
     columns.update(
@@ -74,11 +78,11 @@ def _columns(head: Head, lines: Lines, found: Movements) -> tuple[Columns, list[
         currency=[head.currency] * count,
         file_name=[head.file_name] * count,
         amount=lines.amounts,
-        direction=[_DIRECTIONS[mark] for mark in lines.marks],
-        is_reversal=[mark[0] == "R" for mark in lines.marks],
+        direction=[_DIRECTIONS[side] for side in lines.sides],
+        is_reversal=[side[0] == "R" for side in lines.sides],
         booking_date=lines.booking_dates,
         value_date=lines.value_dates,
-        account_servicer_reference=_meant(lines.own),
+        account_servicer_reference=_references(lines.own),
         proprietary_code=_codes(lines.kinds, working.get("code")),
     )
     _add_status(columns, head, lines, inferred)
@@ -92,8 +96,10 @@ def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None
     names = working.get("name_in_id")
     if names is None:
         return None
-    shown = columns["counterparty_name"]
-    return [one if one is not None else other for one, other in zip(names, shown, strict=True)]
+    return [
+        id_name if id_name is not None else name
+        for id_name, name in zip(names, columns["counterparty_name"], strict=True)
+    ]
 
 
 _DIRECTIONS: Final = {
@@ -101,12 +107,12 @@ _DIRECTIONS: Final = {
 }  # fmt: skip
 
 
-def _meant(texts: Sequence[str]) -> list[str | None]:
+def _references(texts: Sequence[str]) -> list[str | None]:
     """References, None where the text only says that there is none."""
-    known = set(texts)
-    if len(known) * 4 < len(texts):
-        meant = {text: reference(text) or None for text in known}
-        return [meant[text] for text in texts]
+    distinct = set(texts)
+    if len(distinct) * 4 < len(texts):
+        references = {text: reference(text) or None for text in distinct}
+        return [references[text] for text in texts]
     return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
 
 
@@ -118,25 +124,25 @@ def _codes(kinds: Sequence[str], codes: Sequence[str | None] | None) -> list[str
 
 
 def _add_status(
-    columns: Columns, head: Head, lines: Lines, details: Sequence[tuple[str, ...]] | None
+    columns: Columns, head: StatementHead, lines: Lines, details: Sequence[tuple[str, ...]] | None
 ) -> None:
     """Whether they are booked, and the columns so far that the bank did not state.
 
     It never states the booking day: a day without its year, or none at all.
     """
-    count = len(lines.marks)
+    count = len(lines.sides)
     is_report = head.format == "MT942"
-    pending = [is_report or mark[0] == "E" for mark in lines.marks]
+    pending = [is_report or side[0] == "E" for side in lines.sides]
     columns["entry_status"] = ["PDNG" if is_pending else "BOOK" for is_pending in pending]
     inferred: list[tuple[str, ...]] = [("booking_date",)] * count
     for at in lines.moved:
         inferred[at] = ("value_date", "booking_date")
     if details is not None:
-        inferred = [(*one, *two) for one, two in zip(inferred, details, strict=True)]
+        inferred = [(*names, *two) for names, two in zip(inferred, details, strict=True)]
     if any(pending):
         inferred = [
-            (*one, "entry_status") if is_pending else one
-            for one, is_pending in zip(inferred, pending, strict=True)
+            (*names, "entry_status") if is_pending else names
+            for names, is_pending in zip(inferred, pending, strict=True)
         ]
     columns["inferred"] = inferred
 
@@ -146,28 +152,28 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
     """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
-    own = _meant(lines.references)
+    own = _references(lines.references)
     if not any(own):
         return
     count = len(own)
     stated = columns.get("end_to_end_id", [None] * count)
     accounts = columns.get("counterparty_account", [None] * count)
-    taken = [
+    adopted = [
         text
         if text is not None
-        and known is None
+        and stated_id is None
         and len(text) > 1
         and text not in _POINTERS
         and text != account
         else None
-        for text, known, account in zip(own, stated, accounts, strict=True)
+        for text, stated_id, account in zip(own, stated, accounts, strict=True)
     ]
-    if any(taken):
-        both = zip(taken, stated, strict=True)
-        columns["end_to_end_id"] = [known if text is None else text for text, known in both]
+    if any(adopted):
+        both = zip(adopted, stated, strict=True)
+        columns["end_to_end_id"] = [stated_id if text is None else text for text, stated_id in both]
         columns["inferred"] = [
-            one if text is None else (*one, "end_to_end_id")
-            for text, one in zip(taken, columns["inferred"], strict=True)
+            names if text is None else (*names, "end_to_end_id")
+            for text, names in zip(adopted, columns["inferred"], strict=True)
         ]
 
 
@@ -195,10 +201,10 @@ def _add_parties(columns: Columns, lines: Lines) -> None:
         columns["original_end_to_end_id"] = _where(returned, columns["end_to_end_id"])
 
 
-def _where(wanted: Sequence[bool], values: list[Any]) -> list[Any]:
-    if all(wanted):
+def _where(selected: Sequence[bool], values: list[Any]) -> list[Any]:
+    if all(selected):
         return values
-    return [value if it_is else None for value, it_is in zip(values, wanted, strict=True)]
+    return [value if it_is else None for value, it_is in zip(values, selected, strict=True)]
 
 
 class _Amounts(msgspec.Struct):
@@ -218,7 +224,7 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
 
     Few movements have any, so this goes from one to the next.
     """
-    count = len(lines.marks)
+    count = len(lines.sides)
     stated = [working.get(name, [None] * count) for name in _Amounts.__struct_fields__]
     places = {at for column in stated for at, text in enumerate(column) if text is not None}
     for at in sorted(places | lines.more.keys()):
@@ -226,21 +232,17 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
         more = lines.more.get(at, "")
         for key, value in _EXTRA.findall(more):
             setattr(amounts, _KEEP[key], value)
-        left = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
-        if is_iban(left):
-            _put_account(columns, left, at, count)
-        elif left and _column(columns, "additional_information", count)[at] is None:
-            columns["additional_information"][at] = left
+        leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
+        if is_iban(leftover):
+            # The other party's account, where a bank writes nothing else below the movement.
+            accounts = _column(columns, "counterparty_account", count)
+            accounts[at] = accounts[at] or leftover
+        elif leftover and _column(columns, "additional_information", count)[at] is None:
+            columns["additional_information"][at] = leftover
         _put_money(columns, "instructed", amounts.instructed, at, count)
         _put_money(columns, "charges", amounts.charges, at, count)
         if amounts.rate:
             _column(columns, "exchange_rate", count)[at] = _rate(amounts.rate)
-
-
-def _put_account(columns: Columns, account: str, at: int, count: int) -> None:
-    """The other party's account, where a bank writes nothing else below the movement."""
-    stated = _column(columns, "counterparty_account", count)
-    stated[at] = stated[at] or account
 
 
 def _column(columns: Columns, name: str, count: int) -> list[Any]:

@@ -16,10 +16,10 @@ from typing import Final
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.mt.mt_text import MtText, plain_head
 
-__all__ = ["END", "ENVELOPE", "Field", "Fields", "Movements", "looks_like_mt"]
+__all__ = ["END", "ENVELOPE", "MtField", "MtFields", "MtMovements", "looks_like_mt"]
 
 END: Final = "-"
 """The tag given for the end of a message."""
@@ -27,7 +27,7 @@ ENVELOPE: Final = "{"
 """The tag given for SWIFT's blocks before one."""
 
 _TAGS: Final = r"20|21|25P?|28C?|34F|13[DC]?|60[FM]|61|86|62[FM]|64|65[A-Z]?|90[CD]|NS|94[02]"
-_SEEN: Final = re.compile(
+_FIRST_TAGS: Final = re.compile(
     rb"(?:^|[\r\n])[ \t\x0b\x0c]*(?:\{1:F01|:20:|:25P?:|:28C?:|:60[FM]:|:61:)", re.MULTILINE
 )
 _BREAK: Final = re.compile(
@@ -39,7 +39,7 @@ _MOST_TOGETHER: Final = 1 << 20
 _DETAILS: Final = re.compile(r"\s*\d{3,4}\?\d\d")
 
 
-class Field(msgspec.Struct, frozen=True, gc=False):
+class MtField(msgspec.Struct, frozen=True, gc=False):
     """A field: its tag, its lines joined by line breaks, the line of the file it begins on."""
 
     tag: str
@@ -47,7 +47,7 @@ class Field(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
-class Movements(msgspec.Struct, frozen=True):
+class MtMovements(msgspec.Struct, frozen=True):
     """Movements that follow one another: their fields 61, what explains them, all of it as sent.
 
     `texts` has the field or fields 86 of each, empty where there is none; `numbered` says which of
@@ -63,32 +63,32 @@ class Movements(msgspec.Struct, frozen=True):
 
 def looks_like_mt(head: bytes) -> bool:
     """Whether a file that begins like this has SWIFT's fields."""
-    return _SEEN.search(plain_head(head)) is not None
+    return _FIRST_TAGS.search(plain_head(head)) is not None
 
 
-class Fields:
+class MtFields:
     """The fields of a file; `text` says what encoding it was in."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.text = MtText(source, file_name)
         self._file_name = file_name
         self._line = 0
 
-    def __iter__(self) -> Iterator[Field | Movements]:
+    def __iter__(self) -> Iterator[MtField | MtMovements]:
         """StatementError for lines and fields of a length that no bank writes."""
-        rest = "\n"
+        unfinished = "\n"
         for text in self.text:
-            rest += text
-            last = _last_beginning(rest)
-            if len(rest) - last > _MOST_TOGETHER:
+            unfinished += text
+            last = _last_beginning(unfinished)
+            if len(unfinished) - last > _MOST_TOGETHER:
                 raise self._refused(self._line, "a movement of more than 1 MB")
             if last > 0:
-                following = _BREAK.match(rest, last)
-                yield from self._cut(rest[:last], (following and following[1]) or END)
-                rest = rest[last:]
-        yield from self._cut(rest.removesuffix("\n"))
+                following = _BREAK.match(unfinished, last)
+                yield from self._cut(unfinished[:last], (following and following[1]) or END)
+                unfinished = unfinished[last:]
+        yield from self._cut(unfinished.removesuffix("\n"))
 
-    def _cut(self, text: str, following: str = END) -> Iterator[Field | Movements]:
+    def _cut(self, text: str, following: str = END) -> Iterator[MtField | MtMovements]:
         """The fields in a text that ends where one ends, and which field is next."""
         pieces = _BREAK.split(f"{text}\n")
         tags = [tag or END for tag in pieces[1::3]]
@@ -104,7 +104,7 @@ class Fields:
                 tags[at] = _INNER
             _join_inner(tags, texts, lines, envelopes)
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
-            at = next(i for i, one in enumerate(texts) if len(one) > _LONGEST_FIELD)
+            at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
         kinds = _kinds(tags, texts)
         for run in _RUN.finditer(kinds):
@@ -112,11 +112,11 @@ class Fields:
             if kinds[begin] == "m":
                 yield _movements(tags[begin:end], texts[begin:end], lines[begin:end], run[0])
             elif tags[begin] != END:
-                yield Field(tags[begin], texts[begin], lines[begin])
+                yield MtField(tags[begin], texts[begin], lines[begin])
             else:
-                yield Field(END, "", lines[begin])
+                yield MtField(END, "", lines[begin])
                 if "{" in (envelopes[begin] or ""):
-                    yield Field(ENVELOPE, envelopes[begin], lines[begin])
+                    yield MtField(ENVELOPE, envelopes[begin], lines[begin])
 
     def _refused(self, line: int, why: str) -> StatementError:
         return StatementError(
@@ -164,7 +164,7 @@ def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
 
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
-_ONE: Final = re.compile(r"m[tn]*")
+_MOVEMENT: Final = re.compile(r"m[tn]*")
 _NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*(?::(?:86|NS|25):|-{1,2}[^\S\n]*\n)")
 
 
@@ -179,18 +179,18 @@ def _last_beginning(text: str) -> int:
 
 def _movements(
     tags: Sequence[str], texts: Sequence[str], lines: Sequence[int], kinds: str
-) -> Movements:
+) -> MtMovements:
     """Fields as movements. Mostly each is one field 61 and one 86."""
     count = len(kinds) // 2
     if kinds == "mt" * count and "25" not in tags:
         first, more = texts[::2], texts[1::2]
-        raws = [f":61:{one}\n:86:{two}" for one, two in zip(first, more, strict=True)]
-        return Movements(first, more, raws, lines[::2])
-    spans = [one.span() for one in _ONE.finditer(kinds)]
+        raws = [f":61:{line}\n:86:{text}" for line, text in zip(first, more, strict=True)]
+        return MtMovements(first, more, raws, lines[::2])
+    spans = [matched.span() for matched in _MOVEMENT.finditer(kinds)]
     raws = [
         "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
     ]
-    return Movements(
+    return MtMovements(
         [texts[begin] for begin, _ in spans],
         [_explained(texts, kinds, begin + 1, end) for begin, end in spans],
         raws,

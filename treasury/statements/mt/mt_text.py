@@ -14,7 +14,7 @@ from itertools import chain
 from typing import IO, Final
 
 from treasury.errors import StatementError
-from treasury.statements.byte_stream import Source
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
 __all__ = ["MtText", "plain_head"]
@@ -40,7 +40,7 @@ def plain_head(head: bytes) -> bytes:
 class MtText:
     """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in."""
 
-    def __init__(self, source: Source, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str) -> None:
         self.odd_lines = 0
         self.encoding = ""
         self._source = source
@@ -52,16 +52,16 @@ class MtText:
 
         StatementError for a line of a length that no bank writes.
         """
-        rest, lines = b"", 0
+        unfinished, lines = b"", 0
         broken = ""  # a line of only ":" is the first character of the next one
         first = True
         for chunk in chain(self._decided(), (b"",)):
-            data = (rest + chunk).removeprefix(_BOM) if first else rest + chunk
+            data = (unfinished + chunk).removeprefix(_BOM) if first else unfinished + chunk
             first = False
             end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
-            data, rest = data[:end], data[end:]
+            data, unfinished = data[:end], data[end:]
             lines += data.count(b"\n")
-            if len(rest) > _LONGEST_LINE:
+            if len(unfinished) > _LONGEST_LINE:
                 raise StatementError(
                     f"{self._file_name}: line {lines + 1}: a line of more than 64 KB",
                     do="ask the bank for a plain text file; nothing of this one was stored",
@@ -91,31 +91,31 @@ class MtText:
             if chunk.isascii():
                 yield chunk
                 continue
-            with tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as kept:
-                for one in chain((chunk,), chunks):
-                    kept.write(one)
-                self._decide(kept)
-                kept.seek(0)
-                while data := kept.read(_CHUNK):
+            with tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY) as spooled:
+                for piece in chain((chunk,), chunks):
+                    spooled.write(piece)
+                self._decide(spooled)
+                spooled.seek(0)
+                while data := spooled.read(_CHUNK):
                     yield data
 
-    def _decide(self, kept: IO[bytes]) -> None:
-        kept.seek(0)
+    def _decide(self, spooled: IO[bytes]) -> None:
+        spooled.seek(0)
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            while data := kept.read(_CHUNK):
+            while data := spooled.read(_CHUNK):
                 decoder.decode(data)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            self._judge(kept)
+            self._judge(spooled)
 
-    def _judge(self, kept: IO[bytes]) -> None:
+    def _judge(self, spooled: IO[bytes]) -> None:
         """Find the encoding of what is not UTF-8: the whole file, or a few lines of it."""
         everything, odd = Letters(), Letters()
         utf_8_count = odd_count = 0
-        kept.seek(0)
-        while data := kept.read(_CHUNK):
-            data += kept.readline(_LONGEST_LINE)
+        spooled.seek(0)
+        while data := spooled.read(_CHUNK):
+            data += spooled.readline(_LONGEST_LINE)
             everything.add(data)
             lines = [line for line in data.splitlines() if not line.isascii()]
             others = [line for line in lines if not _is_utf_8(line)]
@@ -128,19 +128,19 @@ class MtText:
 
     def _plain(self) -> Iterator[bytes]:
         """The bytes with UTF-16 as UTF-8, and line breaks for the signs that stand for them."""
-        chunk, held = self._source.read(_CHUNK), b""
+        chunk, at_sign = self._source.read(_CHUNK), b""
         encoding = utf_16(chunk)
         decode = codecs.getincrementaldecoder(encoding or "utf-8")("replace").decode
         has_signs = _AT_SIGNS.search(chunk) is not None
         while chunk:
-            data = held + (decode(chunk).encode() if encoding else chunk)
+            data = at_sign + (decode(chunk).encode() if encoding else chunk)
             if has_signs:
-                held = b"@" * (len(data) - len(data.rstrip(b"@")) == 1)
-                data = data.removesuffix(held).replace(_BREAKS, b"\n")
+                at_sign = b"@" * (len(data) - len(data.rstrip(b"@")) == 1)
+                data = data.removesuffix(at_sign).replace(_BREAKS, b"\n")
             yield data
             chunk = self._source.read(_CHUNK)
-        if held:
-            yield held
+        if at_sign:
+            yield at_sign
 
 
 def _is_utf_8(line: bytes) -> bool:

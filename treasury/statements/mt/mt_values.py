@@ -13,7 +13,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
-from treasury.statements.balance_proof import Balance
+from treasury.statements.balance_proof import StatementBalance
 
 __all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
 
@@ -42,7 +42,7 @@ _CENTURY: Final = 80
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Fields 61, a list for each part of them. `marks`: C, D, RC, RD, EC or ED.
+    """Fields 61, a list for each part of them. `sides`: C, D, RC, RD, EC or ED.
 
     `references` are the customer's, `own` the bank's; `more` what stands on further lines, `moved`
     the places of those whose value date is a day that there is not.
@@ -50,7 +50,7 @@ class Lines(msgspec.Struct, frozen=True):
 
     value_dates: list[date]
     booking_dates: list[date]
-    marks: Sequence[str]
+    sides: Sequence[str]
     amounts: list[Decimal]
     kinds: Sequence[str]
     references: Sequence[str]
@@ -65,20 +65,20 @@ def lines_of(texts: Sequence[str]) -> Lines:
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}
     if len(rows) != len(texts):
-        found = [_ONE_LINE.fullmatch(text.lstrip()) or _odd_line(text) for text in texts]
-        rows = [matched.groups("")[:-1] for matched in found]
-        more = {at: matched[8] for at, matched in enumerate(found) if matched[8]}
-    days, booked, marks, amounts, kinds, references, own = zip(*rows, strict=True)
-    known = {day: short_day(day) for day in set(days)}
+        matches = [_ONE_LINE.fullmatch(text.lstrip()) or _odd_line(text) for text in texts]
+        rows = [matched.groups("")[:-1] for matched in matches]
+        more = {at: matched[8] for at, matched in enumerate(matches) if matched[8]}
+    days, booked, sides, amounts, kinds, references, own = zip(*rows, strict=True)
+    days_by_text = {day: short_day(day) for day in set(days)}
     pairs = {
-        pair: near(known[pair[0]][0], pair[1]) if pair[1] else known[pair[0]][0]
+        pair: near(days_by_text[pair[0]][0], pair[1]) if pair[1] else days_by_text[pair[0]][0]
         for pair in set(zip(days, booked, strict=True))
     }
-    moved = {day for day, (_, was_moved) in known.items() if was_moved}
+    moved = {day for day, (_, was_moved) in days_by_text.items() if was_moved}
     return Lines(
-        [known[day][0] for day in days],
+        [days_by_text[day][0] for day in days],
         [pairs[pair] for pair in zip(days, booked, strict=True)],
-        marks,
+        sides,
         amounts_of(amounts),
         list(map(str.strip, kinds)),
         list(map(str.strip, references)),
@@ -96,7 +96,7 @@ def _odd_line(text: str) -> re.Match[str]:
     return matched
 
 
-def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, bool]:
+def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBalance, bool]:
     """A balance, and whether it lacks the currency that it then gets.
 
     InputError where it cannot be read.
@@ -105,13 +105,14 @@ def balance_of(text: str, code: str, currency: str | None) -> tuple[Balance, boo
     matched = _BALANCE.match(line) if len(line) < _LONGEST else None
     if matched is None:
         raise InputError(f"{text[:40]!r} is not a balance")
-    mark, day, stated, amount = matched.groups()
+    side, day, stated, amount = matched.groups()
     if stated is None and currency is None:
         raise InputError(f"{text[:40]!r} has no currency")
-    sign = -1 if mark in {"D", "RC"} else 1
+    sign = -1 if side in {"D", "RC"} else 1
     value = amount_of(amount)
-    known = stated or currency or ""
-    return Balance(code, -value if sign < 0 else value, known, short_day(day)[0]), stated is None
+    return StatementBalance(
+        code, -value if sign < 0 else value, stated or currency or "", short_day(day)[0]
+    ), stated is None
 
 
 @lru_cache(maxsize=4096)
@@ -121,11 +122,11 @@ def short_day(text: str) -> tuple[date, bool]:
     Banks that count 30 days to a month write 30 February.
     """
     if len(text) == 8:
-        year, rest = int(text[:4]), text[4:]
+        year, month_day = int(text[:4]), text[4:]
     else:
-        year, rest = int(text[:2]), text[2:]
+        year, month_day = int(text[:2]), text[2:]
         year += 1900 if year >= _CENTURY else 2000
-    month, day = int(rest[:2]), int(rest[2:])
+    month, day = int(month_day[:2]), int(month_day[2:])
     if 1 <= month <= 12 and 1 <= day <= 31 and year:
         for back in range(4):
             try:
@@ -136,21 +137,21 @@ def short_day(text: str) -> tuple[date, bool]:
 
 
 @lru_cache(maxsize=4096)
-def near(known: date, month_day: str) -> date:
+def near(reference_day: date, month_day: str) -> date:
     """The day with this month and day that is nearest to a known one: its year is not stated."""
     month, day = int(month_day[:2]), int(month_day[2:])
-    found: list[date] = []
-    for year in (known.year, known.year - 1, known.year + 1):
+    candidates: list[date] = []
+    for year in (reference_day.year, reference_day.year - 1, reference_day.year + 1):
         try:
-            found.append(date(year, month, day))
+            candidates.append(date(year, month, day))
         except ValueError:
             continue
-    if not found:
-        last = date(known.year, 3, 1) - timedelta(days=1)
+    if not candidates:
+        last = date(reference_day.year, 3, 1) - timedelta(days=1)
         if month == 2 and day in {29, 30}:
             return last
         raise InputError(f"{month_day!r} is not a day")
-    return min(found, key=lambda one: abs((one - known).days))
+    return min(candidates, key=lambda one: abs((one - reference_day).days))
 
 
 def amounts_of(texts: Sequence[str]) -> list[Decimal]:

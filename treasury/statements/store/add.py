@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -64,7 +63,7 @@ _DAYS = ("from_date", "to_date")
 _OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
 ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
 """A report's statements as a table."""
-SHOWN = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
+SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
 """What a notebook shows of each."""
 
 
@@ -84,7 +83,8 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(map(safe_html, str(self).splitlines()))
-        return f"<p class='tex2jax_ignore'>{lines}</p>{html_table(self.to_arrow().select(SHOWN))}"
+        table = html_table(self.to_arrow().select(SHOWN_COLUMNS))
+        return f"<p class='tex2jax_ignore'>{lines}</p>{table}"
 
     @property
     def sql(self) -> str:
@@ -104,7 +104,7 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     @property
     def failed(self) -> tuple[AddedStatement, ...]:
         """Those of them whose proof fails: nothing of such a statement is matched by itself."""
-        return tuple(one for one in self.not_proved if is_provable(one.proof))
+        return tuple(statement for statement in self.not_proved if is_provable(statement.proof))
 
     def __str__(self) -> str:
         """What was added in a line; then a line for each statement not proved and each problem."""
@@ -115,8 +115,9 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
             f" {self.entries_known:,} known before"
         )
         unproved = (
-            f"NOT {'PROVED' if one in self.failed else 'PROVABLE'} {one.file_name}: {one.proof}"
-            for one in self.not_proved
+            f"NOT {'PROVED' if statement in self.failed else 'PROVABLE'} {statement.file_name}:"
+            f" {statement.proof}"
+            for statement in self.not_proved
         )
         failed = len(self.failed)
         step = (
@@ -147,13 +148,12 @@ def add_statements(
     WorkspaceLocked while another writes.
     """
     profiles = load_profiles(lake.folder.parent / FOLDER)
-    found = documents(paths)
     declared_in = currencies or {}
     with Staging() as staging:
         files, skipped = _staged(
             staging,
             read_in_processes(
-                found,
+                documents(paths),
                 profiles=profiles,
                 account=account,
                 currencies=declared_currencies(declared, declared_in),
@@ -172,7 +172,9 @@ def add_statements(
             new, changed = write_rows(writer, staging, heads)
             write_heads(writer, tables, heads)
             # What a repair could not find again of these statements has now been read again.
-            writer.refetch -= {mark_of(t.name, one) for t in TABLES for one in heads.states}
+            writer.refetch -= {
+                mark_of(t.name, statement_id) for t in TABLES for statement_id in heads.states
+            }
         rows = staging.rows
     sources = {account_number(number): source for number, source in declared.items()}
     listed = tuple(_added(row, sources) for row in heads.listed)
@@ -197,17 +199,17 @@ def _staged(
     files: list[StatementFile] = []
     skipped: list[Problem] = []
     nothing = STATEMENT_ENTRIES.row_schema.empty_table()
-    for done in reading:
-        if isinstance(done, Problem):
-            skipped.append(done)
+    for file in reading:
+        if isinstance(file, Problem):
+            skipped.append(file)
             continue
-        if done.format == GUESSED:
+        if file.format == GUESSED:
             raise StatementError(
-                f"{done.name}: a CSV of a bank without a profile",
-                do=f"keep what `treasury statements profile {done.name}` proposes, then add it",
+                f"{file.name}: a CSV of a bank without a profile",
+                do=f"keep what `treasury statements profile {file.name}` proposes, then add it",
             )
-        staging.add(done.batches())
-        files.append(msgspec.structs.replace(done, entries=nothing, rows=""))
+        staging.add(file.batches())
+        files.append(msgspec.structs.replace(file, entries=nothing, rows=""))
     return files, skipped
 
 
@@ -226,12 +228,13 @@ def _undeclared(statements: Iterable[AddedStatement]) -> tuple[Problem, ...]:
 
 def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
     """What is missing before a statement, and which of the stored ones are another matter now."""
-    came = (heads.came[key] for key in heads.accepted)
-    told = (row for row in came if (row["proved"] and row["doubt"]) or row["rivals"])
-    return tuple(Problem(row["file_name"], "", _doubt(row)) for row in (*told, *heads.doubted))
-
-
-def _doubt(row: Mapping[str, Any]) -> str:
-    if row["rivals"] and not row["doubt"]:
-        return rivals_of(row)
-    return row["doubt"] or f"proved now: {row['proof']}"
+    incoming = (heads.incoming[key] for key in heads.accepted)
+    doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
+    return tuple(
+        Problem(
+            row["file_name"],
+            "",
+            row["doubt"] or (rivals_of(row) if row["rivals"] else f"proved now: {row['proof']}"),
+        )
+        for row in (*doubtful, *heads.doubted)
+    )

@@ -45,14 +45,14 @@ def check_statements(
     With `declared` (account -> source) an account that is not among them fails too, with
     `currencies` (account -> currencies) a statement in another one.
     """
-    known = {account_number(k): v for k, v in (declared or {}).items()}
+    sources = {account_number(k): v for k, v in (declared or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
     _find_rivals(reading, rows)
-    found = doubts(rows, currencies or {})
+    remarks = doubts(rows, currencies or {})
     checked = []
     for place, alone in enumerate(rows):
-        row = doubted(alone, found.get(place))
-        row["source"] = known.get(row["account"] or "")
+        row = doubted(alone, remarks.get(place))
+        row["source"] = sources.get(row["account"] or "")
         if declared is not None and row["proved"] and row["source"] is None:
             row["proved"] = False
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
@@ -68,10 +68,12 @@ def _find_rivals(reading: Reading, rows: Sequence[dict[str, Any]]) -> None:
     entries: dict[tuple[str, str], Counter[str]] = {}
     for file in reading.files:
         for batch in file.batches():
-            for key, raw in zip(*(batch[name].to_pylist() for name in _SAID), strict=True):
+            for key, raw in zip(
+                *(batch[name].to_pylist() for name in _CONTENT_COLUMNS), strict=True
+            ):
                 if counts[key] > 1:
                     entries.setdefault((file.sha256, key), Counter())["".join(raw.split())] += 1
     find_rivals(rows, entries)
 
 
-_SAID: Final = ("statement_id", "raw")
+_CONTENT_COLUMNS: Final = ("statement_id", "raw")

@@ -12,16 +12,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 
-from treasury.ground.decoding import convert
-from treasury.money import format_amount
-from treasury.statements.store.movement_identity import Facts
+from treasury.statements.store.statement_facts import StatementFacts
 
 __all__ = ["Continuity", "continuity"]
 
@@ -31,185 +28,151 @@ _WEEKS: Final = 15
 
 
 class Continuity(msgspec.Struct, frozen=True):
-    """What is said about a statement and the one before it; `holds`: it may still be proved."""
+    """A remark on a statement and the one before it; `holds`: it may still be proved."""
 
-    said: str
+    text: str
     holds: bool
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """A statement with balances and days; `place` is its place among all that were given."""
-
-    place: int
-    first: date
-    last: date
-    opening: Decimal
-    closing: Decimal
-    currency: str
-    sequence: int | None
-    format: str
-    written: datetime
-    file_name: str
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether its last day is over: a person may export a CSV at noon."""
-        return not self.format.startswith("CSV")
-
-
-def continuity(statements: Iterable[Facts]) -> dict[int, Continuity]:
-    """What there is to say about statements whose own sum holds, by their place in `statements`.
+def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
+    """The remarks on statements whose own sum holds, by their place in `statements`.
 
     Not by their ids: several versions of a statement have one id, and each is what it says itself.
     """
-    accounts: dict[tuple[str | None, str | None], list[_Known]] = defaultdict(list)
+    accounts: dict[tuple[str | None, str | None], dict[int, StatementFacts]] = defaultdict(dict)
     for place, facts in enumerate(statements):
-        known = _known(facts, place)
-        if known is not None and facts.is_final:
-            accounts[facts.account, facts.currency].append(known)
-    found: dict[int, Continuity] = {}
-    for several in accounts.values():
-        closed = sorted((one for one in several if one.is_closed), key=_ended)
-        numbered: dict[tuple[int, int], list[_Known]] = defaultdict(list)
-        for one in closed:
-            numbered[one.last.year, one.sequence or 0].append(one)
-        for one in several:
-            before = _before(one, closed, numbered)
-            said = None if before is None else _between(before, one)
-            if said is not None:
-                found[one.place] = said
-        for one, why in (*_overlapping(closed), *_numbered_alike(closed)):
-            found[one.place] = Continuity(why, holds=False)
-    return found
+        if facts.is_final and _is_comparable(facts):
+            accounts[facts.account, facts.currency][place] = facts
+    remarks: dict[int, Continuity] = {}
+    for placed in accounts.values():
+        # A person may export a CSV at noon: its last day is not over.
+        whole = {place: facts for place, facts in placed.items() if not facts.is_csv}
+        places = sorted(whole, key=lambda place: _ended(whole[place]))
+        closed = [whole[place] for place in places]
+        numbered: dict[tuple[int, int], list[StatementFacts]] = defaultdict(list)
+        for facts in closed:
+            numbered[facts.last.year, facts.sequence or 0].append(facts)
+        for place, facts in placed.items():
+            before = _before(facts, closed, numbered)
+            if before is not None and (remark := _between(before, facts)):
+                remarks[place] = remark
+        for at, text in (*_overlapping(closed), *_numbered_alike(closed)):
+            remarks[places[at]] = Continuity(text, holds=False)
+    return remarks
 
 
-def _known(facts: Facts, place: int) -> _Known | None:
-    """The statement, if it can be compared: it has an account, a currency, days and balances."""
-    stated = (facts.account, facts.currency, facts.first, facts.last, facts.opening, facts.closing)
-    if None in stated:
-        return None
-    names = (name for name in _Known.__struct_fields__ if name != "place")
-    return convert({"place": place, **{name: getattr(facts, name) for name in names}}, _Known)
+def _is_comparable(facts: StatementFacts) -> bool:
+    stated = (facts.account, facts.currency, facts.opening, facts.closing)
+    return None not in stated and date.min < facts.last and facts.first < date.max
 
 
-def _ended(one: _Known) -> tuple[date, int]:
-    return one.last, one.sequence or 0
+def _ended(facts: StatementFacts) -> tuple[date, int]:
+    return facts.last, facts.sequence or 0
 
 
 def _before(
-    one: _Known, several: list[_Known], numbered: Mapping[tuple[int, int], list[_Known]]
-) -> _Known | None:
+    facts: StatementFacts,
+    closed: list[StatementFacts],
+    numbered: Mapping[tuple[int, int], list[StatementFacts]],
+) -> StatementFacts | None:
     """The statement that the bank's counter names, else the last one that ended earlier.
 
     The pages of a statement have one number.
     """
-    if one.sequence:
-        year = one.first.year
-        pages = numbered.get((year, one.sequence), [])
-        page = next((p for p in pages if p is not one and p.closing == one.opening), None)
-        if page is not None:
-            return page
-        named = [n for n in numbered.get((year, one.sequence - 1), []) if n.last <= one.first]
-        if named:
-            return next((n for n in named if n.closing == one.opening), named[-1])
-    place = bisect_left(several, (one.first, 0), key=_ended)
-    return several[place - 1] if place else None
+    if facts.sequence:
+        year = facts.first.year
+        for page in numbered.get((year, facts.sequence), []):
+            if page is not facts and facts.continues(page):
+                return page
+        counted = numbered.get((year, facts.sequence - 1), [])
+        counted = [before for before in counted if before.last <= facts.first]
+        if counted:
+            return next(filter(facts.continues, counted), counted[-1])
+    place = bisect_left(closed, (facts.first, 0), key=_ended)
+    return closed[place - 1] if place else None
 
 
-def _between(before: _Known, one: _Known) -> Continuity | None:
-    follows = one.opening == before.closing
-    missing = _missing(before, one)
-    shown = (
-        f"opening {format_amount(one.opening, one.currency)}, but the statement before it"
-        f" ({_named(before)}), to {before.last}, closed"
-        f" with {format_amount(before.closing, before.currency)}"
+def _between(before: StatementFacts, facts: StatementFacts) -> Continuity | None:
+    """The remark on two statements of which nothing lies between the one and the other."""
+    follows = facts.continues(before)
+    mismatch = (
+        f"opening {facts.amount_text(facts.opening)}, but the statement before it"
+        f" ({_reference(before)}), to {before.last}, closed"
+        f" with {before.amount_text(before.closing)}"
     )
-    if missing:
+    if missing := facts.missing_numbers(before):
         first, last = missing[0], missing[-1]
         numbers = f"number {first} is" if first == last else f"numbers {first} to {last} are"
-        return Continuity(f"{numbers} not known{'' if follows else f'; {shown}'}", holds=follows)
+        return Continuity(f"{numbers} not known{'' if follows else f'; {mismatch}'}", holds=follows)
     if follows:
         return None
-    counted = before.sequence and one.sequence == before.sequence + 1
-    return Continuity(shown, holds=not (counted or one.first - before.last <= _ONE_DAY))
+    counted = bool(before.sequence) and facts.has_next_number(before)
+    return Continuity(mismatch, holds=not (counted or facts.first - before.last <= _ONE_DAY))
 
 
-def _missing(before: _Known, one: _Known) -> range:
-    """The bank's numbers between the two; its counter may begin anew with the year."""
-    if not before.sequence or not one.sequence:
-        return range(0)
-    is_new_year = before.first.year < one.last.year
-    if not is_new_year:
-        return range(before.sequence + 1, one.sequence)
-    begins_anew = before.last.year + 1 == one.first.year and one.sequence < before.sequence
-    return range(1, one.sequence) if begins_anew else range(0)
-
-
-def _overlapping(closed: Sequence[_Known]) -> Iterator[tuple[_Known, str]]:
-    """Statements that begin among the days of another and go on beyond them.
+def _overlapping(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
+    """Places of statements that begin among the days of another and go on beyond them, and why.
 
     If the balance goes on from one to the other they share a day and no movement. A statement all
     of whose days are in another, as those of the days of a month, contradicts nothing.
     """
-    ends = {(one.last, one.closing) for one in closed}
-    for one in closed:
-        if (one.first, one.opening) in ends:
+    ends = {(facts.last, facts.closing) for facts in closed}
+    for at, facts in enumerate(closed):
+        if (facts.first, facts.opening) in ends:
             continue
         # Sorted by their ends: those that end before this one does, and not before it begins.
-        start = bisect_left(closed, (one.first, 0), key=_ended)
-        end = bisect_left(closed, (one.last, 0), key=_ended)
-        for other in closed[start:end]:
-            if other.first < one.first and other.closing != one.opening:
-                closed_with, opens_with = (
-                    format_amount(amount, one.currency) for amount in (other.closing, one.opening)
+        start = bisect_left(closed, (facts.first, 0), key=_ended)
+        end = bisect_left(closed, (facts.last, 0), key=_ended)
+        for before in closed[start:end]:
+            if before.first < facts.first and not facts.continues(before):
+                text = (
+                    f"the days {facts.first} to {before.last} are in another statement too"
+                    f" ({_reference(before)}), which closed with"
+                    f" {before.amount_text(before.closing)}, and this one opens with"
+                    f" {facts.amount_text(facts.opening)}"
                 )
-                said = f"the days {one.first} to {other.last} are in another statement too"
-                which = f"which closed with {closed_with}, and this one opens with {opens_with}"
-                yield one, f"{said} ({_named(other)}), {which}"
+                yield at, text
                 break
 
 
-def _numbered_alike(closed: Sequence[_Known]) -> Iterator[tuple[_Known, str]]:
-    """Statements with the number of the one before them that say something else.
+def _numbered_alike(closed: Sequence[StatementFacts]) -> Iterator[tuple[int, str]]:
+    """Places of statements with the number of the one before them that say something else.
 
     The pages of a statement, and a counter that never moves, have one number too: there the balance
     goes on, or no other number is known.
     """
-    kinds: dict[tuple[int, int], list[_Known]] = defaultdict(list)
-    for one in closed:
-        if one.sequence:
-            kinds[one.last.year, _length(one)].append(one)
-    for several in kinds.values():
-        moves = len({one.sequence for one in several}) > 1
-        for before, one in pairwise(sorted(several, key=lambda each: (each.last, each.written))):
-            same_days = (before.first, before.last) == (one.first, one.last)
+    kinds: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for at, facts in enumerate(closed):
+        if facts.sequence:
+            # Banks number statements of days, of a week and of more each for itself.
+            days = (facts.last - facts.first).days
+            kinds[facts.last.year, 0 if days < _DAYS else 1 if days < _WEEKS else 2].append(at)
+    for places in kinds.values():
+        moves = len({closed[at].sequence for at in places}) > 1
+        in_order = sorted(places, key=lambda at: (closed[at].last, closed[at].written))
+        for before_at, at in pairwise(in_order):
+            before, facts = closed[before_at], closed[at]
+            same_days = (before.first, before.last) == (facts.first, facts.last)
+            balances = (before.opening, before.closing) == (facts.opening, facts.closing)
             if (
-                before.sequence == one.sequence
+                before.sequence == facts.sequence
                 and (same_days or moves)
-                and one.opening != before.closing
-                and before.opening != one.closing
-                and _content(before) != _content(one)
+                and not facts.continues(before)
+                and not before.continues(facts)
+                and not (same_days and balances)
             ):
-                yield one, _said_alike(before)
-                if same_days and before.written == one.written:
-                    yield before, _said_alike(one)  # nothing shows which of them is the later one
+                yield at, _alike_text(before)
+                if same_days and before.written == facts.written:
+                    yield before_at, _alike_text(facts)  # nothing shows which is the later one
 
 
-def _said_alike(other: _Known) -> str:
-    said = f"the bank gave number {other.sequence} to another statement too"
-    return f"{said} ({other.file_name}, to {other.last}), which says otherwise"
+def _alike_text(facts: StatementFacts) -> str:
+    return (
+        f"the bank gave number {facts.sequence} to another statement too"
+        f" ({facts.file_name}, to {facts.last}), which says otherwise"
+    )
 
 
-def _length(one: _Known) -> int:
-    """Whether it is of days, of a week, or of more: banks number each kind for itself."""
-    days = (one.last - one.first).days
-    return 0 if days < _DAYS else 1 if days < _WEEKS else 2
-
-
-def _content(one: _Known) -> tuple[object, ...]:
-    return one.first, one.last, one.opening, one.closing
-
-
-def _named(one: _Known) -> str:
-    number = f"number {one.sequence} in " if one.sequence else ""
-    return f"{number}{one.file_name}"
+def _reference(facts: StatementFacts) -> str:
+    number = f"number {facts.sequence} in " if facts.sequence else ""
+    return f"{number}{facts.file_name}"

@@ -12,17 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month, is_target_day
 from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS, Snapshot
-from treasury.money import format_amount
 from treasury.settings import WEEKDAYS, BankAccount, StatementDays
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
+from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 
 __all__ = ["COVERAGE", "MONTH_COVERAGE", "coverage", "month_coverage", "stored_coverage"]
 
@@ -58,25 +57,10 @@ that is not. `balance` is what a month without a statement began and ended with.
 _LONGEST_WEEKEND: Final = 5  # Thursday before Easter to the Tuesday after
 _DAY: Final = timedelta(days=1)
 
-_NEEDED: Final = (
-    "account", "currency", "from_date", "to_date", "opening_date", "closing_date",
-    "opening_balance", "closing_balance", "proved", "sequence_number",
-)  # fmt: skip
+_CONFIRMED: Final = "confirmed balance"
+"""The format of the facts that a person's confirmation gives."""
 
-Row = Mapping[str, object]
 Key = tuple[str, str | None]
-
-
-class _Span(msgspec.Struct, frozen=True):
-    """What one proved statement, a chain of them or a confirmed balance covers."""
-
-    start: date
-    end: date
-    opening: Decimal
-    closing: Decimal
-    currency: str
-    sequence: int | None = None
-    is_confirmed: bool = False
 
 
 def coverage(
@@ -84,7 +68,7 @@ def coverage(
     accounts: Iterable[BankAccount],
     confirmations: pa.Table | None = None,
     *,
-    known: Iterable[str] = (),
+    undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
     """How far the proved statements of each account reach in each of its currencies.
@@ -94,9 +78,9 @@ def coverage(
     yesterday that no statement has yet are named too.
     """
     groups = _Groups(statements, accounts, confirmations)
-    strangers = {(account_number(account), None) for account in known}
-    named = {account for account, _ in groups.keys}
-    keys = (*groups.keys, *sorted(key for key in strangers if key[0] not in named))
+    strangers = {(account_number(account), None) for account in undeclared}
+    listed = {account for account, _ in groups.keys}
+    keys = (*groups.keys, *sorted(key for key in strangers if key[0] not in listed))
     rows = [_reach(groups, key, today) for key in keys]
     return pa.Table.from_pylist(rows, schema=COVERAGE)
 
@@ -105,7 +89,7 @@ def stored_coverage(
     snapshot: Snapshot,
     accounts: Iterable[BankAccount],
     *,
-    known: Iterable[str] = (),
+    undeclared: Iterable[str] = (),
     today: date | None = None,
 ) -> pa.Table:
     """How far what is stored in a snapshot covers each account; as `coverage`."""
@@ -113,7 +97,7 @@ def stored_coverage(
         snapshot.sql(f"SELECT * FROM {table.name} WHERE {COUNTING}")  # noqa: S608 - our own names
         for table in (STATEMENTS, BALANCE_CONFIRMATIONS)
     )
-    return coverage(stored, accounts, confirmed, known=known, today=today)
+    return coverage(stored, accounts, confirmed, undeclared=undeclared, today=today)
 
 
 def month_coverage(
@@ -135,43 +119,46 @@ class _Groups:
         self, statements: pa.Table, accounts: Iterable[BankAccount], confirmations: pa.Table | None
     ) -> None:
         self.declared: dict[Key, BankAccount] = {
-            (account_number(one.account), one.currency): one for one in accounts
+            (account_number(declared.account), declared.currency): declared for declared in accounts
         }
         self._currencies: dict[str, list[str | None]] = defaultdict(list)
         for account, currency in self.declared:
             self._currencies[account].append(currency)
-        self.statements: dict[Key, list[Row]] = defaultdict(list)
-        for row in statements.select(list(_NEEDED)).to_pylist():
-            self.statements[self._key(row)].append(row)
-        self.confirmed: dict[Key, list[Row]] = defaultdict(list)
+        self.statements: dict[Key, list[StatementFacts]] = defaultdict(list)
+        for row in statements.select(list(FACT_COLUMNS)).to_pylist():
+            facts = facts_of(row)
+            self.statements[self._key(facts)].append(facts)
+        self.confirmed: dict[Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            self.confirmed[self._key(row)].append(row)
+            facts = _confirmed(row)
+            self.confirmed[self._key(facts)].append(facts)
         others = (self.statements.keys() | self.confirmed.keys()) - self.declared.keys()
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
 
-    def _key(self, row: Row) -> Key:
+    def _key(self, facts: StatementFacts) -> Key:
         """The account and currency; where a file states none, the only declared one."""
-        account = account_number(str(row["account"] or ""))
-        currency, codes = row["currency"], self._currencies.get(account, [])
-        if currency is None and len(codes) == 1:
-            return account, codes[0]
-        return account, None if currency is None else str(currency)
+        account = account_number(facts.account or "")
+        codes = self._currencies.get(account, [])
+        return account, codes[0] if facts.currency is None and len(codes) == 1 else facts.currency
 
-    def chain(self, key: Key) -> tuple[list[_Span], list[str]]:
-        """The spans of the latest unbroken chain in order, and what lies before it."""
-        spans = [*filter(None, map(_span, self.statements[key])), *map(_point, self.confirmed[key])]
-        spans.sort(key=lambda one: (one.start, one.end, one.sequence or 0, one.is_confirmed))
+    def chain(self, key: Key) -> tuple[list[StatementFacts], list[str]]:
+        """The statements of the latest unbroken chain in order, and what lies before it."""
+        proved = (facts for facts in self.statements[key] if facts.proved)
+        spans = [facts for facts in (*proved, *self.confirmed[key]) if facts.last > date.min]
+        spans.sort(
+            key=lambda facts: (facts.since, facts.last, facts.sequence or 0, _is_confirmed(facts))
+        )
         return _chain(spans, self.days(key))
 
     def days(self, key: Key) -> StatementDays | None:
         """When the bank writes a statement for the account, as far as the settings say."""
-        one = self.declared.get(key)
-        return None if one is None else one.statement_days
+        declared = self.declared.get(key)
+        return None if declared is None else declared.statement_days
 
 
 def _reach(groups: _Groups, key: Key, today: date | None) -> dict[str, object]:
     chain, gaps = groups.chain(key)
-    declared, rows = groups.declared.get(key), groups.statements[key]
+    declared, statements = groups.declared.get(key), groups.statements[key]
     if today is not None:
         closed = None if declared is None else declared.closed
         gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
@@ -179,19 +166,19 @@ def _reach(groups: _Groups, key: Key, today: date | None) -> dict[str, object]:
         "account": key[0],
         "source": None if declared is None else declared.source,
         "currency": key[1],
-        "covered_from": chain[0].start if chain else None,
-        "covered_to": chain[-1].end if chain else None,
-        "statements": len(rows),
-        "not_proved": sum(not row["proved"] for row in rows),
+        "covered_from": chain[0].since if chain else None,
+        "covered_to": chain[-1].last if chain else None,
+        "statements": len(statements),
+        "not_proved": sum(not facts.proved for facts in statements),
         "gaps": gaps,
     }
 
 
-def _since(chain: Sequence[_Span], last: date, days: StatementDays | None) -> list[str]:
+def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
     """What is missing after the last statement: whole days only, today's is not over."""
     if not chain:
         return ["no proved statement"]
-    first = chain[-1].end + _DAY
+    first = chain[-1].last + _DAY
     if _statement_day(first, last, days) is None:
         return []
     return [f"{first} to {last}: no statement yet"]
@@ -208,8 +195,8 @@ def _month_row(groups: _Groups, key: Key, month: Month) -> dict[str, object]:
     return {
         "account": key[0],
         "currency": key[1],
-        "covered_from": chain[0].start if chain else None,
-        "covered_to": chain[-1].end if chain else None,
+        "covered_from": chain[0].since if chain else None,
+        "covered_to": chain[-1].last if chain else None,
         "is_covered": missing is None,
         "missing_from": missing,
         "balance": _standing_balance(chain, month) if missing is None else None,
@@ -217,22 +204,22 @@ def _month_row(groups: _Groups, key: Key, month: Month) -> dict[str, object]:
 
 
 def _missing_from(
-    chain: Sequence[_Span], first: date, last: date, days: StatementDays | None
+    chain: Sequence[StatementFacts], first: date, last: date, days: StatementDays | None
 ) -> date | None:
     """The first day from `first` to `last` whose statement the chain lacks; None where none."""
     if not chain:
         return first if first <= last else None
-    before = _statement_day(first, min(chain[0].start - _DAY, last), days)
-    return before or _statement_day(max(chain[-1].end + _DAY, first), last, days)
+    before = _statement_day(first, min(chain[0].since - _DAY, last), days)
+    return before or _statement_day(max(chain[-1].last + _DAY, first), last, days)
 
 
-def _standing_balance(chain: Sequence[_Span], month: Month) -> Decimal | None:
+def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal | None:
     """What an account held all through a month that no statement touches."""
-    touching = (one for one in chain if not one.is_confirmed)
-    if not chain or any(one.start <= month.last and one.end >= month.first for one in touching):
+    stated = (facts for facts in chain if not _is_confirmed(facts))
+    if any(facts.since <= month.last and facts.last >= month.first for facts in stated):
         return None
-    before = [one for one in chain if one.end <= month.last]
-    return before[-1].closing if before else chain[0].opening
+    before = [facts.closing for facts in chain if facts.last <= month.last]
+    return before[-1] if before else chain[0].opening if chain else None
 
 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
@@ -248,68 +235,68 @@ def _is_statement_day(day: date, days: StatementDays | None) -> bool:
     return isinstance(days, str) or WEEKDAYS[day.weekday()] in days
 
 
-def _span(row: Row) -> _Span | None:
-    start = row["from_date"] or row["opening_date"]
-    end, closing_date = row["to_date"], row["closing_date"]
-    opening, closing = row["opening_balance"], row["closing_balance"]
-    # Banks also write midnight of the next day as the end of what they say.
-    ends = [day for day in (end, closing_date) if isinstance(day, date)]
-    if not row["proved"] or not ends:
-        return None
-    assert isinstance(opening, Decimal)
-    assert isinstance(closing, Decimal)
-    begin = start if isinstance(start, date) else min(ends)
-    sequence = row["sequence_number"]
-    counter = sequence if isinstance(sequence, int) else None
-    return _Span(min(begin, *ends), min(ends), opening, closing, str(row["currency"]), counter)
+def _confirmed(row: Mapping[str, Any]) -> StatementFacts:
+    """The facts of a confirmed balance: a day of which nothing else is known."""
+    return StatementFacts(
+        row["confirmation_id"],
+        row["account"],
+        row["currency"],
+        _CONFIRMED,
+        proved=True,
+        first=row["balance_date"],
+        since=row["balance_date"],
+        last=row["balance_date"],
+        opening=row["balance"],
+        closing=row["balance"],
+    )
 
 
-def _point(row: Row) -> _Span:
-    """A confirmed balance: a day of which nothing else is known."""
-    day, balance = row["balance_date"], row["balance"]
-    assert isinstance(day, date)
-    assert isinstance(balance, Decimal)
-    return _Span(day, day, balance, balance, str(row["currency"]), is_confirmed=True)
+def _is_confirmed(facts: StatementFacts) -> bool:
+    return facts.format == _CONFIRMED
 
 
-def _chain(spans: Iterable[_Span], days: StatementDays | None) -> tuple[list[_Span], list[str]]:
+def _chain(
+    spans: Iterable[StatementFacts], days: StatementDays | None
+) -> tuple[list[StatementFacts], list[str]]:
     """The latest unbroken chain, and what separates it from the ones before."""
-    chain: list[_Span] = []
+    chain: list[StatementFacts] = []
     gaps: list[str] = []
-    for span in spans:
-        end = chain[-1].end if chain else None
-        if end is None or (span.end == end and span.opening == chain[-1].closing):
-            chain.append(span)
-        elif span.end < end or (span.end == end and not span.is_confirmed):
+    for facts in spans:
+        end = chain[-1].last if chain else None
+        if end is None or (facts.last == end and facts.continues(chain[-1])):
+            chain.append(facts)
+        elif facts.last < end or (facts.last == end and not _is_confirmed(facts)):
             continue  # the days are covered already, by a longer statement or the same one again
-        elif span.start < end or _follows(chain[-1], span, days):
-            chain.append(span)
+        elif facts.since < end or _follows(chain[-1], facts, days):
+            chain.append(facts)
         else:
-            gaps.append(_gap(chain[-1], span))
-            chain = [span]
+            gaps.append(_gap(chain[-1], facts))
+            chain = [facts]
     return chain, gaps
 
 
-def _follows(before: _Span, after: _Span, days: StatementDays | None) -> bool:
-    if after.opening != before.closing:
+def _follows(before: StatementFacts, facts: StatementFacts, days: StatementDays | None) -> bool:
+    """Whether no statement is missing between two of them that do not share a day."""
+    if not facts.continues(before):
         return False
-    if before.is_confirmed or after.is_confirmed or days == "movements":
+    if _is_confirmed(before) or _is_confirmed(facts) or days == "movements":
         return True
-    between = (after.start - before.end).days
-    if between > 1 and before.sequence is not None and after.sequence is not None:
-        return after.sequence in {before.sequence + 1, 1}  # counters restart with the year
+    between = (facts.since - before.last).days
+    if between > 1 and before.sequence is not None and facts.sequence is not None:
+        return facts.has_next_number(before) or facts.sequence == 1  # it restarts with the year
     if days is None and between <= _LONGEST_WEEKEND:
         return True
-    return _statement_day(before.end + _DAY, after.start - _DAY, days) is None
+    return _statement_day(before.last + _DAY, facts.since - _DAY, days) is None
 
 
-def _gap(before: _Span, after: _Span) -> str:
+def _gap(before: StatementFacts, facts: StatementFacts) -> str:
+    """The days that no statement has between two of them, and the balances on either side."""
     balances = (
-        f"closing {format_amount(before.closing, before.currency)},"
-        f" next {'confirmed' if after.is_confirmed else 'opening'}"
-        f" {format_amount(after.opening, after.currency)}"
+        f"closing {before.amount_text(before.closing)},"
+        f" next {'confirmed' if _is_confirmed(facts) else 'opening'}"
+        f" {facts.amount_text(facts.opening)}"
     )
-    first, last = before.end + _DAY, after.start - _DAY
+    first, last = before.last + _DAY, facts.since - _DAY
     if last < first:
-        return f"between {before.end} and {after.start}: {balances}"
+        return f"between {before.last} and {facts.since}: {balances}"
     return f"{first} to {last} missing: {balances}"

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from treasury.errors import StatementError
-from treasury.statements.store.movement_identity import Facts
+from treasury.statements.store.statement_facts import StatementFacts
 
 __all__ = ["DaysByFormat", "repeated_elsewhere"]
 
@@ -26,115 +26,105 @@ _ONE_DAY: Final = timedelta(days=1)
 class DaysByFormat:
     """The statements that count, by the days of each account."""
 
-    def __init__(self, statements: Iterable[Facts]) -> None:
-        self._days: dict[tuple[str | None, date], list[Facts]] = defaultdict(list)
+    def __init__(self, statements: Iterable[StatementFacts]) -> None:
+        self._days: dict[tuple[str | None, date], list[StatementFacts]] = defaultdict(list)
         for facts in statements:
             self.add(facts)
 
-    def add(self, facts: Facts) -> None:
+    def add(self, facts: StatementFacts) -> None:
         """A statement that counts from now on."""
         for day in _days(facts):
             self._days[facts.account, day].append(facts)
 
-    def holders(self, facts: Facts) -> list[Facts]:
+    def holders(self, facts: StatementFacts) -> list[StatementFacts]:
         """The statements in other formats that together have all movements of this one.
 
         None where it says more itself, of all days of those that it shares one with. StatementError
         naming both files where one has some days of the other and not all, or says otherwise.
         """
         others = self._others(facts)
-        for other in others:
-            if _has_all(other, facts) and _rank(other) >= _rank(facts):
-                if _contradict(other, facts):
-                    raise _refused(facts, other, "say otherwise of the same days")
-                return [other]
-        equal = [other for other in others if _rank(other) >= _rank(facts)]
+        for holder in others:
+            if _has_all(holder, facts) and _rank(holder) >= _rank(facts):
+                same_days = (holder.first, holder.last) == (facts.first, facts.last)
+                both_proved = holder.proved and facts.proved
+                if same_days and both_proved and holder.closing != facts.closing:
+                    raise _refused(facts, holder, "say otherwise of the same days")
+                return [holder]
+        equal = [holder for holder in others if _rank(holder) >= _rank(facts)]
         if equal and _add_up(equal, facts):
             return equal
-        for other in others:
-            if other in equal or not _has_all(facts, other):
-                raise _refused(facts, other, "have the same days only in part")
+        for holder in others:
+            if holder in equal or not _has_all(facts, holder):
+                raise _refused(facts, holder, "have the same days only in part")
         return []
 
-    def holder_of_all(self, facts: Facts) -> Facts | None:
+    def holder_of_all(self, facts: StatementFacts) -> StatementFacts | None:
         """One that has all movements of a statement that says less, in another format."""
         return next(
             (
-                other
-                for other in self._others(facts)
-                if _has_all(other, facts) and _rank(other) > _rank(facts)
+                holder
+                for holder in self._others(facts)
+                if _has_all(holder, facts) and _rank(holder) > _rank(facts)
             ),
             None,
         )
 
-    def _others(self, facts: Facts) -> list[Facts]:
-        found = {
-            other.statement_id: other
+    def _others(self, facts: StatementFacts) -> list[StatementFacts]:
+        sharing = {
+            holder.statement_id: holder
             for day in _days(facts)
-            for other in self._days.get((facts.account, day), ())
-            if other.format != facts.format
-            and (other.currency == facts.currency or None in {other.currency, facts.currency})
-            and not facts.is_apart_from(other)
+            for holder in self._days.get((facts.account, day), ())
+            if holder.format != facts.format
+            and (holder.currency == facts.currency or None in {holder.currency, facts.currency})
+            and not facts.is_apart_from(holder)
         }
-        return list(found.values())
+        return list(sharing.values())
 
 
-def repeated_elsewhere(statements: Iterable[Facts]) -> frozenset[str]:
+def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
     """The ids of the statements all of whose movements one in a format that says more has."""
     several = list(statements)
-    weak = [one for one in several if not one.is_provisional and _rank(one) < (True, True)]
+    weak = [facts for facts in several if not facts.is_provisional and _rank(facts) < (True, True)]
     if not weak:
         return frozenset()
-    accounts = {one.account for one in weak}
-    days = DaysByFormat(one for one in several if one.account in accounts)
-    return frozenset(one.statement_id for one in weak if days.holder_of_all(one) is not None)
+    accounts = {facts.account for facts in weak}
+    days = DaysByFormat(facts for facts in several if facts.account in accounts)
+    return frozenset(facts.statement_id for facts in weak if days.holder_of_all(facts) is not None)
 
 
-def _rank(facts: Facts) -> tuple[bool, bool]:
+def _rank(facts: StatementFacts) -> tuple[bool, bool]:
     """How much a statement says of its days: one that is proved more than one that is not."""
     return facts.proved, facts.format in _WHOLE
 
 
-def _days(facts: Facts) -> Iterable[date]:
+def _days(facts: StatementFacts) -> Iterable[date]:
     """The days that a statement has, if it says of which account."""
-    if facts.is_provisional or facts.account is None or None in {facts.first, facts.last}:
+    if facts.is_provisional or facts.account is None:
         return
-    assert facts.first is not None
-    assert facts.last is not None
     for number in range(min((facts.last - facts.first).days + 1, _MOST_DAYS)):
         yield facts.first + number * _ONE_DAY
 
 
-def _has_all(other: Facts, facts: Facts) -> bool:
+def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
     """Whether the other has all days of this one, or leads between the same balances to its end."""
-    assert facts.first is not None
-    assert facts.last is not None
-    assert other.first is not None
-    assert other.last is not None
-    if other.first <= facts.first and facts.last <= other.last:
+    if holder.first <= facts.first and facts.last <= holder.last:
         return True
     between = (facts.opening, facts.closing, facts.last)
-    return between == (other.opening, other.closing, other.last) and facts.opening is not None
+    return between == (holder.opening, holder.closing, holder.last) and facts.opening is not None
 
 
-def _contradict(other: Facts, facts: Facts) -> bool:
-    """Whether two proved statements of the same days do not lead to the same balance."""
-    same_days = (other.first, other.last) == (facts.first, facts.last)
-    return same_days and other.proved and facts.proved and other.closing != facts.closing
-
-
-def _add_up(others: Sequence[Facts], facts: Facts) -> bool:
+def _add_up(others: Sequence[StatementFacts], facts: StatementFacts) -> bool:
     """Whether statements within the days of this one have together what it moves, both ways."""
-    if not all(_has_all(facts, other) for other in others):
+    if not all(_has_all(facts, part) for part in others):
         return False
-    moved = sum(one.credits for one in others), sum(one.debits for one in others)
+    moved = sum(part.credits for part in others), sum(part.debits for part in others)
     return moved == (facts.credits, facts.debits)
 
 
-def _refused(facts: Facts, other: Facts, why: str) -> StatementError:
+def _refused(facts: StatementFacts, rival: StatementFacts, why: str) -> StatementError:
     return StatementError(
         f"{facts.file_name}: {facts.format} from {facts.first} to {facts.last}, and"
-        f" {other.file_name}, {other.format} from {other.first} to {other.last}, {why}",
+        f" {rival.file_name}, {rival.format} from {rival.first} to {rival.last}, {why}",
         do="add the file of only one format for a day, or withdraw the stored statement first;"
         " nothing was stored",
     )

@@ -113,17 +113,17 @@ class Staging:
         """All rows again, some megabytes at a time, with the place of the first of each part."""
         self._end()
         place = size = 0
-        held: list[pa.RecordBatch] = []
+        batches: list[pa.RecordBatch] = []
         with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as reader:
             for batch in reader:
-                held.append(batch)
+                batches.append(batch)
                 size += batch.nbytes
                 if size > _AT_ONCE:
-                    part = pa.Table.from_batches(held)
+                    part = pa.Table.from_batches(batches)
                     yield place, part
-                    place, size, held = place + part.num_rows, 0, []
-        if held:
-            yield place, pa.Table.from_batches(held)
+                    place, size, batches = place + part.num_rows, 0, []
+        if batches:
+            yield place, pa.Table.from_batches(batches)
 
 
 def _settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
@@ -141,10 +141,10 @@ def _settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
 def _indexed(batch: pa.RecordBatch, file: int, place: int) -> pa.RecordBatch:
     raws = batch["raw"].cast(pa.binary()).to_pylist()
     hashes = [md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws]
-    made = {
+    computed = {
         "place": column(range(place, place + len(raws)), INTEGER),
         "file": column([file] * len(raws), INTEGER),
         "raw": column(hashes, TEXT),
     }
-    arrays = [made[name] if name in made else batch[name] for name in _INDEX.names]
+    arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
     return pa.RecordBatch.from_arrays(arrays, schema=_INDEX)

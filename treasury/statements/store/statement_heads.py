@@ -19,8 +19,8 @@ from treasury.lake import BOOL, INSTANT, TEXT, TEXTS, Writer, mark_of
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.continuity import Continuity, continuity
-from treasury.statements.store.movement_identity import Facts, facts_of
 from treasury.statements.store.other_format import DaysByFormat, repeated_elsewhere
+from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 
 __all__ = [
     "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "find_rivals", "heads_of",
@@ -30,14 +30,9 @@ __all__ = [
 State = Literal["new", "changed", "known"]
 Row = dict[str, Any]
 
-HEAD: Final = (
-    "statement_id", "file_name", "file_sha256", "format", "account", "currency", "from_date",
-    "to_date", "opening_date", "closing_date", "opening_balance", "closing_balance",
-    "sequence_number", "created_at", "entry_count", "credit_total", "debit_total", "proved",
-    "proof", "doubt", "added_at", "movements_hash", "rivals",
-)  # fmt: skip
+HEAD: Final = (*FACT_COLUMNS, "file_sha256", "proof", "doubt", "added_at", "rivals")
 """The columns of a statement that decide; not its text."""
-_SAME: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
+_COMPARED: Final = ("entry_count", "credit_total", "debit_total", "closing_balance", "proved")
 _PROOF: Final = ("proved", "proof", "doubt", "rivals")
 _STORED: Final = -1
 """The number of the file that a stored statement is of."""
@@ -63,7 +58,7 @@ class Heads(msgspec.Struct, frozen=True):
     """
 
     states: dict[str, State]
-    came: dict[str, Row]
+    incoming: dict[str, Row]
     stored: dict[str, Row]
     doubted: tuple[Row, ...]
     """Stored ones whose proof is another now."""
@@ -88,9 +83,9 @@ class Heads(msgspec.Struct, frozen=True):
         return tuple(key for key, state in self.states.items() if state != "known")
 
     @property
-    def counting(self) -> dict[str, Facts]:
+    def counting(self) -> dict[str, StatementFacts]:
         """What every statement says that counts from now on."""
-        rows = {**self.stored, **{key: self.came[key] for key in self.accepted}}
+        rows = {**self.stored, **{key: self.incoming[key] for key in self.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
 
@@ -103,34 +98,41 @@ def heads_of(
     """
     before = _stored(writer)
     alone = {key: _alone(row) for key, row in before.items()}
-    came = _Came(alone, versions)
+    incoming = _IncomingStatements(alone, versions)
     for number, statements in enumerate(files):
         for row in statements.select(list(HEAD)).to_pylist():
-            came.add(number, row)
-    states = came.states
-    counting = {**alone, **{key: row for key, row in came.rows.items() if states[key] != "known"}}
-    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - came.rows.keys()
+            incoming.add(number, row)
+    states = incoming.states
+    counting = {
+        **alone,
+        **{key: row for key, row in incoming.rows.items() if states[key] != "known"},
+    }
+    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - incoming.rows.keys()
     now = _beside_others(counting, declared, lacking)
     stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
-    places = dict.fromkeys((number, row["statement_id"]) for number, row in came.listed)
+    places = dict.fromkeys((number, row["statement_id"]) for number, row in incoming.listed)
     return Heads(
         states,
-        {key: now[key] if states[key] != "known" else row for key, row in came.rows.items()},
+        {key: now[key] if states[key] != "known" else row for key, row in incoming.rows.items()},
         stored,
-        tuple(row for key, row in stored.items() if _is_other(row, before[key], states.get(key))),
         tuple(
-            _repeated(row, came.repeats[number, row["statement_id"]])
-            if (number, row["statement_id"]) in came.repeats
-            else _listed(
-                row, counting, now, states, counts=came.counts(number, row["statement_id"])
-            )
-            for number, row in came.listed
+            row
+            for key, row in stored.items()
+            if states.get(key) != "changed" and _proof(row) != _proof(before[key])
         ),
-        tuple(place for place in places if came.counts(*place)),
-        tuple(at for at, (_, row) in enumerate(came.listed) if came.is_written(row)),
-        tuple(came.overtaken),
-        tuple(came.outvoted),
-        frozenset(came.corrected),
+        tuple(
+            _repeated(row, incoming.repeats[number, row["statement_id"]])
+            if (number, row["statement_id"]) in incoming.repeats
+            else _listed(
+                row, counting, now, states, counts=incoming.counts(number, row["statement_id"])
+            )
+            for number, row in incoming.listed
+        ),
+        tuple(place for place in places if incoming.counts(*place)),
+        tuple(at for at, (_, row) in enumerate(incoming.listed) if incoming.is_written(row)),
+        tuple(incoming.overtaken),
+        tuple(incoming.outvoted),
+        frozenset(incoming.corrected),
         repeated_elsewhere(map(facts_of, counting.values())),
     )
 
@@ -139,9 +141,9 @@ def _beside_others(
     counting: Mapping[str, Row], declared: Currencies, lacking: Collection[str]
 ) -> dict[str, Row]:
     """The statements that count with the proof that each has beside the others, by id."""
-    found = doubts(counting.values(), declared, lacking)
+    remarks = doubts(counting.values(), declared, lacking)
     return {
-        key: doubted(row, found.get(place)) for place, (key, row) in enumerate(counting.items())
+        key: doubted(row, remarks.get(place)) for place, (key, row) in enumerate(counting.items())
     }
 
 
@@ -151,25 +153,27 @@ def _listed(
 ) -> Row:  # fmt: skip
     """A statement that came, with its own state and proof: not those of a version that counts."""
     key = row["statement_id"]
-    if counts and all(row[name] == counting[key][name] for name in _SAME):
+    if counts and all(row[name] == counting[key][name] for name in _COMPARED):
         return {**row, **_proof(now[key]), "state": states[key]}
-    which = "proved" if now[key]["proved"] else "not proved"
-    said = f"it does not count, another version of it does ({counting[key]['file_name']}, {which})"
-    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+    verdict = "proved" if now[key]["proved"] else "not proved"
+    note = (
+        f"it does not count, another version of it does ({counting[key]['file_name']}, {verdict})"
+    )
+    return {**row, "proof": f"{row['proof']}; {note}", "state": "known"}
 
 
-def _repeated(row: Row, holders: Sequence[Facts]) -> Row:
+def _repeated(row: Row, holders: Sequence[StatementFacts]) -> Row:
     """A statement that came, and whose movements others have in another format."""
     names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
     more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
-    said = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
-    return {**row, "proof": f"{row['proof']}; {said}", "state": "known"}
+    note = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
+    return {**row, "proof": f"{row['proof']}; {note}", "state": "known"}
 
 
 _MOST_NAMED: Final = 5
 
 
-class _Came:
+class _IncomingStatements:
     """The statements of a call as they come, each beside the version that counts so far."""
 
     def __init__(self, stored: Mapping[str, Row], versions: Versions) -> None:
@@ -180,7 +184,7 @@ class _Came:
         self.outvoted: dict[tuple[int, str], None] = {}
         self.corrected: set[str] = set()
         self._counts = dict(stored)
-        self.repeats: dict[tuple[int, str], list[Facts]] = {}
+        self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
         """File and id of each whose days others have in another format."""
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
@@ -222,14 +226,14 @@ class _Came:
     def _choose(self, number: int, row: Row, before: Row) -> None:
         """Let one of two versions count, whichever came first; the other may be as right."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
-        mine, theirs = facts_of(row).version, facts_of(before).version
+        version, counted_version = facts_of(row).version, facts_of(before).version
         is_same_file = row["file_sha256"] == before["file_sha256"]
         extended = {(key, number, file), (key, file, number)} & self._versions.extended
         is_rival = _age(row) == _age(before) and not (is_same_file or extended)
-        wins = is_same_file or mine > theirs
-        winner, other = (row, before) if wins else (before, row)
+        wins = is_same_file or version > counted_version
+        winner, loser = (row, before) if wins else (before, row)
         if is_rival:
-            winner["rivals"] = sorted({*(before["rivals"] or ()), _rival(other)})
+            winner["rivals"] = sorted({*(before["rivals"] or ()), _rival(loser)})
         if not wins:
             (self.outvoted if is_rival else self.overtaken)[number, key] = None
             self._know(row)
@@ -270,7 +274,7 @@ def _say_the_same(row: Row, before: Row) -> bool:
     """Whether two versions have the same movements, sums and proof."""
     hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
     is_read_anew = row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
-    return len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _SAME)
+    return len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _COMPARED)
 
 
 def _is_whole(row: Row) -> bool:
@@ -290,21 +294,21 @@ def doubts(
     `lacking` are the ids of those of which movements are not stored any more.
     """
     several = list(rows)
-    found = continuity(map(facts_of, several))
-    wanted = {account_number(account): codes for account, codes in declared.items()}
+    remarks = continuity(map(facts_of, several))
+    currencies = {account_number(account): codes for account, codes in declared.items()}
     for place, row in enumerate(several):
-        codes = wanted.get(account_number(row["account"] or ""))
+        codes = currencies.get(account_number(row["account"] or ""))
         if not row["proved"]:
             continue
         if row["rivals"]:
-            found[place] = Continuity(rivals_of(row), holds=False)
+            remarks[place] = Continuity(rivals_of(row), holds=False)
         elif codes and row["currency"] not in {*codes, None}:
-            named = " and ".join(sorted(codes))
-            said = f"account {row['account']} is declared in {named}, not in {row['currency']}"
-            found[place] = Continuity(said, holds=False)
+            codes_text = " and ".join(sorted(codes))
+            text = f"account {row['account']} is declared in {codes_text}, not in {row['currency']}"
+            remarks[place] = Continuity(text, holds=False)
         elif row["statement_id"] in lacking:
-            found[place] = Continuity(LACKING, holds=False)
-    return found
+            remarks[place] = Continuity(LACKING, holds=False)
+    return remarks
 
 
 def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
@@ -316,14 +320,20 @@ def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter
     for row in rows:
         versions[row["statement_id"]].append(row)
     for row in rows:
-        mine = movements.get((row["file_sha256"], row["statement_id"]), Counter())
+        entries = movements.get((row["file_sha256"], row["statement_id"]), Counter())
         rivals: set[str] = set()
-        for other in versions[row["statement_id"]]:
-            theirs = movements.get((other["file_sha256"], row["statement_id"]), Counter())
-            is_same = mine == theirs and all(row[name] == other[name] for name in _SAME)
-            extends = facts_of(row).is_csv and (mine <= theirs or theirs <= mine)
-            if not is_same and not extends and _age(row) == _age(other) and _is_whole(row):
-                rivals.add(_rival(other))
+        for version in versions[row["statement_id"]]:
+            version_entries = movements.get(
+                (version["file_sha256"], row["statement_id"]), Counter()
+            )
+            is_same = entries == version_entries and all(
+                row[name] == version[name] for name in _COMPARED
+            )
+            extends = facts_of(row).is_csv and (
+                entries <= version_entries or version_entries <= entries
+            )
+            if not is_same and not extends and _age(row) == _age(version) and _is_whole(row):
+                rivals.add(_rival(version))
         row["rivals"] = sorted(rivals) or None
 
 
@@ -366,12 +376,12 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
     _write_proofs(writer, [row for key, row in now.items() if _proof(row) != _proof(before[key])])
 
 
-def doubted(row: Row, said: Continuity | None) -> Row:
+def doubted(row: Row, remark: Continuity | None) -> Row:
     """The statement with the proof that it has beside others; one that has none gets none."""
-    if said is None or not row["proved"]:
+    if remark is None or not row["proved"]:
         return {**row, "doubt": None}
-    proof = f"{said.said}; {row['proof']}"
-    return {**row, "proved": said.holds, "proof": proof, "doubt": said.said}
+    proof = f"{remark.text}; {row['proof']}"
+    return {**row, "proved": remark.holds, "proof": proof, "doubt": remark.text}
 
 
 def _alone(row: Row) -> Row:
@@ -381,15 +391,11 @@ def _alone(row: Row) -> Row:
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
 
 
-def _is_other(row: Row, before: Row, state: State | None) -> bool:
-    return state != "changed" and _proof(row) != _proof(before)
-
-
 def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None:
     """Write the statements that are new or changed, and the stored ones with another proof now."""
     if heads.written:
         rows = pa.concat_tables(files).take(pa.array(heads.written, pa.int64()))
-        heads_in_order = [heads.came[key] for key in rows["statement_id"].to_pylist()]
+        heads_in_order = [heads.incoming[key] for key in rows["statement_id"].to_pylist()]
         writer.upsert(STATEMENTS, _with(rows, heads_in_order, writer.now))
     _write_proofs(writer, heads.doubted)
 

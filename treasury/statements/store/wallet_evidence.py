@@ -108,17 +108,17 @@ class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
         return self.title
 
 
-def _instant(cell: str, what: str) -> datetime:
+def _instant(cell: str, label: str) -> datetime:
     try:
         return parse_instant(cell)
     except InputError as error:
-        raise InputError(f"{what}: {error.what}", do=error.do) from None
+        raise InputError(f"{label}: {error.what}", do=error.do) from None
 
 
-def _positive(cell: str, what: str) -> Decimal:
-    value = amount(cell, what)
+def _positive(cell: str, label: str) -> Decimal:
+    value = amount(cell, label)
     if value < 0:
-        raise InputError(f"{what}: {cell[:40]} is negative", do="from and to say the direction")
+        raise InputError(f"{label}: {cell[:40]} is negative", do="from and to say the direction")
     return value
 
 
@@ -136,17 +136,19 @@ EXPORT_COLUMNS: Final = (
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
     """The wallet as the service writes it; InputError where the company has none such."""
-    found = lake.snapshot().sql(
+    addresses = lake.snapshot().sql(
         "SELECT chain, address FROM company_wallets UNION SELECT company_wallet_chain,"
         " company_wallet_address FROM ramp_requests WHERE company_wallet_address IS NOT NULL"
         " ORDER BY ALL"
     )
-    known = [WalletPlace(**row) for row in found.to_pylist() if row["chain"] and row["address"]]
-    asked = WalletPlace(chain.strip(), address.strip())
-    place = next((one for one in known if one.key == asked.key), None)
+    wallets = [
+        WalletPlace(**row) for row in addresses.to_pylist() if row["chain"] and row["address"]
+    ]
+    typed = WalletPlace(chain.strip(), address.strip())
+    place = next((wallet for wallet in wallets if wallet.key == typed.key), None)
     if place is None:
-        names = "; ".join(map(str, known)) or "none: run `treasury sync` first"
-        raise InputError(f"{asked} is no wallet of the company", do=f"it has {names}")
+        names = "; ".join(map(str, wallets)) or "none: run `treasury sync` first"
+        raise InputError(f"{typed} is no wallet of the company", do=f"it has {names}")
     return place
 
 
@@ -174,13 +176,15 @@ def add_export(
     lines = read_csv(file, _columns(names or {}))
     rows = _movements(file, lines, place, names or {})
     span = _span(file, rows, first, last, now)
-    shown = sorted({*(row["asset"] for row in rows), *filter(None, map(str.strip, assets))})
-    if not shown:
+    covered_assets = sorted(
+        {*(row["asset"] for row in rows), *filter(None, map(str.strip, assets))}
+    )
+    if not covered_assets:
         raise InputError(f"{file} has no movement", do="name the assets that it would show")
-    mark = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
     evidence = [
         {
-            "evidence_id": _id("export", *place.key, asset, mark, *map(str, span)),
+            "evidence_id": _id("export", *place.key, asset, digest, *map(str, span)),
             "kind": "export",
             "chain": place.chain,
             "address": place.address,
@@ -190,21 +194,23 @@ def add_export(
             "source": source.strip() or f"explorer export {file.name}",
             "stated_by": by,
             "file_name": file.name,
-            "file_sha256": mark,
+            "file_sha256": digest,
         }
-        for asset in shown
+        for asset in covered_assets
     ]
     with lake.writer("wallets", now) as writer:
-        gone = _lacking(writer, place, shown, span, {row["movement_id"] for row in rows})
-        if gone and not replace:
-            one = gone[0]
+        dropped = _lacking(
+            writer, place, covered_assets, span, {row["movement_id"] for row in rows}
+        )
+        if dropped and not replace:
+            movement = dropped[0]
             raise InputError(
-                f"{file} lacks {format_amount(one['amount'], one['asset'])} of"
-                f" {one['moved_at']:%Y-%m-%d %H:%M} UTC, hash {one['transaction_hash']}, which"
-                f" {one['file_name']} has",
+                f"{file} lacks {format_amount(movement['amount'], movement['asset'])} of"
+                f" {movement['moved_at']:%Y-%m-%d %H:%M} UTC, hash {movement['transaction_hash']},"
+                f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, gone).select(["movement_id"]))
+        writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
         new = _new(writer, WALLET_MOVEMENTS, rows)
         return _added(writer, place, evidence, new)
 
@@ -253,8 +259,8 @@ def _columns(names: Mapping[str, str]) -> list[CsvColumn]:
             f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
         )
     return [
-        msgspec.structs.replace(one, name=names.get(one.name, one.name).strip().lower())
-        for one in EXPORT_COLUMNS
+        msgspec.structs.replace(export, name=names.get(export.name, export.name).strip().lower())
+        for export in EXPORT_COLUMNS
     ]
 
 
@@ -262,8 +268,11 @@ def _movements(
     file: Path, lines: Sequence[CsvLine], place: WalletPlace, names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The rows to store. Lines that are alike are refused: nobody can tell them from a repeat."""
-    heads = {one.name: names.get(one.name, one.name).strip().lower() for one in EXPORT_COLUMNS}
-    seen: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
+    heads = {
+        column.name: names.get(column.name, column.name).strip().lower()
+        for column in EXPORT_COLUMNS
+    }
+    line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
     rows = []
     for line in lines:
         values: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
@@ -280,15 +289,15 @@ def _movements(
             f"{values['amount'].normalize():f}",
         )
         index = values["index"] or ""
-        if index in seen[core]:
+        if index in line_numbers[core]:
             raise InputError(
-                f"{file}, line {line.number}: repeats line {seen[core][index]}",
+                f"{file}, line {line.number}: repeats line {line_numbers[core][index]}",
                 do="remove it, or add a column index that tells the two transfers apart",
             )
-        seen[core][index] = line.number
+        line_numbers[core][index] = line.number
         rows.append(
             {
-                "movement_id": _id(*core, str(len(seen[core]))),
+                "movement_id": _id(*core, str(len(line_numbers[core]))),
                 "chain": place.chain,
                 "transaction_hash": values["hash"],
                 "moved_at": values["time"],
@@ -367,11 +376,11 @@ def _added(
     *,
     restated: bool = False,
 ) -> WalletEvidence:
-    told = evidence if restated else _new(writer, WALLET_EVIDENCE, evidence)
+    new_evidence = evidence if restated else _new(writer, WALLET_EVIDENCE, evidence)
     moved = _table(WALLET_MOVEMENTS, movements)
-    writer.upsert(WALLET_EVIDENCE, _table(WALLET_EVIDENCE, told))
+    writer.upsert(WALLET_EVIDENCE, _table(WALLET_EVIDENCE, new_evidence))
     writer.upsert(WALLET_MOVEMENTS, moved)
-    word = f"{len(movements):,} movements new" if told or movements else "known before"
+    word = f"{len(movements):,} movements new" if new_evidence or movements else "known before"
     if restated:
         word = format_amount(evidence[0]["balance"], evidence[0]["asset"])
     return WalletEvidence(
@@ -384,9 +393,10 @@ def _added(
 def _table(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """The rows as the lake takes them; `raw` is the record as it was given."""
     names = [column.name for column in table.columns]
-    kept = ({name: row.get(name) for name in names} for row in rows)
+    records = ({name: row.get(name) for name in names} for row in rows)
     return pa.Table.from_pylist(
-        [row | {"raw": msgspec.json.encode(row).decode()} for row in kept], schema=table.row_schema
+        [row | {"raw": msgspec.json.encode(row).decode()} for row in records],
+        schema=table.row_schema,
     )
 
 

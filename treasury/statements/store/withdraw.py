@@ -79,9 +79,9 @@ class StoredStatement(msgspec.Struct, frozen=True):
     entry_count: int
 
     def __str__(self) -> str:
-        named = " ".join(filter(None, (clean(self.file_name), self.statement_id[:8])))
+        name = " ".join(filter(None, (clean(self.file_name), self.statement_id[:8])))
         of = " ".join(filter(None, (clean(self.account), self.currency))) or "no account"
-        return f"{named} ({of}, {self.first_day} to {self.last_day})"
+        return f"{name} ({of}, {self.first_day} to {self.last_day})"
 
 
 _WITHDRAWN: Final = pa.schema([("withdrawn", TEXT), ("add_again", TEXT)])
@@ -105,8 +105,8 @@ class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each file to add again."""
-        named = str(self.statement)
-        rows = [{"withdrawn": named, "add_again": file} for file in self.add_again or (None,)]
+        withdrawn = str(self.statement)
+        rows = [{"withdrawn": withdrawn, "add_again": file} for file in self.add_again or (None,)]
         return {"Withdrawn": pa.Table.from_pylist(rows, schema=_WITHDRAWN)}
 
     @property
@@ -116,8 +116,8 @@ class Withdrawal(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """What counts no more in a line; then what has to be added again."""
-        done = "would be withdrawn" if self.is_planned else "withdrawn"
-        first = f"{done}: {self.statement}, {self.movements:,} movements count no more"
+        verb = "would be withdrawn" if self.is_planned else "withdrawn"
+        first = f"{verb}: {self.statement}, {self.movements:,} movements count no more"
         files = (
             f"add {clean(file)} again: it has movements of these days" for file in self.add_again
         )
@@ -129,19 +129,19 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
 
     InputError where there is none, or several.
     """
-    asked = name.strip()
+    typed = name.strip()
     rows = _standing(snapshot)
-    matching = [row for row in rows if row.statement_id == asked]
-    if not matching and len(asked) >= SHORTEST:
-        matching = [row for row in rows if row.statement_id.startswith(asked)]
-    matching = matching or [row for row in rows if row.file_name == asked]
+    matching = [row for row in rows if row.statement_id == typed]
+    if not matching and len(typed) >= SHORTEST:
+        matching = [row for row in rows if row.statement_id.startswith(typed)]
+    matching = matching or [row for row in rows if row.file_name == typed]
     if len(matching) == 1:
         return matching[0]
     if matching:
         ids = ", ".join(str(row) for row in matching[:SHORTEST])
-        raise InputError(f"{clean(asked)!r} stands for {len(matching)}: {ids}", do="give the id")
+        raise InputError(f"{clean(typed)!r} stands for {len(matching)}: {ids}", do="give the id")
     raise InputError(
-        f"no stored statement has the id or the file name {clean(asked)[:60]!r}",
+        f"no stored statement has the id or the file name {clean(typed)[:60]!r}",
         do="run `treasury statements list`: it shows the id of each",
     )
 
@@ -152,8 +152,8 @@ def _standing(snapshot: Snapshot) -> list[StoredStatement]:
 
 def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
     """What would count no more, and what would have to be added again; nothing is written."""
-    wanted = {"id": statement.statement_id}
-    movements, lacking = snapshot.sql(_MOVEMENTS, wanted), snapshot.sql(_LACKING, wanted)
+    parameters = {"id": statement.statement_id}
+    movements, lacking = snapshot.sql(_MOVEMENTS, parameters), snapshot.sql(_LACKING, parameters)
     return _withdrawal(statement, movements, lacking.to_pylist(), is_planned=True)
 
 
@@ -179,11 +179,11 @@ def withdraw_statement(
 
     `declared` has the currencies of our accounts. WorkspaceLocked while another writes.
     """
-    wanted: dict[str, Any] = {"id": statement.statement_id}
+    parameters: dict[str, Any] = {"id": statement.statement_id}
     with lake.writer("withdrawal", now, note=f"{statement.statement_id} withdrawn") as writer:
         snapshot = lake.snapshot()
-        movements = snapshot.sql(_MOVEMENTS, wanted)
-        lacking = snapshot.sql(_LACKING, wanted).to_pylist()
+        movements = snapshot.sql(_MOVEMENTS, parameters)
+        lacking = snapshot.sql(_LACKING, parameters).to_pylist()
         writer.refetch |= {mark_of(STATEMENT_ENTRIES.name, row["statement_id"]) for row in lacking}
         writer.refetch -= {
             mark_of(table.name, statement.statement_id) for table in (STATEMENTS, STATEMENT_ENTRIES)

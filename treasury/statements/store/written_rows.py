@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -21,9 +21,10 @@ from treasury.errors import StorageError
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Lake, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
-from treasury.statements.store.movement_identity import Facts, Movements, Version, facts_of
+from treasury.statements.store.movement_identity import MovementRegister, MovementVersion
 from treasury.statements.store.row_staging import RAW_HASH, Staging
-from treasury.statements.store.statement_heads import HEAD, Heads, Versions
+from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
+from treasury.statements.store.statement_heads import Heads, Versions
 
 __all__ = ["versions_of", "write_rows"]
 
@@ -123,7 +124,7 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
         staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
     return Versions(
         frozenset(_superseded(lake, files)),
-        {(file, key): f"{one:032x}" for file, key, one in sums},
+        {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},
         frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
     )
 
@@ -145,14 +146,14 @@ def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int
     for part in range(parts):
         staging.run(_PART.format(parts=parts, part=part))
         _compare(staging, heads)
-    done = [*_write(writer, staging), *_patch(writer, staging)]
-    return sum(one.new for one in done), sum(one.changed for one in done)
+    changes = [*_write(writer, staging), *_patch(writer, staging)]
+    return sum(change.new for change in changes), sum(change.changed for change in changes)
 
 
 def _look_at(staging: Staging, heads: Heads) -> None:
     """Statements whose rows may change whatever they are like: reports, and corrected ones."""
-    reports = {key for key, one in heads.counting.items() if one.is_provisional}
-    reports |= {key for key, row in heads.came.items() if facts_of(row).is_provisional}
+    reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
+    reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
     changed = {key for key, state in heads.states.items() if state == "changed"}
     outvoted = {key for _, key in heads.outvoted}
     staging.run(_TABLES)
@@ -186,14 +187,14 @@ def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Non
 
 
 def _days(staging: Staging, files: Sequence[pa.Table]) -> tuple[date, date]:
-    came = staging.run("SELECT min(booking_date), max(booking_date) FROM came").fetchall()
-    days = [day for row in came for day in row]
+    """The days around which a stored movement may be one that came."""
+    query = "SELECT min(booking_date), max(booking_date) FROM came"
+    days = [day for row in staging.run(query).fetchall() for day in row if day]
     for statements in files:
-        for row in statements.select(list(HEAD)).to_pylist():
+        for row in statements.select(list(FACT_COLUMNS)).to_pylist():
             facts = facts_of(row)
-            days += [facts.first, facts.last]
-    known = [day for day in days if day] or [date.min]
-    first, last = min(known), max(known)
+            days += [day for day in (facts.first, facts.last) if date.min < day < date.max]
+    first, last = min(days, default=date.min), max(days, default=date.min)
     return (
         first - _AROUND if first - date.min > _AROUND else date.min,
         last + _AROUND if date.max - last > _AROUND else date.max,
@@ -209,9 +210,9 @@ def _compare(staging: Staging, heads: Heads) -> None:
     if not _count(staging, "compared") and not _count(staging, "known"):
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
-    incoming = {key: facts_of(row) for key, row in heads.came.items()}
-    movements = Movements(_known(staging, {**incoming, **before}))
-    rows = _came(staging, incoming)
+    incoming = {key: facts_of(row) for key, row in heads.incoming.items()}
+    movements = MovementRegister(_stored_versions(staging, {**incoming, **before}))
+    rows = _incoming_versions(staging, incoming)
     for file, statement_id in heads.places:
         facts = incoming[statement_id]
         corrects = statement_id in heads.corrected
@@ -223,80 +224,81 @@ def _compare(staging: Staging, heads: Heads) -> None:
     movements.settle(heads.counting.values(), heads.repeated)
     for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
         if versions:
-            staging.keep(name, _marks(list(versions.values()), with_place=name == "chosen"))
+            staging.keep(
+                name, _identity_columns(list(versions.values()), with_place=name == "chosen")
+            )
 
 
-def _known(staging: Staging, statements: Mapping[str, Facts]) -> Iterator[Version]:
+def _stored_versions(
+    staging: Staging, statements: Mapping[str, StatementFacts]
+) -> Iterator[MovementVersion]:
     """The stored rows that the incoming ones are compared with, twins in the order of counting."""
     names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
-    found = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
-    for entry_id, statement_id, status, booked, raw, is_twin in found:
-        facts = statements.get(statement_id) or _unknown(statement_id)
-        yield Version(entry_id, facts, status, booked, raw, is_twin)
+    rows = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
+    for entry_id, statement_id, status, booked, raw, is_twin in rows:
+        facts = statements.get(statement_id) or StatementFacts(statement_id)
+        yield MovementVersion(entry_id, facts, status, booked, raw, is_twin)
 
 
-def _came(
-    staging: Staging, statements: Mapping[str, Facts]
-) -> dict[tuple[int, str], list[Version]]:
+def _incoming_versions(
+    staging: Staging, statements: Mapping[str, StatementFacts]
+) -> dict[tuple[int, str], list[MovementVersion]]:
     """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
     alike = "file, statement_id, content, booking_date"
-    found = staging.run(
+    compared = staging.run(
         "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
         f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM compared ORDER BY place"
     ).fetchall()
-    rows: dict[tuple[int, str], list[Version]] = defaultdict(list)
-    for file, entry_id, statement_id, status, booked, raw, is_twin, place in found:
-        version = Version(entry_id, statements[statement_id], status, booked, raw, is_twin, place)
+    rows: dict[tuple[int, str], list[MovementVersion]] = defaultdict(list)
+    for file, entry_id, statement_id, status, booked, raw, is_twin, place in compared:
+        version = MovementVersion(
+            entry_id, statements[statement_id], status, booked, raw, is_twin, place
+        )
         rows[file, statement_id].append(version)
     return rows
 
 
-def _unknown(statement_id: str) -> Facts:
-    return Facts(
-        statement_id, None, None, "", False, datetime.min.replace(tzinfo=UTC), None, None, None,
-        None, None,
-    )  # fmt: skip
-
-
-def _marks(versions: Sequence[Version], *, with_place: bool) -> pa.Table:
+def _identity_columns(versions: Sequence[MovementVersion], *, with_place: bool) -> pa.Table:
     """What was found out about each version, and which row it is."""
-    marks = _table(
-        entry_id=([one.entry_id for one in versions], TEXT),
-        entry_status=([one.status for one in versions], TEXT),
-        is_twin=([one.is_twin for one in versions], BOOL),
+    identities = _table(
+        entry_id=([version.entry_id for version in versions], TEXT),
+        entry_status=([version.status for version in versions], TEXT),
+        is_twin=([version.is_twin for version in versions], BOOL),
     )
     if not with_place:
-        return marks
-    return marks.append_column("place", column([one.place for one in versions], INTEGER))
+        return identities
+    return identities.append_column(
+        "place", column([version.place for version in versions], INTEGER)
+    )
 
 
 def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
     """The chosen rows, as they were read but for what was found out about them."""
     for place, rows in staging.parts():
-        marks = staging.run(
+        identities = staging.run(
             "SELECT place, entry_id, entry_status, is_twin FROM chosen"
             f" WHERE place >= {place} AND place < {place + rows.num_rows} ORDER BY place"
         ).to_arrow_table()
-        if marks.num_rows:
-            places = pc.subtract(marks["place"], place)
-            yield writer.upsert(STATEMENT_ENTRIES, _marked(rows.take(places), marks))
+        if identities.num_rows:
+            places = pc.subtract(identities["place"], place)
+            yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows.take(places), identities))
 
 
 def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
     """The stored rows that are marked otherwise now."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
-        marks = staging.run(
+        identities = staging.run(
             f"FROM patches ORDER BY entry_id LIMIT {_PATCHED_AT_ONCE} OFFSET {start}"
         ).to_arrow_table()
-        quoted = ", ".join(f"'{entry_id}'" for entry_id in marks["entry_id"].to_pylist())
+        quoted = ", ".join(f"'{entry_id}'" for entry_id in identities["entry_id"].to_pylist())
         names = STATEMENT_ENTRIES.row_schema.names
         rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
         rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
-        yield writer.upsert(STATEMENT_ENTRIES, _marked(rows, marks))
+        yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows, identities))
 
 
-def _marked(rows: pa.Table, marks: pa.Table) -> pa.Table:
+def _with_identities(rows: pa.Table, identities: pa.Table) -> pa.Table:
     """The rows with what was found out about each, the marks being in the same order."""
     for name in ("entry_id", "entry_status", "is_twin"):
-        rows = rows.set_column(rows.schema.get_field_index(name), name, marks[name])
+        rows = rows.set_column(rows.schema.get_field_index(name), name, identities[name])
     return rows.cast(STATEMENT_ENTRIES.row_schema)
