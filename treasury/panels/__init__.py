@@ -30,7 +30,7 @@ from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
@@ -48,7 +48,7 @@ __all__ = [
 class Panels:
     """The panels of one workspace."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PanelDesk) -> None:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:

@@ -14,19 +14,19 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot, engine
 
-__all__ = ["SIZE", "Held", "Page", "Source", "read_page"]
+__all__ = ["SIZE", "ArrowTables", "QueryPage", "QuerySource", "read_page"]
 
 SIZE: Final = 12
 
 
-class Source(Protocol):
+class QuerySource(Protocol):
     """What a page is read from: a snapshot of the lake, or tables that are held."""
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
 
 
-class Held:
+class ArrowTables:
     """Tables worked out once, to page and to search in: `Held(open_lines=table)`."""
 
     def __init__(self, **tables: pa.Table) -> None:
@@ -47,7 +47,7 @@ class Held:
             return engine.rows(cursor, query, params)
 
 
-class Page(msgspec.Struct, frozen=True):
+class QueryPage(msgspec.Struct, frozen=True):
     """Rows `first` … `last` (counted from 1) of `found`, out of `total` without the search."""
 
     rows: tuple[dict[str, Any], ...] = ()
@@ -77,7 +77,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def read_page(
-    source: Source | Snapshot,
+    source: QuerySource | Snapshot,
     query: str,
     order: str,
     searched: tuple[str, ...],
@@ -85,7 +85,7 @@ def read_page(
     search: str = "",
     number: int = 0,
     size: int = SIZE,
-) -> Page:
+) -> QueryPage:
     """The page `number` of a query's rows that hold `search` in one of the columns `searched`.
 
     `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
@@ -95,14 +95,14 @@ def read_page(
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
     typed = [_as_stored(search)] if search else []
-    found = _count(source, query, where, typed) if search else total
-    number = max(0, min(number, (found - 1) // size))
+    matching = _count(source, query, where, typed) if search else total
+    number = max(0, min(number, (matching - 1) // size))
     rows = source.sql(
         f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
         f" ORDER BY {order} LIMIT ? OFFSET ?",
         [*typed, size, number * size],
     )
-    return Page(tuple(rows.to_pylist()), number, found, total, size)
+    return QueryPage(tuple(rows.to_pylist()), number, matching, total, size)
 
 
 _AMOUNT: Final = re.compile(
@@ -118,6 +118,6 @@ def _as_stored(search: str) -> str:
     return search.rpartition(" ")[2].replace(",", "")
 
 
-def _count(source: Source | Snapshot, query: str, where: str, typed: list[str]) -> int:
+def _count(source: QuerySource | Snapshot, query: str, where: str, typed: list[str]) -> int:
     counted = source.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
     return int(counted.column(0)[0].as_py())

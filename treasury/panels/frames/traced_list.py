@@ -15,12 +15,12 @@ from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, TreasuryError
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Line, Message, Press, Step
+from treasury.panels.frames.blocks import Button, Message, Press, StepBlock, Text
 from treasury.panels.frames.list_panel import ListPanel
 from treasury.panels.frames.panel import alert
-from treasury.panels.frames.query_pages import SIZE, Held, Source
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.trace_step import trace_of, trace_step
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile import Reconciliation
 
 __all__ = ["LookingPanel", "answer_now"]
@@ -28,7 +28,7 @@ __all__ = ["LookingPanel", "answer_now"]
 _NOTHING: Final = "Nothing was changed."
 
 
-def answer_now(desk: Desk) -> Reconciliation:
+def answer_now(desk: PanelDesk) -> Reconciliation:
     """The month that it is, once it has a bank line, or else the last one that ended.
 
     Raises NothingStored where neither has anything.
@@ -49,9 +49,9 @@ def answer_now(desk: Desk) -> Reconciliation:
 class LookingPanel(ListPanel):
     """A list over worked-out tables, with Trace; a subclass gives `tables` and `names`."""
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
-        self._traced: Step | None = None
-        self._mark: tuple[int, int] | None = None
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+        self._traced: StepBlock | None = None
+        self._read_state: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
@@ -67,16 +67,16 @@ class LookingPanel(ListPanel):
 
     # What is on screen
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The tables, as they are now."""
         self.work_out(snapshot)
-        return Held(**self._tables)
+        return ArrowTables(**self._tables)
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """What can be done with one row."""
         return (Button("trace", "Trace", "primary", enabled=idle),)
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """The trace that is being read."""
         return self._traced
 
@@ -90,7 +90,7 @@ class LookingPanel(ListPanel):
         """A view appeared: work out again, aside, what has been written since."""
         if not self.is_idle or self.step() is not None:
             return
-        if self._marked(self._desk.snapshot()) == self._mark:
+        if self._state_of(self._desk.snapshot()) == self._read_state:
             return
 
         def task(_: Work) -> None:
@@ -123,7 +123,7 @@ class LookingPanel(ListPanel):
                 self.point_to("step")
 
         def failed(error: TreasuryError) -> Message:
-            return alert("Not traced", error, Line(_NOTHING))
+            return alert("Not traced", error, Text(_NOTHING))
 
         self.start("Following the payment", task, failed, _NOTHING)
 
@@ -136,7 +136,7 @@ class LookingPanel(ListPanel):
 
     def recover(self) -> None:
         """Work the tables out anew, whatever they were, and show the list of the beginning."""
-        self._traced, self._mark = None, None
+        self._traced, self._read_state = None, None
         super().recover()
 
     def refresh_aside(self) -> None:
@@ -147,10 +147,10 @@ class LookingPanel(ListPanel):
 
     def work_out(self, snapshot: Snapshot) -> None:
         """Work the tables out, where anything was written since."""
-        mark = self._marked(snapshot)
-        if mark != self._mark:
-            self._tables, self._mark = self.tables(snapshot), mark
+        state = self._state_of(snapshot)
+        if state != self._read_state:
+            self._tables, self._read_state = self.tables(snapshot), state
 
-    def _marked(self, snapshot: Snapshot) -> tuple[int, int]:
+    def _state_of(self, snapshot: Snapshot) -> tuple[int, int]:
         commit = snapshot.commit
         return (0 if commit is None else commit.number, self._desk.journal.head().seq)

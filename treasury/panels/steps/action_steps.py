@@ -25,15 +25,23 @@ from treasury.errors import (
     TreasuryError,
 )
 from treasury.panels.frames.background_work import Cancelled, Work
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 
-__all__ = ["Asked", "Came", "ask", "carry_out", "execute", "propose_all", "what_became"]
+__all__ = [
+    "BatchResult",
+    "PendingRequests",
+    "ask",
+    "carry_out",
+    "execute",
+    "propose_all",
+    "what_became",
+]
 
 AWAITING: Final = "AWAITING_APPROVAL"
 _CHECKER: Final = "checker"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PendingRequests(msgspec.Struct, frozen=True):
     """What a person is asked to confirm; `nonce` is good for one answer."""
 
     nonce: str
@@ -61,7 +69,7 @@ class Asked(msgspec.Struct, frozen=True):
         return _seen(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
 
 
-class Came(msgspec.Struct, frozen=True):
+class BatchResult(msgspec.Struct, frozen=True):
     """What came of several; `cancelled` where a person stopped it before the end."""
 
     ran: tuple[Ran, ...]
@@ -71,23 +79,25 @@ class Came(msgspec.Struct, frozen=True):
 
 
 def ask(
-    desk: Desk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
-) -> Asked:
+    desk: PanelDesk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
+) -> PendingRequests:
     """What to confirm; `all` is empty where none of them awaits a decision any more."""
     rows = list(rows)
     drafts, changes, left_out = [], [], []
-    for done, row in enumerate(rows):
-        seen = RampSeen.from_row(row)
-        work.say(f"Reading {seen.name} from the service", done, len(rows))
-        found = _read(desk, _reader(desk), seen.id)
+    for number, row in enumerate(rows):
+        shown_request = RampSeen.from_row(row)
+        work.say(f"Reading {shown_request.name} from the service", number, len(rows))
+        request = _read(desk, _reader(desk), shown_request.id)
         work.check()
-        if found.status != AWAITING:
-            left_out.append(found)
+        if request.status != AWAITING:
+            left_out.append(request)
             continue
-        about = f"{seen.name}: " if len(rows) > 1 else ""
-        changes += [f"{about}{change}" for change in moved(seen, RampSeen.of(found))]
-        drafts.append(desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id))
-    return Asked(
+        about = f"{shown_request.name}: " if len(rows) > 1 else ""
+        changes += [f"{about}{change}" for change in moved(shown_request, RampSeen.of(request))]
+        drafts.append(
+            desk.actions.draft(kind, reason=reason, live=True, request_id=shown_request.id)
+        )
+    return PendingRequests(
         nonce=uuid.uuid4().hex,
         kind=kind,
         all=tuple(drafts),
@@ -97,24 +107,24 @@ def ask(
     )
 
 
-def propose_all(desk: Desk, asked: Asked, work: Work) -> Came:
+def propose_all(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult:
     """Propose what was confirmed, all of it or nothing, and execute what needs nobody else."""
-    work.pass_the_point(f"Writing {asked.name} to the journal")
-    proposed = desk.actions.propose_drafts(*asked.all, nonce=asked.nonce)
-    ready = [one.id for one in proposed if one.state == "ready"]
-    came = execute(desk, ready, work) if ready else Came(())
-    waiting = tuple(one for one in proposed if one.state == "proposed")
-    return msgspec.structs.replace(came, waiting=waiting)
+    work.pass_the_point(f"Writing {pending.name} to the journal")
+    proposed = desk.actions.propose_drafts(*pending.all, nonce=pending.nonce)
+    ready = [action.id for action in proposed if action.state == "ready"]
+    result = execute(desk, ready, work) if ready else BatchResult(())
+    waiting = tuple(action for action in proposed if action.state == "proposed")
+    return msgspec.structs.replace(result, waiting=waiting)
 
 
-def execute(desk: Desk, ids: Iterable[str], work: Work) -> Came:
+def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
     """Carry out what is ready, fifty at a time; Cancel leaves what has not been tried ready."""
     ids, cancelled = list(ids), False
 
-    def progress(done: int, total: int) -> None:
+    def progress(count: int, total: int) -> None:
         nonlocal cancelled
         try:
-            work.go_on(f"Sent {done:,} of {total:,}", done, total)
+            work.go_on(f"Sent {count:,} of {total:,}", count, total)
         except Cancelled:
             cancelled = True
             raise
@@ -123,16 +133,16 @@ def execute(desk: Desk, ids: Iterable[str], work: Work) -> Came:
     try:
         ran = desk.actions.execute_all(ids, progress=progress)
     except Cancelled:
-        stands = [desk.actions.get(one) for one in ids]
-        ran = tuple(Ran(action=one) for one in stands if one.state != "ready")
-    tried = {one.action.id for one in ran}
-    untried = tuple(desk.actions.get(one) for one in ids if one not in tried)
-    return Came(ran, untried=untried, cancelled=cancelled)
+        stands = [desk.actions.get(action) for action in ids]
+        ran = tuple(Ran(action=action) for action in stands if action.state != "ready")
+    tried = {action.action.id for action in ran}
+    untried = tuple(desk.actions.get(action) for action in ids if action not in tried)
+    return BatchResult(ran, untried=untried, cancelled=cancelled)
 
 
-def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
+def carry_out(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outcome:
     """Send the decision if the request is still what was shown; raises what `execute` raises."""
-    confirmed = asked.confirmed
+    confirmed = pending.confirmed
     seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
     work.say(f"Checking that {seen.name} has not moved")
     fresh = RampSeen.of(_read(desk, confirmed.credential, seen.id))
@@ -143,12 +153,14 @@ def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
             do="look at it as it is now, then decide again",
         )
     work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
-    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce).outcome
+    outcome = desk.actions.carry_out(confirmed, nonce=pending.nonce).outcome
     assert outcome is not None  # it raises unless it is done
     return outcome
 
 
-def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, str]:
+def what_became(
+    desk: PanelDesk, pending: PendingRequests, error: TreasuryError
+) -> tuple[bool, str]:
     """Whether surely nothing was carried out, and that in a sentence.
 
     The error or, where that does not know, the journal bears it out.
@@ -161,20 +173,20 @@ def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, s
         case ServiceError() | ActionRefused():
             return True, "Nothing was carried out."
     try:
-        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == asked.nonce]
-        left = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
+        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == pending.nonce]
+        sendings = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
     except JournalError:
         return False, "Whether anything was sent cannot be read from the journal."
-    if left:
+    if sendings:
         return False, "It may have been sent."
     return True, "Nothing was sent."
 
 
-def _read(desk: Desk, credential: str, request_id: str) -> RampRequest:
+def _read(desk: PanelDesk, credential: str, request_id: str) -> RampRequest:
     return desk.client(credential).ramp.requests.get(request_id).value
 
 
-def _reader(desk: Desk) -> str:
+def _reader(desk: PanelDesk) -> str:
     """The checker's credential; the only one there is where there is no checker."""
     names = sorted(desk.settings.credentials)
     return names[0] if len(names) == 1 else _CHECKER
@@ -185,8 +197,8 @@ def _seen(confirmed: Confirmation) -> RampSeen:
     return confirmed.request
 
 
-def _changes(seen: RampSeen, fresh: RampSeen) -> str:
-    changes = [str(change) for change in moved(seen, fresh)]
-    if fresh.version != seen.version:
-        changes.append(f"version was {seen.version}, is {fresh.version}")
+def _changes(confirmed: RampSeen, fresh: RampSeen) -> str:
+    changes = [str(change) for change in moved(confirmed, fresh)]
+    if fresh.version != confirmed.version:
+        changes.append(f"version was {confirmed.version}, is {fresh.version}")
     return "; ".join(changes) or "who created it is told otherwise"
