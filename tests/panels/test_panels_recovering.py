@@ -99,7 +99,7 @@ def test_a_look_that_failed_is_taken_again(
     with monkeypatch.context() as failing:
         failing.setattr(panel, "read", unread)
         assert "the lake cannot be read" in said(panel.press("hello"))
-    assert panel._moved_on()
+    assert panel._is_outdated()
     assert panel.press("hello").table is not None
 
 
@@ -121,7 +121,7 @@ def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
     held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))
     for typed, found in (("rent, o", 1), ("1,5", 1), (",", 2)):
         page = read_page(held, "SELECT * FROM notes", "text", ("text",), search=typed)
-        assert page.found == found
+        assert page.matching == found
 
 
 def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) -> None:

@@ -7,7 +7,7 @@ second, from the journal. The panel itself remembers only what is on screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -19,28 +19,23 @@ from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Detail,
     InputField,
     ListRow,
     Message,
     Press,
     StepBlock,
     Text,
+    confirm_buttons,
+    detail,
 )
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QueryPage, QuerySource
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.shown_request import COLUMNS, facts, request_row
+from treasury.panels.shown_request import COLUMNS, request_details, request_row
 from treasury.panels.steps import proposed_actions
-from treasury.panels.steps.action_steps import (
-    PendingRequests,
-    ask,
-    carry_out,
-    propose_all,
-    what_became,
-)
+from treasury.panels.steps.action_steps import PendingRequests, ask, decide, sending_state
 from treasury.panels.steps.known_decisions import (
     RequestUpdate,
     update_at_service,
@@ -70,7 +65,6 @@ class ApprovalsPanel(ListPanel):
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._of_actions = False
-        self._pending: PendingRequests | PendingActions | None = None
         self._updates_at_service: dict[str, RequestUpdate] = {}
         self._updates: dict[str, RequestUpdate] = {}
         self._proposed = 0
@@ -134,56 +128,23 @@ class ApprovalsPanel(ListPanel):
         """What can be decided of the list that is shown."""
         names = VERBS if self._of_actions else KIND_OF
         return tuple(
-            Button(
-                verb, VERBS[verb].label, "primary" if verb == "approve" else "plain", enabled=idle
-            )
-            for verb in names
+            Button(name, VERBS[name].label, "plain" if place else "primary", enabled=idle)
+            for place, name in enumerate(names)
         )
 
     def fields(self) -> tuple[InputField, ...]:
-        """Why."""
+        """The reason of a decision."""
         return (InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),)
 
     def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        pending = self._pending
-        if pending is None:
-            return None
-        if isinstance(pending, PendingActions):
-            return proposed_actions.actions_step(
-                pending, instant(self._desk.settings.now()), idle=self.is_idle
-            )
-        return self._request_step(pending)
-
-    def _request_step(self, pending: PendingRequests) -> StepBlock:
-        approve = pending.kind == APPROVE
-        changed = [Text(f"Since the last sync: {change}", "warn") for change in pending.changed]
-        changed += [
-            Text(f"Left out: {line.text}", "warn")
-            for request in pending.left_out
-            for line in update_at_service(request).lines[:1]
-        ]
-        single = len(pending.all) == 1
-        return StepBlock(
-            key=pending.nonce,
-            title=f"{KINDS[pending.kind].verb} {pending.name}?",
-            text=pending.confirmed.text if single else _sum(pending),
-            items=() if single else tuple(each.text for each in pending.all),
-            facts=facts(pending.confirmed, pending.read_at)
-            if single
-            else _facts_of_several(pending),
-            notes=(*changed, NOT_YET) if approve else tuple(changed),
-            buttons=(
-                Button("back", "Go back", enabled=self.is_idle),
-                Button(
-                    "confirm",
-                    "Confirm approval" if approve else "Confirm rejection",
-                    "primary" if approve else "danger",
-                    enabled=self.is_idle,
-                ),
-            ),
-            tone="go" if approve else "stop",
-        )
+        match self._pending:
+            case PendingActions() as pending:
+                at = instant(self._desk.settings.now())
+                return proposed_actions.actions_step(pending, at, idle=self.is_idle)
+            case PendingRequests() as pending:
+                return _request_step(pending, idle=self.is_idle)
+        return None
 
     def _row(self, row: Mapping[str, Any]) -> ListRow:
         update = self._update_of(row)
@@ -197,8 +158,6 @@ class ApprovalsPanel(ListPanel):
         """The verbs, the two steps, and the two lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
-            "confirm": self._confirm,
-            "back": self._back,
             "requests": lambda _: self._show_list(of_actions=False),
             "actions": lambda _: self._show_list(of_actions=True),
         }
@@ -220,8 +179,7 @@ class ApprovalsPanel(ListPanel):
         if self._of_actions:
             actor = self._desk.journal.who()
             ids = [row["id"] for row in rows]
-            self._pending = proposed_actions.ask_about(self._desk, verb, ids, reason, actor.name)
-            self.point_to("step")
+            self.ask(proposed_actions.ask_about(self._desk, verb, ids, reason, actor.name))
             return
         if verb not in KIND_OF:
             raise InputError(f"{verb} is for actions", do="choose among the actions")
@@ -237,15 +195,17 @@ class ApprovalsPanel(ListPanel):
         def task(work: Work) -> Message | None:
             pending = ask(self._desk, kind, rows, reason, work)
             with self.turn:
-                self._note_decided(pending)
+                for request in pending.left_out:
+                    self._updates_at_service[request.id] = update_at_service(request)
+                    self._chosen.pop(literal_text(request.id), None)
                 if not pending.all:
-                    return self._already(pending)
-                self._pending = pending
-                self.point_to("step")
+                    return _decided_message(pending.left_out)
+                self.ask(pending)
             return None
 
-        name = _name_of(rows)
-        verb = "is" if len(rows) == 1 else "are"
+        name, verb = f"{len(rows)} requests", "are"
+        if len(rows) == 1:
+            name, verb = str(rows[0]["payment_reference"] or rows[0]["id"]), "is"
         self.start(
             f"Reading {name} from the service",
             task,
@@ -253,57 +213,51 @@ class ApprovalsPanel(ListPanel):
             "Nothing was sent.",
         )
 
-    def _confirm(self, press: Press) -> None:
-        pending = self._pending
-        if pending is None or press.step != pending.nonce:
-            return
+    def confirm(self, pending: PendingRequests | PendingActions, _: Press) -> None:
+        """Carry out what was confirmed, and say what came of it."""
         if isinstance(pending, PendingActions):
             self._decide_actions(pending)
         else:
             self._decide_requests(pending)
 
+    def verb_of(self, pending: PendingRequests | PendingActions) -> str:
+        """The button that the decision began with."""
+        if isinstance(pending, PendingActions):
+            return pending.verb
+        return "reject" if pending.kind == REJECT else "approve"
+
     def _decide_actions(self, pending: PendingActions) -> None:
         verb = VERBS[pending.verb]
 
         def task(work: Work) -> Message:
-            return self._finished(verb.carry_out(self._desk, pending, work))
+            return self.finish(verb.carry_out(self._desk, pending, work))
 
         def failed(error: TreasuryError) -> Message:
-            look = Text("What was done so far is in the list below and in the journal.")
-            return self._finished(self.fail(f"{verb.asks}: not everything was done", error, look))
+            advice = Text("What was done so far is in the list below and in the journal.")
+            return self.finish(self.fail(f"{verb.asks}: not everything was done", error, advice))
 
         self.start(f"{verb.asks} {pending.batch.text}", task, failed, "Nothing was changed.")
 
     def _decide_requests(self, pending: PendingRequests) -> None:
+        title = f"{'Approved' if pending.kind == APPROVE else 'Rejected'} {pending.name}"
+
         def task(work: Work) -> Message:
-            if pending.is_simple:
-                return self._finished(
-                    _approved_message(pending, carry_out(self._desk, pending, work))
-                )
-            verb = "Approved" if pending.kind == APPROVE else "Rejected"
-            result = propose_all(self._desk, pending, work)
-            return self._finished(proposed_actions.batch_message(result, f"{verb} {pending.name}"))
+            result = decide(self._desk, pending, work)
+            if result.outcome is not None:
+                return self.finish(_outcome_message(title, result.outcome))
+            return self.finish(proposed_actions.batch_message(result, title))
 
         def failed(error: TreasuryError) -> Message:
-            nothing, sentence = what_became(self._desk, pending, error)
+            is_unsent, sentence = sending_state(self._desk, pending, error)
             verb = "is" if len(pending.all) == 1 else "are"
             title = (
                 f"{pending.name} {verb} not decided"
-                if nothing
+                if is_unsent
                 else f"Look at {pending.name} before deciding again"
             )
-            return self._finished(self.fail(title, error, Text(sentence)))
+            return self.finish(self.fail(title, error, Text(sentence)))
 
         self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
-
-    def _back(self, _: Press) -> None:
-        pending = self._pending
-        if pending is not None:
-            self._pending = None
-            self.tell(None)
-            reject = isinstance(pending, PendingRequests) and pending.kind == REJECT
-            verb = pending.verb if isinstance(pending, PendingActions) else ""
-            self.point_to(verb or ("reject" if reject else "approve"))
 
     # What it knows
 
@@ -317,31 +271,45 @@ class ApprovalsPanel(ListPanel):
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)
 
-    def _note_decided(self, pending: PendingRequests) -> None:
-        for request in pending.left_out:
-            self._updates_at_service[request.id] = update_at_service(request)
-            self._chosen.pop(literal_text(request.id), None)
 
-    def _already(self, pending: PendingRequests) -> Message:
-        decided: tuple[RampRequest, ...] = pending.left_out
-        lines = [line for request in decided for line in update_at_service(request).lines]
-        name = decided[0].payment_reference or decided[0].id
-        title = f"{name} is" if len(decided) == 1 else f"{len(decided)} requests are"
-        return status(f"{title} already decided", Text("Nothing was sent."), *lines)
-
-    def _finished(self, message: Message) -> Message:
-        """Leave the step, whatever came of it, and look at the journal again."""
-        with self.turn:
-            self._pending = None
-            self._chosen.clear()
-            self.refresh()
-            return message
+def _decided_message(requests: Sequence[RampRequest]) -> Message:
+    lines = [line for request in requests for line in update_at_service(request).lines]
+    name = requests[0].payment_reference or requests[0].id
+    title = f"{name} is" if len(requests) == 1 else f"{len(requests)} requests are"
+    return status(f"{title} already decided", Text("Nothing was sent."), *lines)
 
 
-def _name_of(rows: list[dict[str, Any]]) -> str:
-    if len(rows) > 1:
-        return f"{len(rows)} requests"
-    return str(rows[0]["payment_reference"] or rows[0]["id"])
+def _request_step(pending: PendingRequests, *, idle: bool) -> StepBlock:
+    approve, single = pending.kind == APPROVE, len(pending.all) == 1
+    confirmed = pending.confirmed
+    warnings = (
+        *(Text(f"Since the last sync: {change}", "warn") for change in pending.changed),
+        *(
+            Text(f"Left out: {update_at_service(request).lines[0].text}", "warn")
+            for request in pending.left_out
+        ),
+    )
+    totals = _totals(pending)
+    several = (
+        detail("Total by currency", *(Text(subtotal, "strong") for subtotal in totals)),
+        detail("Decided by", Text(confirmed.actor.name, "strong")),
+        detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+        detail("Read from the service", Text(instant(pending.read_at))),
+    )
+    # `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`: nothing is summed across.
+    total_text = f"{pending.name}: {', '.join(totals) or 'no amounts shown'}."
+    return StepBlock(
+        key=pending.nonce,
+        title=f"{KINDS[pending.kind].verb} {pending.name}?",
+        text=confirmed.text if single else total_text,
+        items=() if single else tuple(each.text for each in pending.all),
+        facts=request_details(confirmed, pending.read_at) if single else several,
+        notes=(*warnings, NOT_YET) if approve else warnings,
+        buttons=confirm_buttons("Confirm approval", idle=idle)
+        if approve
+        else confirm_buttons("Confirm rejection", "danger", idle=idle),
+        tone="go" if approve else "stop",
+    )
 
 
 def _totals(pending: PendingRequests) -> list[str]:
@@ -357,28 +325,10 @@ def _totals(pending: PendingRequests) -> list[str]:
     ]
 
 
-def _sum(pending: PendingRequests) -> str:
-    """`3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`; nothing summed across."""
-    return f"{pending.name}: {', '.join(_totals(pending)) or 'no amounts shown'}."
-
-
-def _facts_of_several(pending: PendingRequests) -> tuple[Detail, ...]:
-    confirmed = pending.confirmed
-    return (
-        Detail(
-            "Total by currency", tuple(Text(subtotal, "strong") for subtotal in _totals(pending))
-        ),
-        Detail("Decided by", (Text(confirmed.actor.name, "strong"),)),
-        Detail("Credential", (Text(f"{confirmed.credential} ({confirmed.client_id})"),)),
-        Detail("Read from the service", (Text(instant(pending.read_at)),)),
-    )
-
-
-def _approved_message(pending: PendingRequests, outcome: Outcome) -> Message:
-    verb = "Approved" if outcome.kind == APPROVE else "Rejected"
+def _outcome_message(title: str, outcome: Outcome) -> Message:
     by = outcome.service_user or "no user"
     recorded = f"The service recorded it for {by}: {outcome.status}, version {outcome.version}."
     lines = [Text(outcome.text), Text(recorded)]
     if outcome.how == "read back":
         lines.append(Text("Its answer was lost on the way, so the request was read back.", "warn"))
-    return status(f"{verb} {pending.name}", *lines, Text("Sync to take it off this list.", "quiet"))
+    return status(title, *lines, Text("Sync to take it off this list.", "quiet"))

@@ -30,7 +30,6 @@ from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Detail,
     Heading,
     InputField,
     ListRow,
@@ -38,6 +37,8 @@ from treasury.panels.frames.blocks import (
     Press,
     StepBlock,
     Text,
+    confirm_buttons,
+    detail,
 )
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import status
@@ -45,7 +46,7 @@ from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.payable_requests import changed_details, payable_table
-from treasury.panels.steps.action_steps import PendingRequests, carry_out, propose_all, what_became
+from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
 from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE
@@ -83,6 +84,13 @@ _LOUD: Final = {
 }
 NAMED_CHANGES: Final = 5
 """So many requests whose details differ are named at the head; each says so in its row."""
+_REMARKS: Final = {
+    "sent": ("marked_sent", "Marked as sent"),
+    "not_funded": ("will_not_fund", "Marked as not to be funded"),
+    "not_uploaded": ("not_uploaded", "Taken out of its payment file"),
+    "undo": ("undo", "Remark taken back"),
+}
+"""Each remark's button: the verb of `t.funding`, and what is said when it is made."""
 _DIFFERING: Final = """\
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?
@@ -106,7 +114,6 @@ class FundingPanel(ListPanel):
 
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._pending: Order | PendingRequests | None = None
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
         self._unknown = ""
@@ -204,33 +211,27 @@ class FundingPanel(ListPanel):
             " until it is uploaded and released at the bank.",
             items=tuple(map(str, order.transfers)),
             facts=(
-                Detail("Total", (Text(whole, "strong"),)),
-                Detail("From", (Text(order.payer.name), Text(order.payer.iban, "code"))),
-                Detail("To be executed on", (Text(f"{order.execution:%d %b %Y}"),)),
-                Detail("Read from the service", (Text(instant(self._desk.settings.now())),)),
+                detail("Total", Text(whole, "strong")),
+                detail("From", Text(order.payer.name), Text(order.payer.iban, "code")),
+                detail("To be executed on", Text(f"{order.execution:%d %b %Y}")),
+                detail("Read from the service", Text(instant(self._desk.settings.now()))),
             ),
-            buttons=self._buttons("Confirm and save file"),
+            buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
         )
 
     def _hash_step(self, pending: PendingRequests) -> StepBlock:
         confirmed = pending.confirmed
-        verb = "submit" if pending.is_simple else "propose"
+        verb = "submit" if confirmed.needed <= 1 else "propose"
         return StepBlock(
             key=pending.nonce,
             title=f"{KINDS[pending.kind].verb} {pending.name}?",
             text=confirmed.text,
             facts=tuple(
-                Detail(fact.name.capitalize(), (Text(fact.value),)) for fact in confirmed.facts
+                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
             ),
             notes=tuple(Text(note, "warn") for note in confirmed.notes),
-            buttons=self._buttons(f"Confirm and {verb}"),
+            buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
             tone="stop" if confirmed.notes else "go",
-        )
-
-    def _buttons(self, confirm: str) -> tuple[Button, ...]:
-        return (
-            Button("back", "Go back", enabled=self.is_idle),
-            Button("confirm", confirm, "primary", enabled=self.is_idle),
         )
 
     # What presses do
@@ -240,12 +241,7 @@ class FundingPanel(ListPanel):
         return {
             "export": self._export,
             "submit": self._submit,
-            "sent": partial(self._remark, "sent"),
-            "not_funded": partial(self._remark, "not_funded"),
-            "not_uploaded": partial(self._remark, "not_uploaded"),
-            "undo": partial(self._remark, "undo"),
-            "confirm": self._confirm,
-            "back": self._back,
+            **{name: partial(self._remark, name) for name in _REMARKS},
         }
 
     def _export(self, press: Press) -> None:
@@ -267,10 +263,8 @@ class FundingPanel(ListPanel):
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
         def task(work: Work) -> None:
-            self._ask_service(rows, work)
-            with self.turn:
-                self._pending = order
-                self.point_to("step")
+            self._require_current(rows, work)
+            self.ask(order)
 
         nothing = "No file was made."
         self.start(
@@ -302,15 +296,8 @@ class FundingPanel(ListPanel):
                 transaction_hash=transaction_hash,
             )
             work.check()
-            with self.turn:
-                self._pending = PendingRequests(
-                    nonce=uuid.uuid4().hex,
-                    kind=SUBMIT,
-                    all=(draft,),
-                    read_at=self._desk.settings.now(),
-                    changed=(),
-                )
-                self.point_to("step")
+            now = self._desk.settings.now()
+            self.ask(PendingRequests(uuid.uuid4().hex, SUBMIT, (draft,), read_at=now, changed=()))
 
         self.start(
             f"Reading {name} from the service",
@@ -319,44 +306,36 @@ class FundingPanel(ListPanel):
             "Nothing was sent.",
         )
 
-    def _remark(self, word: str, press: Press) -> None:
+    def _remark(self, name: str, press: Press) -> None:
         reason = press.typed.get("reason", "").strip()
-        if not reason and word != "undo":
+        if not reason and name != "undo":
             raise InputError("reason: is missing", do="say how you know")
-        marking = self._desk.funding
-        verb = {
-            "sent": marking.marked_sent,
-            "not_funded": marking.will_not_fund,
-            "not_uploaded": marking.not_uploaded,
-        }.get(word, marking.undo)
+        verb, title = _REMARKS[name]
+        remark = getattr(self._desk.funding, verb)
         rows = self.chosen_rows()
         for row in rows:
-            verb(row["request"], reason, dry_run=True)  # all of them can be, before any is
-        remarks = [(row, verb(row["request"], reason)) for row in rows]
+            remark(row["request"], reason, dry_run=True)  # all of them can be, before any is
+        remarks = [remark(row["request"], reason) for row in rows]
         self._chosen.clear()
         self.clear_fields()
         self.refresh()
         lines = [
             Text(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
-            for row, _ in remarks
+            for row in rows
         ]
-        by = remarks[0][1].by
-        title = {
-            "sent": "Marked as sent",
-            "not_funded": "Marked as not to be funded",
-            "not_uploaded": "Taken out of its payment file",
-        }.get(word, "Remark taken back")
         apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
-        self.tell(status(f"{title} by {by}: {len(remarks)}", *lines, apart))
+        self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
-    def _confirm(self, press: Press) -> None:
-        pending = self._pending
-        if pending is None or press.step != pending.nonce:
-            return
+    def confirm(self, pending: Order | PendingRequests, press: Press) -> None:
+        """Make the payment file, or submit the hash."""
         if isinstance(pending, Order):
             self._make_file(pending, press)
         else:
             self._send_hash(pending)
+
+    def verb_of(self, pending: Order | PendingRequests) -> str:
+        """The button that the decision began with."""
+        return "export" if isinstance(pending, Order) else "submit"
 
     def _make_file(self, order: Order, press: Press) -> None:
         now = self._desk.settings.now()
@@ -383,27 +362,21 @@ class FundingPanel(ListPanel):
 
     def _send_hash(self, pending: PendingRequests) -> None:
         def task(work: Work) -> Message:
-            if not pending.is_simple:
-                return self._finished(
-                    batch_message(propose_all(self._desk, pending, work), "Submitted")
-                )
-            outcome = carry_out(self._desk, pending, work)
+            result = decide(self._desk, pending, work)
+            outcome = result.outcome
+            if outcome is None:
+                return self.finish(batch_message(result, "Submitted"))
             recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
             lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
-            return self._finished(status(f"Submitted the hash of {pending.name}", *lines))
+            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
 
         def failed(error: TreasuryError) -> Message:
-            nothing, sentence = what_became(self._desk, pending, error)
-            title = f"{pending.name}: not submitted" if nothing else f"Look at {pending.name} first"
-            return self._finished(self.fail(title, error, Text(sentence)))
+            is_unsent, sentence = sending_state(self._desk, pending, error)
+            name = pending.name
+            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
+            return self.finish(self.fail(title, error, Text(sentence)))
 
         self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
-
-    def _back(self, _: Press) -> None:
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            self.tell(None)
-            self.point_to("export" if isinstance(pending, Order) else "submit")
 
     # What it knows
 
@@ -432,8 +405,8 @@ class FundingPanel(ListPanel):
         problem = f"{typed.strip()!r} {ambiguity}" if digits else "is missing"
         raise InputError(f"pay_from: {problem}", do=f"give one of {ibans}")
 
-    def _ask_service(self, rows: list[dict[str, Any]], work: Work) -> None:
-        """Whether the service still says what is to be paid; ActionRefused names what it does not.
+    def _require_current(self, rows: list[dict[str, Any]], work: Work) -> None:
+        """ActionRefused where the service no longer has a request as it is to be paid.
 
         What was read at the last sync may be stale, and a file is paid by somebody else.
         """
@@ -449,13 +422,6 @@ class FundingPanel(ListPanel):
                     do="sync, look at it again, and call the provider where details changed",
                 )
         work.check()
-
-    def _finished(self, message: Message) -> Message:
-        with self.turn:
-            self._pending = None
-            self._chosen.clear()
-            self.refresh()
-            return message
 
 
 def _row(row: Mapping[str, Any]) -> ListRow:

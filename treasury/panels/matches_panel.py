@@ -34,10 +34,11 @@ from treasury.panels.frames.blocks import (
     StepBlock,
     Text,
 )
-from treasury.panels.frames.list_panel import Listing, ListPanel
+from treasury.panels.frames.list_panel import Listing
 from treasury.panels.frames.panel import alert
 from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
+from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import (
     VERBS,
@@ -98,19 +99,18 @@ _VERBS_OF: Final[dict[ListName, tuple[str, ...]]] = {
 _NO_LINES: Final = "Not known: no bank line is stored. Add statements first."
 
 
-class MatchesPanel(ListPanel):
+class MatchesPanel(LookingPanel):
     """What needs a decision; `rows`, `sql` and `relation` are the list that is shown."""
 
     title: ClassVar[str] = "Matches"
+    working: ClassVar[str] = "Matching the bank lines"
+    not_worked_out: ClassVar[str] = "Not matched again"
 
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._list_name: ListName = "lines"
         self._line: dict[str, Any] | None = None
-        self._pending: PendingVerdict | None = None
         self._has_lines = False
-        self._read_state: tuple[int, int] | None = None
-        self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -125,9 +125,16 @@ class MatchesPanel(ListPanel):
             return msgspec.structs.replace(listing, empty=_NO_LINES)
         return listing
 
+    def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
+        """The lines, the candidates and the decisions, by the last matching."""
+        del snapshot  # matching reads its own
+        knowledge, decisions = self._desk.matches.look()
+        self._has_lines = knowledge.bank_lines.num_rows > 0
+        return list_tables(knowledge, decisions)
+
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """What matching says now; the candidates are those of one line."""
-        self._look_again(snapshot)
+        self.work_out(snapshot)
         tables = dict(self._tables)
         if self._line is not None:
             of_line = pc.equal(tables["candidates"]["entry_id"], self._line["entry_id"])
@@ -191,33 +198,12 @@ class MatchesPanel(ListPanel):
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The verbs, the two steps, and the lists."""
         return {
-            "hello": self._hello,
             **{verb: partial(self._ask, verb) for verb in VERBS},
-            "confirm": self._confirm,
-            "back": self._back,
             "compare": self._compare,
             "lines": lambda _: self._show_list("lines"),
             "candidates": lambda _: None,
             "decisions": lambda _: self._show_list("decisions"),
         }
-
-    def _hello(self, _: Press) -> None:
-        """A view appeared: match again, aside, where something has been written since."""
-        if not self.is_idle or self._pending is not None:
-            return
-        snapshot = self._desk.snapshot()
-        if self._state_of(snapshot) == self._read_state:
-            return
-
-        def task(_: Work) -> None:
-            self._refresh_aside()
-
-        self.start(
-            "Matching the bank lines",
-            task,
-            lambda error: self.fail("Not matched again", error),
-            "What is shown is as it was.",
-        )
 
     def _show_list(self, list_name: ListName, line: dict[str, Any] | None = None) -> None:
         if self._pending is not None:
@@ -247,10 +233,8 @@ class MatchesPanel(ListPanel):
             work.say("Checking what may be decided")
             answer = ask_verdict(self._desk, verdict)
             if isinstance(answer, Message):
-                return self._finished(answer)
-            with self.turn:
-                self._pending = answer
-                self.point_to("step")
+                return self.finish(answer)
+            self.ask(answer)
             return None
 
         self.start(
@@ -301,34 +285,30 @@ class MatchesPanel(ListPanel):
             seq=int(rows[0]["seq"]) if verb == "undo" else None,
         )
 
-    def _confirm(self, press: Press) -> None:
-        pending = self._pending
-        if pending is None or press.step != pending.nonce:
-            return
+    def confirm(self, pending: PendingVerdict, _: Press) -> None:
+        """Journal the verdict."""
 
         def task(work: Work) -> Message:
-            return self._finished(settle(self._desk, pending, work))
+            return self.finish(settle(self._desk, pending, work))
 
         def failed(error: TreasuryError) -> Message:
-            return self._finished(alert("Not decided", error, Text(NOTHING_WRITTEN)))
+            return self.finish(alert("Not decided", error, Text(NOTHING_WRITTEN)))
 
         self.start("Checking that nothing has moved", task, failed, NOTHING_WRITTEN)
 
-    def _back(self, _: Press) -> None:
-        if self._pending is not None:
-            verb, self._pending = self._pending.verdict.verb, None
-            self.tell(None)
-            self.point_to(verb)
+    def verb_of(self, pending: PendingVerdict) -> str:
+        """The button that the verdict began with."""
+        return pending.verdict.verb
 
-    def _finished(self, message: Message) -> Message:
-        """Leave the step, whatever came of it, and show the lines as they are now."""
+    def finish(self, message: Message) -> Message:
+        """Leave the step, whatever its outcome, and match again before the lock is taken."""
         with self.turn:
             self._pending = None
             self._chosen.clear()
             if self._list_name == "candidates":
                 self._list_name, self._line = "lines", None
         try:
-            self._refresh_aside()
+            self.refresh_aside()
         except TreasuryError as error:
             return alert(message.title, error, *message.lines, Text("The list is as it was."))
         return message
@@ -337,25 +317,8 @@ class MatchesPanel(ListPanel):
 
     def recover(self) -> None:
         """Match anew, and show the lines."""
-        self._list_name, self._line, self._pending, self._read_state = "lines", None, None, None
+        self._list_name, self._line, self._pending = "lines", None, None
         super().recover()
-
-    def _refresh_aside(self) -> None:
-        """Match before the lock is taken, so that presses are answered meanwhile."""
-        self._look_again(self._desk.snapshot())
-        with self.turn:
-            self.refresh()
-
-    def _state_of(self, snapshot: Snapshot) -> tuple[int, int]:
-        commit = snapshot.commit
-        return (0 if commit is None else commit.number, self._desk.journal.head().seq)
-
-    def _look_again(self, snapshot: Snapshot) -> None:
-        state = self._state_of(snapshot)
-        if state != self._read_state:
-            knowledge, decisions = self._desk.matches.look()
-            self._has_lines = knowledge.bank_lines.num_rows > 0
-            self._tables, self._read_state = list_tables(knowledge, decisions), state
 
 
 def list_tables(knowledge: Known, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
@@ -492,7 +455,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
                 Text(row["entry_id"], "code"),
             ),
             (Text(amount),),
-            (Text(f"{VERBS[row['verb']].done} {about}".strip()), *reason, *moved),
+            (Text(f"{VERBS[row['verb']].past_tense} {about}".strip()), *reason, *moved),
             (Text(row["decided_by"]), Text(instant(row["decided_at"]), "quiet")),
         ),
     )
@@ -509,7 +472,9 @@ _LISTINGS: Final[dict[ListName, Listing]] = {
             "end_to_end_id", "creditor_reference", "remittance", "suggestion", "assigned_to",
         ),
         hint="Reference, name, account or amount",
-        columns=(_LINE, Heading("Amount", end=True), _BANK_SAYS, Heading("May belong to", wide=True)),
+        columns=(
+            _LINE, Heading("Amount", end=True), _BANK_SAYS, Heading("May belong to", wide=True),
+        ),
         row=_open_row,
         empty="No bank line needs a decision.",
         several=True,

@@ -137,15 +137,15 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
     `number`, the row's place. How details differ is worded once for all requests that share them.
     """
     numbers = pa.array(range(waiting.num_rows), pa.int64())
-    held = ArrowTables(
+    tables = ArrowTables(
         waiting=waiting.append_column("number", numbers),
         open=source.sql(_OPEN),
         paid=source.sql(_PAID),
         before=source.sql(_BEFORE),
         payable_states=pa.table({"state": sorted(PAYABLE)}),
     )
-    held.add(worded=_change_texts(held.sql(_CHANGED)))
-    return held.sql(_TABLE)
+    tables.add(worded=_change_texts(tables.sql(_CHANGED)))
+    return tables.sql(_TABLE)
 
 
 def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -165,14 +165,12 @@ def _detail_text(value: object) -> str:
 
 def _change_texts(changed: pa.Table) -> pa.Table:
     """For each change of details the words for it (nothing where it is of blanks only)."""
-    changes = changed.select(["was", "now", "name"]).to_pylist()
-    words = ["; ".join(_sentences(change)) or None for change in changes]
-    return changed.select(["name", "ids"]).append_column("words", pa.array(words, TEXT))
-
-
-def _sentences(one: Mapping[str, Any]) -> list[str]:
-    since = "we first saw it" if one["name"] is None else f"{clean(one['name'])} was paid"
-    return [f"{change}, since {since}" for change in changed_details(one["was"], one["now"])]
+    texts = []
+    for row in changed.select(["was", "now", "name"]).to_pylist():
+        since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
+        changes = changed_details(row["was"], row["now"])
+        texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
+    return changed.select(["name", "ids"]).append_column("words", pa.array(texts, TEXT))
 
 
 def _plain(column: str, value: object) -> str:

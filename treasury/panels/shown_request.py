@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from treasury.actions import Confirmation, RampSeen
 from treasury.money import format_amount
-from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text
+from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text, detail
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["COLUMNS", "facts", "request_row"]
+__all__ = ["COLUMNS", "request_details", "request_row"]
 
 COLUMNS: Final = (
     Heading("Request"),
@@ -64,34 +64,30 @@ def request_row(
     )
 
 
-def facts(confirmed: Confirmation, read_at: datetime) -> tuple[Detail, ...]:
+def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail, ...]:
     """Who decides what, in which amounts, to whose account, on which version, when."""
     request = confirmed.request
     assert request is not None  # every kind that is shown so is about a request
     gross, fee, net, crypto = _amounts(request)
     actor = confirmed.actor
     return (
-        _fact("Request", Text(request.name, "strong"), Text(request.id, "code")),
-        _fact("Direction", Text(f"{_direction(request)}, {_exchange(request)}")),
-        _fact("Fiat gross", Text(gross)),
-        _fact("Fee", Text(fee)),
-        _fact("Fiat net", Text(net)),
-        _fact("Crypto", Text(crypto)),
-        _fact("Goes to", *_payee(request)),
-        _fact("Created by", Text(request.created_by or "unknown")),
-        _fact("Version", Text(f"{request.version}, read from the service at {instant(read_at)}")),
-        _fact(
+        detail("Request", Text(request.name, "strong"), Text(request.id, "code")),
+        detail("Direction", Text(f"{_direction(request)}, {_exchange(request)}")),
+        detail("Fiat gross", Text(gross)),
+        detail("Fee", Text(fee)),
+        detail("Fiat net", Text(net)),
+        detail("Crypto", Text(crypto)),
+        detail("Goes to", *_payee(request)),
+        detail("Created by", Text(request.created_by or "unknown")),
+        detail("Version", Text(f"{request.version}, read from the service at {instant(read_at)}")),
+        detail(
             "Decided by",
             Text(actor.name, "strong"),
             Text(_KNOWN_HOW[actor.verified_source], "quiet"),
         ),
-        _fact("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
-        _fact("When", Text(instant(confirmed.at))),
+        detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+        detail("When", Text(instant(confirmed.at))),
     )
-
-
-def _fact(name: str, *lines: Text) -> Detail:
-    return Detail(name, lines)
 
 
 def _payee(request: RampSeen) -> tuple[Text, ...]:

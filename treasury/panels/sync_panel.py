@@ -22,7 +22,7 @@ from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Pre
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import alert
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource, count_rows
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.syncing import SyncProgress, synced
 
@@ -134,11 +134,10 @@ class SyncPanel(ListPanel):
         return {
             "sync": partial(self._begin, full=False),
             "full": partial(self._begin, full=True),
-            "some": self._some,
+            "some": lambda press: self._begin(
+                press, tables=[row["table"] for row in self.chosen_rows()], full=False
+            ),
         }
-
-    def _some(self, press: Press) -> None:
-        self._begin(press, tables=[row["table"] for row in self.chosen_rows()], full=False)
 
     def _begin(
         self, _: Press, *, tables: Collection[str] | None = None, full: bool = False
@@ -176,23 +175,18 @@ def _ages(snapshot: Snapshot) -> tuple[pa.Table, datetime | None]:
         for name, version in msgspec.json.decode(commit["versions"], type=dict[str, int]).items():
             if changed.get(name, (None,))[0] != version:
                 changed[name] = (version, commit["at"])
-    synced_at = max((one["at"] for one in commits if one["kind"] == "sync"), default=None)
+    synced_at = max((row["at"] for row in commits if row["kind"] == "sync"), default=None)
     rows = [
         {
             "table": table.name,
             "title": table.title,
-            "rows": _count(snapshot, table.name),
+            "rows": count_rows(snapshot, table.name),
             "changed_at": changed[table.name][1] if table.name in changed else None,
             "synced_at": synced_at,
         }
         for table in TABLES
     ]
     return pa.Table.from_pylist(rows, schema=AGES), synced_at
-
-
-def _count(snapshot: Snapshot, name: str) -> int:
-    counted = snapshot.sql(f"SELECT count(*) FROM {name}")  # noqa: S608 - a table that we declare
-    return int(counted.column(0)[0].as_py())
 
 
 def _span(span: timedelta) -> str:

@@ -23,7 +23,6 @@ from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Detail,
     Frame,
     Heading,
     InputField,
@@ -32,6 +31,8 @@ from treasury.panels.frames.blocks import (
     Press,
     StepBlock,
     Text,
+    confirm_buttons,
+    detail,
 )
 from treasury.panels.frames.list_panel import Listing
 from treasury.panels.frames.panel import alert, status
@@ -93,7 +94,6 @@ class TransfersPanel(LookingPanel):
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._list_name: ListName = "transfers"
         self._form = ""
-        self._pending: _PendingTransfer | None = None
         self._waiting = 0
         super().__init__(desk, size=size)
 
@@ -172,13 +172,12 @@ class TransfersPanel(LookingPanel):
         if not self._form:
             return ()
         needed = field_names(kind_of(KINDS[self._form]).fields)
-        fields = [
-            InputField(name, _label(name), _HINTS.get(name, "" if must else "Optional"),
-                  self.error_of(name))
-            for name, must in needed.items()
-        ]  # fmt: skip
+        hints = {name: _HINTS.get(name, "" if needed[name] else "Optional") for name in needed}
         return (
-            *fields,
+            *(
+                InputField(name, name.replace("_", " ").capitalize(), hint, self.error_of(name))
+                for name, hint in hints.items()
+            ),
             InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),
         )
 
@@ -187,26 +186,21 @@ class TransfersPanel(LookingPanel):
         return super().step() if self._pending is None else self._proposal(self._pending)
 
     def _proposal(self, pending: _PendingTransfer) -> StepBlock:
-        confirmed, idle = pending.confirmed, self.is_idle
-        more = confirmed.needed - 1
+        confirmed, more = pending.confirmed, pending.confirmed.needed - 1
         who = f"{more} more person" if more == 1 else f"{more} more people"
         needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
-        details = [Detail(fact.name, (Text(fact.value),)) for fact in confirmed.facts]
         return StepBlock(
             key=pending.nonce,
             title=f"Propose {confirmed.money}?",
             text=confirmed.text,
             notes=(Text(f"{needs}. Nothing is sent yet.", "warn"),),
             facts=(
-                *details,
-                Detail("Proposed by", (Text(confirmed.actor.name, "strong"),)),
-                Detail("Credential", (Text(f"{confirmed.credential} ({confirmed.client_id})"),)),
-                Detail("When", (Text(instant(confirmed.at)),)),
+                *(detail(fact.name, Text(fact.value)) for fact in confirmed.facts),
+                detail("Proposed by", Text(confirmed.actor.name, "strong")),
+                detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+                detail("When", Text(instant(confirmed.at))),
             ),
-            buttons=(
-                Button("back", "Go back", enabled=idle),
-                Button("confirm", "Confirm proposal", "primary", enabled=idle),
-            ),
+            buttons=confirm_buttons("Confirm proposal", idle=self.is_idle),
         )
 
     # What presses do
@@ -222,8 +216,6 @@ class TransfersPanel(LookingPanel):
                 "legs": self._find_legs,
                 "leave": self._leave,
                 "check": self._check,
-                "confirm": self._confirm,
-                "back": self._back,
             }
         )
 
@@ -280,19 +272,19 @@ class TransfersPanel(LookingPanel):
             work.say("Checking the transfer")
             confirmed = self._actions.draft(kind, reason=reason, **typed)
             work.check()
-            with self.turn:
-                self._pending = _PendingTransfer(uuid.uuid4().hex, confirmed)
-                self.point_to("step")
+            self.ask(_PendingTransfer(uuid.uuid4().hex, confirmed))
 
         def failed(error: TreasuryError) -> Message:
             return self.fail("Not proposed", error, Text(_NOTHING))
 
         self.start("Checking the transfer", task, failed, _NOTHING)
 
-    def _confirm(self, press: Press) -> None:
-        pending = self._pending
-        if pending is None or press.step != pending.nonce:
-            return
+    def verb_of(self, _: _PendingTransfer) -> str:
+        """The button that a proposal began with."""
+        return "check"
+
+    def confirm(self, pending: _PendingTransfer, _: Press) -> None:
+        """Propose the transfer; nothing is sent."""
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing it to the journal")
@@ -323,14 +315,6 @@ class TransfersPanel(LookingPanel):
         kinds = frozenset(KINDS.values())
         return sum(action.kind in kinds and action.state in OPEN for action in self._actions.list())
 
-    def _back(self, press: Press) -> None:
-        if self._pending is None:
-            super().presses()["back"](press)
-            return
-        self._pending = None
-        self.tell(None)
-        self.point_to("check")
-
 
 def _legs(desk: PanelDesk) -> pa.Table:
     """The two legs, numbered; none before there is anything to reconcile."""
@@ -349,10 +333,6 @@ _HINTS: Final = {
     "cryptocurrency": "Such as USDC",
     "currency": "Such as EUR",
 }
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize().replace(" id", " id")
 
 
 # How a row reads
@@ -474,7 +454,9 @@ _LISTINGS: Final[dict[ListName, Listing]] = {
         key="place",
         searched=("id", "external_id", "name", "asset"),
         hint="Name, id or asset",
-        columns=(Heading("Account"), Heading("Holds", end=True), Heading("Chain"), Heading("Status")),
+        columns=(
+            Heading("Account"), Heading("Holds", end=True), Heading("Chain"), Heading("Status"),
+        ),
         row=_account_row,
         empty="There is no account.",
     ),

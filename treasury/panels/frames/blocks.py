@@ -26,6 +26,8 @@ __all__ = [
     "StepBlock",
     "TableBlock",
     "Text",
+    "confirm_buttons",
+    "detail",
 ]
 
 LineStyle = Literal["plain", "strong", "quiet", "code", "good", "warn"]
@@ -81,6 +83,16 @@ class Button(msgspec.Struct, frozen=True):
     pressed: bool | None = None
 
 
+def confirm_buttons(
+    label: str, look: Literal["primary", "danger"] = "primary", *, idle: bool
+) -> tuple[Button, ...]:
+    """The buttons of a step: the way back, and the one that confirms."""
+    return (
+        Button("back", "Go back", enabled=idle),
+        Button("confirm", label, look, enabled=idle),
+    )
+
+
 class InputField(msgspec.Struct, frozen=True):
     """A line to type in; its content comes with the next press. `error` stands beside it."""
 
@@ -103,6 +115,11 @@ class Detail(msgspec.Struct, frozen=True):
 
     name: str
     lines: tuple[Text, ...]
+
+
+def detail(name: str, *lines: Text) -> Detail:
+    """A detail of these lines."""
+    return Detail(name, lines)
 
 
 class Letter(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final, Protocol
 
 import duckdb
 import msgspec
@@ -38,9 +38,17 @@ from treasury.panels.syncing import SyncProgress, synced
 from treasury.reconcile import Rows
 from treasury.tables.csv_output import csv_text, rows_of
 
-__all__ = ["ListPanel", "Listing"]
+__all__ = ["ListPanel", "Listing", "PendingDecision"]
 
-Record = Mapping[str, Any]
+_UNCHANGED: Final = "What was stored stays as it was."
+
+
+class PendingDecision(Protocol):
+    """What a person is asked to confirm, whatever it is about."""
+
+    @property
+    def nonce(self) -> str:
+        """The key of its step, good for one answer."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +65,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     searched: tuple[str, ...]
     hint: str
     columns: tuple[Heading, ...]
-    row: Callable[[Record], ListRow]
+    row: Callable[[Mapping[str, Any]], ListRow]
     empty: str
     several: bool = False
 
@@ -74,6 +82,7 @@ class ListPanel(Panel):
         self._search = ""
         self._chosen: dict[str, None] = {}
         self._source: QuerySource | Snapshot | None = None
+        self._pending: Any = None
         self.refresh()
 
     # What a subclass gives
@@ -120,6 +129,14 @@ class ListPanel(Panel):
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """What the subclass's own presses do."""
         return {}
+
+    def confirm(self, pending: Any, press: Press) -> None:
+        """Carry out what was confirmed; to be given where there are decisions."""
+        raise NotImplementedError
+
+    def verb_of(self, pending: Any) -> str:
+        """The button that a decision began with; to be given where there are decisions."""
+        raise NotImplementedError
 
     # What a program gets
 
@@ -170,7 +187,7 @@ class ListPanel(Panel):
         download = (Button("download", "Download CSV", enabled=idle),) if page.total else ()
         return Frame(
             title=self.title,
-            notes=(self._known(), *self.more_notes()),
+            notes=(self._origin(), *self.more_notes()),
             tools=(
                 *((Button("retry", "Retry", "primary", enabled=idle),) if self._is_broken else ()),
                 *self.tools(idle=idle),
@@ -181,7 +198,7 @@ class ListPanel(Panel):
             banners=self.banners(),
             search=InputField("search", "Search", listing.hint) if several else None,
             table=self._table(listing) if has_rows else None,
-            empty="" if has_rows else self._emptiness(listing),
+            empty="" if has_rows else self._empty_text(listing),
             bar=self.bar(idle=idle) if has_rows else (),
             fields=self.fields() if has_rows else (),
             form=self._form_number,
@@ -192,13 +209,14 @@ class ListPanel(Panel):
             focus=self._focus,
         )
 
-    def _known(self) -> Text:
+    def _origin(self) -> Text:
+        """The company, its environment and the commit that the list was read from."""
         desk, commit = self._desk.settings.workspace, self._commit
         state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
         sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
         return Text(f"{desk.company} · {sandbox} · {state}", "quiet")
 
-    def _emptiness(self, listing: Listing) -> str:
+    def _empty_text(self, listing: Listing) -> str:
         if self._commit is None:
             return "Nothing is known yet. Sync first."
         return "None holds that." if self._search else listing.empty
@@ -229,6 +247,8 @@ class ListPanel(Panel):
             "download": self._download,
             "previous": partial(self._turn_page, -1),
             "next": partial(self._turn_page, 1),
+            "confirm": self._confirm,
+            "back": self._back,
             **self.presses(),
         }
 
@@ -244,8 +264,8 @@ class ListPanel(Panel):
         self._chosen.update(dict.fromkeys(press.chosen))
 
     def _greet(self, _: Press) -> None:
-        """A view appeared: show it what is so now, unless somebody is in the middle of a step."""
-        if self.is_idle and self.step() is None and self._moved_on():
+        """Refresh for a view that appears, unless somebody is in the middle of a step."""
+        if self.is_idle and self.step() is None and self._is_outdated():
             self.refresh()
 
     def _sync(self, _: Press) -> None:
@@ -260,10 +280,7 @@ class ListPanel(Panel):
             return message
 
         self.start(
-            "Syncing",
-            task,
-            lambda error: alert("Not synced", error, Text("What was stored stays as it was.")),
-            "What was stored stays as it was.",
+            "Syncing", task, lambda error: alert("Not synced", error, Text(_UNCHANGED)), _UNCHANGED
         )
 
     def _find(self, press: Press) -> None:
@@ -278,13 +295,39 @@ class ListPanel(Panel):
         self.hand_over(press, name, "text/csv", self.csv())
         self._message = status(f"Downloaded {name}", Text(f"all {self._page.total:,} rows"))
 
+    # The two steps of a decision
+
+    def ask(self, pending: PendingDecision) -> None:
+        """Show the step that confirms a decision."""
+        with self.turn:
+            self._pending = pending
+            self.point_to("step")
+
+    def _confirm(self, press: Press) -> None:
+        if self._pending is not None and press.step == self._pending.nonce:
+            self.confirm(self._pending, press)
+
+    def _back(self, _: Press) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self.tell(None)
+            self.point_to(self.verb_of(pending))
+
+    def finish(self, message: Message) -> Message:
+        """Leave the step, whatever its outcome, and read the list again."""
+        with self.turn:
+            self._pending = None
+            self._chosen.clear()
+            self.refresh()
+            return message
+
     # What it knows
 
     def forget(self) -> None:
         """Drop what was found out beside the lake; a sync has just brought it up to date."""
 
-    def _moved_on(self) -> bool:
-        """Whether there is more in the lake or the journal than at the last look."""
+    def _is_outdated(self) -> bool:
+        """Whether the lake or the journal has more than when the list was read."""
         head = self._desk.journal.head()
         return (self._desk.snapshot().commit, head) != (self._commit, self._head)
 

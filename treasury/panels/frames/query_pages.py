@@ -7,6 +7,7 @@ all of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,13 +15,13 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot, engine
 
-__all__ = ["SIZE", "ArrowTables", "QueryPage", "QuerySource", "read_page"]
+__all__ = ["SIZE", "ArrowTables", "QueryPage", "QuerySource", "count_rows", "read_page"]
 
 SIZE: Final = 12
 
 
 class QuerySource(Protocol):
-    """What a page is read from: a snapshot of the lake, or tables that are held."""
+    """What a page is read from: a snapshot of the lake, or Arrow tables."""
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
@@ -34,12 +35,12 @@ class ArrowTables:
         self.add(**tables)
 
     def add(self, **tables: pa.Table) -> None:
-        """Hold further tables."""
+        """Add further tables."""
         for name, table in tables.items():
-            self._connection.register("given", table)
+            self._connection.register("arrow", table)
             quoted = engine.quoted(name)
-            self._connection.execute(f"CREATE TABLE {quoted} AS FROM given")
-            self._connection.unregister("given")
+            self._connection.execute(f"CREATE TABLE {quoted} AS FROM arrow")
+            self._connection.unregister("arrow")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
@@ -48,11 +49,11 @@ class ArrowTables:
 
 
 class QueryPage(msgspec.Struct, frozen=True):
-    """Rows `first` … `last` (counted from 1) of `found`, out of `total` without the search."""
+    """Rows `first` … `last` (counted from 1) of `matching`, out of `total` without the search."""
 
     rows: tuple[dict[str, Any], ...] = ()
     number: int = 0
-    found: int = 0
+    matching: int = 0
     total: int = 0
     size: int = SIZE
 
@@ -62,8 +63,8 @@ class QueryPage(msgspec.Struct, frozen=True):
         if not self.rows:
             return f"none found, {self.total:,} in all" if self.total else ""
         first = self.number * self.size + 1
-        several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.found:,}"
-        return several if self.found == self.total else f"{several} found, {self.total:,} in all"
+        several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.matching:,}"
+        return several if self.matching == self.total else f"{several} found, {self.total:,} in all"
 
     @property
     def is_first(self) -> bool:
@@ -73,7 +74,7 @@ class QueryPage(msgspec.Struct, frozen=True):
     @property
     def is_last(self) -> bool:
         """Whether there is none after it."""
-        return (self.number + 1) * self.size >= self.found
+        return (self.number + 1) * self.size >= self.matching
 
 
 def read_page(
@@ -91,11 +92,11 @@ def read_page(
     `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
     past the end is the last one.
     """
-    total = _count(source, query, "true", [])
+    total = count_rows(source, f"({query})")
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
     typed = [_as_stored(search)] if search else []
-    matching = _count(source, query, where, typed) if search else total
+    matching = count_rows(source, f"({query})", where, typed) if search else total
     number = max(0, min(number, (matching - 1) // size))
     rows = source.sql(
         f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
@@ -118,6 +119,9 @@ def _as_stored(search: str) -> str:
     return search.rpartition(" ")[2].replace(",", "")
 
 
-def _count(source: QuerySource | Snapshot, query: str, where: str, typed: list[str]) -> int:
-    counted = source.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
+def count_rows(
+    source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[str] = ()
+) -> int:
+    """How many rows a table or a query of ours has where a condition of ours holds."""
+    counted = source.sql(f"SELECT count(*) FROM {query} WHERE {where}", list(params))  # noqa: S608
     return int(counted.column(0)[0].as_py())

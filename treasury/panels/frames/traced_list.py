@@ -7,7 +7,7 @@ A panel that only looks says what its tables are (`tables`) and by which of a ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
@@ -49,6 +49,9 @@ def answer_now(desk: PanelDesk) -> Reconciliation:
 class LookingPanel(ListPanel):
     """A list over worked-out tables, with Trace; a subclass gives `tables` and `names`."""
 
+    working: ClassVar[str] = "Looking at what is new"
+    not_worked_out: ClassVar[str] = "Not looked at again"
+
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._traced: StepBlock | None = None
         self._read_state: tuple[int, int] | None = None
@@ -83,11 +86,11 @@ class LookingPanel(ListPanel):
     # What presses do
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
-        """Trace one, and go on."""
-        return {"hello": self._hello, "trace": self._trace, "back": self._close}
+        """Trace one row."""
+        return {"trace": self._trace}
 
-    def _hello(self, _: Press) -> None:
-        """A view appeared: work out again, aside, what has been written since."""
+    def _greet(self, _: Press) -> None:
+        """Work the tables out again, aside, for a view that appears where they are outdated."""
         if not self.is_idle or self.step() is not None:
             return
         if self._state_of(self._desk.snapshot()) == self._read_state:
@@ -97,9 +100,9 @@ class LookingPanel(ListPanel):
             self.refresh_aside()
 
         self.start(
-            "Looking at what is new",
+            self.working,
             task,
-            lambda error: self.fail("Not looked at again", error),
+            lambda error: self.fail(self.not_worked_out, error),
             "What is shown is as it was.",
         )
 
@@ -127,8 +130,10 @@ class LookingPanel(ListPanel):
 
         self.start("Following the payment", task, failed, _NOTHING)
 
-    def _close(self, _: Press) -> None:
-        if self._traced is not None:
+    def _back(self, press: Press) -> None:
+        if self._traced is None:
+            super()._back(press)
+        else:
             self._traced = None
             self.point_to("trace")
 

@@ -1,7 +1,7 @@
-"""The two steps of a decision, without a screen: ask what is so, then do what was agreed.
+"""The two steps of a decision on requests, without a screen: `ask`, then `decide`.
 
-Asking reads each request from the service as it is now and compares it with the row that the person
-saw. Doing reads it once more and sends only if nothing moved, with the version that was shown and a
+`ask` drafts each action on the request as the service has it now, and compares that with the row
+that the person saw. `decide` sends only if nothing moved, with the version that was shown and a
 nonce that the journal accepts once. Until the point is passed, stopping leaves nothing behind; of
 several, those whose turn has not come stay ready.
 """
@@ -27,22 +27,14 @@ from treasury.errors import (
 from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.panel_desk import PanelDesk
 
-__all__ = [
-    "BatchResult",
-    "PendingRequests",
-    "ask",
-    "carry_out",
-    "execute",
-    "propose_all",
-    "what_became",
-]
+__all__ = ["BatchResult", "PendingRequests", "ask", "decide", "execute", "sending_state"]
 
 AWAITING: Final = "AWAITING_APPROVAL"
 _CHECKER: Final = "checker"
 
 
 class PendingRequests(msgspec.Struct, frozen=True):
-    """What a person is asked to confirm; `nonce` is good for one answer."""
+    """Decisions on requests that wait to be confirmed; `nonce` is good for one answer."""
 
     nonce: str
     kind: str
@@ -59,23 +51,20 @@ class PendingRequests(msgspec.Struct, frozen=True):
         return self.all[0]
 
     @property
-    def is_simple(self) -> bool:
-        """Whether it is about one request that one person may decide."""
-        return len(self.all) == 1 and self.confirmed.needed <= 1
-
-    @property
     def name(self) -> str:
         """`PAY-2026-000001`, or `3 requests`."""
         return _seen(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
 
 
 class BatchResult(msgspec.Struct, frozen=True):
-    """What came of several; `cancelled` where a person stopped it before the end."""
+    """The actions that were tried, and the others; `cancelled` where a person stopped it."""
 
     ran: tuple[Ran, ...]
     waiting: tuple[Action, ...] = ()
     untried: tuple[Action, ...] = ()
     cancelled: bool = False
+    outcome: Outcome | None = None
+    """That of a request which one person decided alone."""
 
 
 def ask(
@@ -87,16 +76,18 @@ def ask(
     for number, row in enumerate(rows):
         shown_request = RampSeen.from_row(row)
         work.say(f"Reading {shown_request.name} from the service", number, len(rows))
-        request = _read(desk, _reader(desk), shown_request.id)
-        work.check()
-        if request.status != AWAITING:
+        try:
+            draft = desk.actions.draft(kind, reason=reason, live=True, request_id=shown_request.id)
+        except TreasuryError:
+            request = _read(desk, _reader(desk), shown_request.id)
+            if request.status == AWAITING:
+                raise
             left_out.append(request)
-            continue
-        about = f"{shown_request.name}: " if len(rows) > 1 else ""
-        changes += [f"{about}{change}" for change in moved(shown_request, RampSeen.of(request))]
-        drafts.append(
-            desk.actions.draft(kind, reason=reason, live=True, request_id=shown_request.id)
-        )
+        else:
+            about = f"{shown_request.name}: " if len(rows) > 1 else ""
+            changes += [f"{about}{change}" for change in moved(shown_request, _seen(draft))]
+            drafts.append(draft)
+        work.check()
     return PendingRequests(
         nonce=uuid.uuid4().hex,
         kind=kind,
@@ -107,14 +98,31 @@ def ask(
     )
 
 
-def propose_all(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult:
-    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else."""
-    work.pass_the_point(f"Writing {pending.name} to the journal")
+def decide(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult:
+    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else.
+
+    A request that one person decides alone is read again before anything is journaled, and what is
+    in its way is raised. Of several each lapses, or is refused, by itself.
+    """
+    confirmed = pending.confirmed
+    alone = len(pending.all) == 1 and confirmed.needed <= 1
+    if alone:
+        _require_unmoved(desk, confirmed, work)
+        verb = KINDS[confirmed.kind].verb.lower()
+        work.pass_the_point(f"Sent: {verb} {pending.name}. Waiting for the answer")
+    else:
+        work.pass_the_point(f"Writing {pending.name} to the journal")
     proposed = desk.actions.propose_drafts(*pending.all, nonce=pending.nonce)
     ready = [action.id for action in proposed if action.state == "ready"]
-    result = execute(desk, ready, work) if ready else BatchResult(())
     waiting = tuple(action for action in proposed if action.state == "proposed")
-    return msgspec.structs.replace(result, waiting=waiting)
+    if not alone:
+        result = execute(desk, ready, work) if ready else BatchResult(())
+        return msgspec.structs.replace(result, waiting=waiting)
+    ran = desk.actions.execute_all(ready)
+    for attempt in ran:
+        if attempt.error is not None:
+            raise attempt.error
+    return BatchResult(ran, waiting, outcome=ran[0].action.outcome if ran else None)
 
 
 def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
@@ -133,32 +141,31 @@ def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
     try:
         ran = desk.actions.execute_all(ids, progress=progress)
     except Cancelled:
-        stands = [desk.actions.get(action) for action in ids]
-        ran = tuple(Ran(action=action) for action in stands if action.state != "ready")
-    tried = {action.action.id for action in ran}
-    untried = tuple(desk.actions.get(action) for action in ids if action not in tried)
+        actions = map(desk.actions.get, ids)
+        ran = tuple(Ran(action=action) for action in actions if action.state != "ready")
+    tried = {attempt.action.id for attempt in ran}
+    untried = tuple(desk.actions.get(action_id) for action_id in ids if action_id not in tried)
     return BatchResult(ran, untried=untried, cancelled=cancelled)
 
 
-def carry_out(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outcome:
-    """Send the decision if the request is still what was shown; raises what `execute` raises."""
-    confirmed = pending.confirmed
-    seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
-    work.say(f"Checking that {seen.name} has not moved")
-    fresh = RampSeen.of(_read(desk, confirmed.credential, seen.id))
-    if fresh != seen:
-        raise ActionRefused(
-            f"{seen.name} changed while you looked at it: {_changes(seen, fresh)}."
-            " Nothing was sent",
-            do="look at it as it is now, then decide again",
-        )
-    work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
-    outcome = desk.actions.carry_out(confirmed, nonce=pending.nonce).outcome
-    assert outcome is not None  # it raises unless it is done
-    return outcome
+def _require_unmoved(desk: PanelDesk, confirmed: Confirmation, work: Work) -> None:
+    """ActionRefused where the service no longer has the request as it was shown."""
+    request = _seen(confirmed)
+    work.say(f"Checking that {request.name} has not moved")
+    fresh = RampSeen.of(_read(desk, confirmed.credential, request.id))
+    if fresh == request:
+        return
+    changes = [str(change) for change in moved(request, fresh)]
+    if fresh.version != request.version:
+        changes.append(f"version was {request.version}, is {fresh.version}")
+    sentence = "; ".join(changes) or "who created it is told otherwise"
+    raise ActionRefused(
+        f"{request.name} changed while you looked at it: {sentence}. Nothing was sent",
+        do="look at it as it is now, then decide again",
+    )
 
 
-def what_became(
+def sending_state(
     desk: PanelDesk, pending: PendingRequests, error: TreasuryError
 ) -> tuple[bool, str]:
     """Whether surely nothing was carried out, and that in a sentence.
@@ -195,10 +202,3 @@ def _reader(desk: PanelDesk) -> str:
 def _seen(confirmed: Confirmation) -> RampSeen:
     assert confirmed.request is not None  # every kind that this panel offers is about a request
     return confirmed.request
-
-
-def _changes(confirmed: RampSeen, fresh: RampSeen) -> str:
-    changes = [str(change) for change in moved(confirmed, fresh)]
-    if fresh.version != confirmed.version:
-        changes.append(f"version was {confirmed.version}, is {fresh.version}")
-    return "; ".join(changes) or "who created it is told otherwise"

@@ -44,7 +44,10 @@ def updates_in_journal(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
         if entry.kind == _CARRIED_OUT:
             updates[request_id] = _decision_update(entry)
         elif entry.kind in _SENT:
-            updates[request_id] = _uncertain(entry)
+            # It was not answered, or cut off on the way: the service is asked before all else.
+            at = instant(entry.at)
+            line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
+            updates[request_id] = RequestUpdate((Text(line, "warn"),), None, settled=False)
         elif entry.kind in _NOT_DONE:
             updates.pop(request_id, None)
     return updates
@@ -52,34 +55,23 @@ def updates_in_journal(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
 
 def update_at_service(request: RampRequest) -> RequestUpdate:
     """What the service says of a request that no longer awaits approval."""
-    return RequestUpdate(
-        (Text(_who_and_when(request), "good"), _AFTER_SYNC), request.version, settled=True
-    )
+    sentence = f"Already {request.status}"
+    if request.events:
+        last = request.events[-1]
+        by = last.email or last.username or "an unnamed user"
+        sentence += f": {last.event_type} by {by} at {instant(last.created_at)}"
+    else:
+        sentence += " at the service"
+    return RequestUpdate((Text(sentence, "good"), _AFTER_SYNC), request.version, settled=True)
 
 
 def _decision_update(entry: Entry) -> RequestUpdate:
     facts = entry.body if "kind" in entry.body else entry.body["facts"]
-    verb = _ENDS_WAITING.get(facts["kind"])
-    sentence = (
-        f"{verb or 'Changed'} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
-    )
-    lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
-    return RequestUpdate(lines, facts["version"], settled=verb is not None)
-
-
-def _uncertain(entry: Entry) -> RequestUpdate:
-    """Sent and not answered, or cut off on the way: the service is asked before anything else."""
-    at = instant(entry.at)
-    line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
-    return RequestUpdate((Text(line, "warn"),), None, settled=False)
-
-
-def _who_and_when(request: RampRequest) -> str:
-    last = request.events[-1] if request.events else None
-    if last is None:
-        return f"Already {request.status} at the service"
-    by = last.email or last.username or "an unnamed user"
-    return f"Already {request.status}: {last.event_type} by {by} at {instant(last.created_at)}"
+    verb = _ENDS_WAITING.get(facts["kind"]) or "Changed"
+    is_settled = verb != "Changed"
+    sentence = f"{verb} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
+    lines = (Text(sentence, "good"), _AFTER_SYNC if is_settled else _CHANGED)
+    return RequestUpdate(lines, facts["version"], settled=is_settled)
 
 
 _ENDS_WAITING: Final = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,16 @@ from treasury.errors import InputError
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Detail, Heading, ListRow, Message, StepBlock, Text
+from treasury.panels.frames.blocks import (
+    Heading,
+    LineStyle,
+    ListRow,
+    Message,
+    StepBlock,
+    Text,
+    confirm_buttons,
+    detail,
+)
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
@@ -162,25 +172,19 @@ def actions_step(pending: PendingActions, at: str, *, idle: bool) -> StepBlock:
     """The step that confirms them: totals by currency, and each sentence as it is journaled."""
     verb, batch = VERBS[pending.verb], pending.batch
     several = batch.ids[0] if len(batch.ids) == 1 else f"{len(batch.ids)} actions"
-    reason = (Detail("Reason", (Text(pending.reason),)),) if pending.reason else ()
-    totals = tuple(
-        Text(f"{subtotal.money}  ({subtotal.count})", "strong") for subtotal in batch.totals
-    )
+    totals = [Text(f"{money.money}  ({money.count})", "strong") for money in batch.totals]
     return StepBlock(
         key=pending.nonce,
         title=f"{verb.asks} {several}?",
         text=f"{batch.text} {verb.consequence}",
         items=batch.lines,
         facts=(
-            Detail("Total by currency", totals or (Text("no amounts"),)),
-            Detail("Decided by", (Text(pending.decided_by, "strong"),)),
-            Detail("When", (Text(at),)),
-            *reason,
+            detail("Total by currency", *(totals or [Text("no amounts")])),
+            detail("Decided by", Text(pending.decided_by, "strong")),
+            detail("When", Text(at)),
+            *((detail("Reason", Text(pending.reason)),) if pending.reason else ()),
         ),
-        buttons=(
-            Button("back", "Go back", enabled=idle),
-            Button("confirm", verb.confirm, "danger" if verb.stops else "primary", enabled=idle),
-        ),
+        buttons=confirm_buttons(verb.confirm, "danger" if verb.stops else "primary", idle=idle),
         tone="stop" if verb.stops else "go",
     )
 
@@ -190,22 +194,22 @@ def batch_message(result: BatchResult, verb: str) -> Message:
     executed = [attempt.action for attempt in result.ran if attempt.action.state == "done"]
     failed = [attempt for attempt in result.ran if attempt.action.state != "done"]
     lines = [
-        Text(f"{attempt.id}: {attempt.outcome.status}. {attempt.text}")
-        for attempt in executed
-        if attempt.outcome
+        Text(f"{action.id}: {action.outcome.status}. {action.text}")
+        for action in executed
+        if action.outcome
     ]
     for attempt in failed:
-        why = attempt.error.what if attempt.error is not None else attempt.action.why
-        lines.append(Text(f"{attempt.action.id} is {attempt.action.state}: {why}", "warn"))
-        if attempt.error is not None and attempt.error.do:
-            lines.append(Text(f"Next: {attempt.error.do}", "strong"))
+        action, error = attempt.action, attempt.error
+        why = action.why if error is None else error.what
+        lines.append(Text(f"{action.id} is {action.state}: {why}", "warn"))
+        if error is not None and error.do:
+            lines.append(Text(f"Next: {error.do}", "strong"))
     for action in result.waiting:
-        people = f"{action.waits_for} more"
-        lines.append(Text(f"{action.id} waits for {people} to approve it: {action.text}"))
+        more = action.waits_for
+        lines.append(Text(f"{action.id} waits for {more} more to approve it: {action.text}"))
     if result.untried:
-        lines.append(
-            Text(f"{len(result.untried):,} not tried: ready, and nothing was sent", "warn")
-        )
+        count = len(result.untried)
+        lines.append(Text(f"{count:,} not tried: ready, and nothing was sent", "warn"))
     title = f"{verb}: {len(executed):,} done"
     if result.cancelled:
         title = f"Cancelled after {len(result.ran):,}"
@@ -219,7 +223,8 @@ def batch_message(result: BatchResult, verb: str) -> Message:
 
 def _approve(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Writing the approval to the journal")
-    approved = desk.actions.approve(*pending.batch.ids, shown=pending.batch, reason=pending.reason)
+    batch = pending.batch
+    approved = desk.actions.approve(*batch.ids, shown=batch, reason=pending.reason)
     lines = [Text(f"{action.id} is {action.state}. {action.text}") for action in approved]
     ready = sum(action.state == "ready" for action in approved)
     after = (Text("Next: carry out what is ready", "strong"),) if ready else ()
@@ -230,32 +235,22 @@ def _execute(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     return batch_message(execute(desk, pending.batch.ids, work), "Carried out")
 
 
-def _reject(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+def _end(verb: str, title: str, desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+    """Close actions for good by a verb of `t.actions`, `reject` or `withdraw`."""
     work.pass_the_point("Writing it to the journal")
-    ended = [desk.actions.reject(action, pending.reason or "") for action in pending.batch.ids]
-    return status(
-        f"Rejected {len(ended):,}", *(Text(f"{action.id}: {action.text}") for action in ended)
-    )
-
-
-def _withdraw(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
-    work.pass_the_point("Writing it to the journal")
-    ended = [desk.actions.withdraw(action, pending.reason or "") for action in pending.batch.ids]
-    return status(
-        f"Withdrew {len(ended):,}", *(Text(f"{action.id}: {action.text}") for action in ended)
-    )
+    end, reason = getattr(desk.actions, verb), pending.reason or ""
+    ended = [end(action_id, reason) for action_id in pending.batch.ids]
+    lines = (Text(f"{action.id}: {action.text}") for action in ended)
+    return status(f"{title} {len(ended):,}", *lines)
 
 
 def _recover(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Asking the service what became of it")
     settled = desk.actions.recover(*pending.batch.ids)
-    lines = [
-        Text(
-            f"{action.id} is {action.state}. {action.why}",
-            "plain" if action.state == "done" else "warn",
-        )
-        for action in settled
-    ]
+    lines = []
+    for action in settled:
+        style: LineStyle = "plain" if action.state == "done" else "warn"
+        lines.append(Text(f"{action.id} is {action.state}. {action.why}", style))
     return status(f"Looked at {len(settled):,}", *lines)
 
 
@@ -281,7 +276,7 @@ VERBS: Final[dict[str, ActionVerb]] = {
         asks="Reject",
         consequence="They are closed for good.",
         states=OPEN,
-        carry_out=_reject,
+        carry_out=partial(_end, "reject", "Rejected"),
         confirm="Confirm rejection",
         needs_reason=True,
         stops=True,
@@ -291,7 +286,7 @@ VERBS: Final[dict[str, ActionVerb]] = {
         asks="Withdraw",
         consequence="They are closed for good.",
         states=OPEN,
-        carry_out=_withdraw,
+        carry_out=partial(_end, "withdraw", "Withdrew"),
         confirm="Confirm withdrawal",
         stops=True,
     ),

@@ -21,7 +21,7 @@ from treasury.journal import Actor
 from treasury.journal.decision_history import Decision
 from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Detail, Message, StepBlock, Text
+from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
@@ -59,7 +59,7 @@ class _Words(msgspec.Struct, frozen=True):
 
     label: str
     asks: str
-    done: str
+    past_tense: str
     confirm: str
     joins: str
     consequence: str
@@ -113,8 +113,8 @@ def settle(desk: PanelDesk, pending: PendingVerdict, work: Work) -> Message:
     for decision, now in zip(pending.planned, fresh, strict=True):
         if now.facts and decision.facts != now.facts:
             raise ActionRefused(
-                f"the line {clean(decision.entry_id)} or what it may belong to changed while you looked"
-                " at it; nothing was journaled",
+                f"the line {clean(decision.entry_id)} or what it may belong to changed while you"
+                " looked at it; nothing was journaled",
                 do="look at it as it is now, then decide again",
             )
     work.pass_the_point("Writing it to the journal")
@@ -123,7 +123,7 @@ def settle(desk: PanelDesk, pending: PendingVerdict, work: Work) -> Message:
     added = [decision for decision in decisions if (decision.seq or 0) > head]
     if not added:
         return _already(before)
-    past_tense = VERBS[pending.verdict.verb].done
+    past_tense = VERBS[pending.verdict.verb].past_tense
     lines = [Text(journaled(decision)) for decision in added]
     if before:
         lines += [Text(f"Already decided: {journaled(decision)}", "warn") for decision in before]
@@ -134,17 +134,15 @@ def verdict_step(pending: PendingVerdict, *, idle: bool) -> StepBlock:
     """The step that confirms it: each sentence as it is journaled, totals by currency."""
     words, planned = VERBS[pending.verdict.verb], pending.planned
     single = len(planned) == 1
+    several = f"{_count(len(planned))}: all of them or none."
     stops = pending.verdict.verb in {"reject", "ignore", "undo"}
     return StepBlock(
         key=pending.nonce,
         title=f"{words.asks} {_count(len(planned))}?",
-        text=f"{sentence(planned[0]) if single else _sum(planned)} {words.consequence}",
+        text=f"{sentence(planned[0]) if single else several} {words.consequence}",
         items=() if single else tuple(map(sentence, planned)),
-        facts=_facts(pending),
-        buttons=(
-            Button("back", "Go back", enabled=idle),
-            Button("confirm", words.confirm, "danger" if stops else "primary", enabled=idle),
-        ),
+        facts=_details(pending),
+        buttons=confirm_buttons(words.confirm, "danger" if stops else "primary", idle=idle),
         tone="stop" if stops else "go",
     )
 
@@ -156,15 +154,12 @@ def sentence(decision: Decision) -> str:
     to = names or ([clean(decision.to)] if decision.to else [])
     about = f" {words.joins} {' and '.join(to)}" if to and words.joins else ""
     reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
+    closed = decision.closed_month
+    posting = (
+        f" {closed} is closed and stays so: it posts in {decision.posts_to}." if closed else ""
+    )
     object_words = _line(line) if line else f"line {clean(decision.entry_id)}"
-    return f"{words.asks} {object_words}{about}.{reason}{_posting(decision)}"
-
-
-def _posting(decision: Decision) -> str:
-    """Where a decision about a closed month's line posts."""
-    if not decision.closed_month:
-        return ""
-    return f" {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}."
+    return f"{words.asks} {object_words}{about}.{reason}{posting}"
 
 
 def journaled(decision: Decision) -> str:
@@ -193,30 +188,24 @@ def _name(decision: Decision, expectation: str) -> str:
     return f"{name} with {format_amount(share, line.get('currency') or '?')}"
 
 
-def _facts(pending: PendingVerdict) -> tuple[Detail, ...]:
+def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
     amounts: dict[str, list[Decimal]] = {}
     for decision in pending.planned:
-        line = decision.facts.get("line") or {}
-        if line:
+        if line := decision.facts.get("line"):
             amounts.setdefault(line["currency"], []).append(Decimal(line["amount"]))
     totals = [
         Text(f"{format_amount(total(several), currency)}  ({len(several)})", "strong")
         for currency, several in sorted(amounts.items())
     ]
-    against = tuple(
-        Text(clean(why), "warn") for decision in pending.planned for why in decision.despite
-    )
+    against = [Text(clean(why), "warn") for each in pending.planned for why in each.despite]
+    reason, effects = pending.verdict.reason, pending.effects
     return (
-        Detail("Total by currency", tuple(totals) or (Text("no amounts"),)),
-        Detail("Decided by", (Text(pending.actor.name, "strong"),)),
-        Detail("When", (Text(instant(pending.planned[0].at)),)),
-        *((Detail("Reason", (Text(pending.verdict.reason),)),) if pending.verdict.reason else ()),
-        *((Detail("Although", against),) if against else ()),
-        *(
-            ()
-            if pending.effects is None
-            else (Detail("Changes beside it", _beside(pending.effects)),)
-        ),
+        detail("Total by currency", *(totals or [Text("no amounts")])),
+        detail("Decided by", Text(pending.actor.name, "strong")),
+        detail("When", Text(instant(pending.planned[0].at))),
+        *((detail("Reason", Text(reason)),) if reason else ()),
+        *((detail("Although", *against),) if against else ()),
+        *(() if effects is None else (detail("Changes beside it", *_beside(effects)),)),
     )
 
 
@@ -235,10 +224,6 @@ def _beside(effects: Effects) -> tuple[Text, ...]:
 def _already(stand: Sequence[Decision]) -> Message:
     lines = [Text(journaled(decision)) for decision in stand]
     return status("Already decided", Text("Nothing was written."), *lines)
-
-
-def _sum(planned: Sequence[Decision]) -> str:
-    return f"{_count(len(planned))}: all of them or none."
 
 
 def _count(number: int) -> str:
