@@ -68,9 +68,9 @@ def print_rows(
         case "parquet":
             _parquet(table)
         case _:
-            shown = in_zone(table, desk_zone())
+            local = in_zone(table, desk_zone())
             names = list(columns) or table.column_names
-            print_table(shown, names, clean(title), empty, spare, as_stored=as_stored)
+            print_table(local, names, clean(title), empty, spare, as_stored=as_stored)
 
 
 def print_report(report: Tabular, form: str) -> None:

@@ -268,8 +268,8 @@ def _step(name: str, work: Callable[[], object]) -> None:
     """Do one step of the demo and say what came of it; a failure says which step it was."""
     began = time.monotonic()
     try:
-        told = str(work())
+        sentence = str(work())
     except TreasuryError:
         click.echo(f"{name}: failed", err=True)
         raise
-    click.echo(f"{name:<11} {time.monotonic() - began:5.1f} s  {told.splitlines()[0]}")
+    click.echo(f"{name:<11} {time.monotonic() - began:5.1f} s  {sentence.splitlines()[0]}")

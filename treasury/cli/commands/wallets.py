@@ -64,7 +64,7 @@ def add_file(
         last=last,
         assets=assets,
         source=source,
-        names=dict(_named(one) for one in columns),
+        names=dict(_heading(pair) for pair in columns),
         replace=replace,
     )
     click.echo(str(added))
@@ -107,7 +107,7 @@ def list_evidence(context: click.Context, as_of: str | None, form: str) -> None:
     print_rows(workspace.wallets.list().arrow, form, title="Wallet evidence", empty="none added")
 
 
-def _named(pair: str) -> tuple[str, str]:
+def _heading(pair: str) -> tuple[str, str]:
     name, equals, heading = pair.partition("=")
     if not equals or not heading.strip():
         raise InputError(f"--column {pair[:40]!r} names no heading", do="write it as hash=Txhash")

@@ -84,12 +84,12 @@ class Button(msgspec.Struct, frozen=True):
 
 
 def confirm_buttons(
-    label: str, look: Literal["primary", "danger"] = "primary", *, idle: bool
+    label: str, style: Literal["primary", "danger"] = "primary", *, idle: bool
 ) -> tuple[Button, ...]:
     """The buttons of a step: the way back, and the one that confirms."""
     return (
         Button("back", "Go back", enabled=idle),
-        Button("confirm", label, look, enabled=idle),
+        Button("confirm", label, style, enabled=idle),
     )
 
 

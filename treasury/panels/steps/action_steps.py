@@ -53,7 +53,9 @@ class PendingRequests(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """`PAY-2026-000001`, or `3 requests`."""
-        return _seen(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
+        return (
+            _request_of(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
+        )
 
 
 class BatchResult(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ def ask(
             left_out.append(request)
         else:
             about = f"{shown_request.name}: " if len(rows) > 1 else ""
-            changes += [f"{about}{change}" for change in moved(shown_request, _seen(draft))]
+            changes += [f"{about}{change}" for change in moved(shown_request, _request_of(draft))]
             drafts.append(draft)
         work.check()
     return PendingRequests(
@@ -150,7 +152,7 @@ def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
 
 def _require_unmoved(desk: PanelDesk, confirmed: Confirmation, work: Work) -> None:
     """ActionRefused where the service no longer has the request as it was shown."""
-    request = _seen(confirmed)
+    request = _request_of(confirmed)
     work.say(f"Checking that {request.name} has not moved")
     fresh = RampSeen.of(_read(desk, confirmed.credential, request.id))
     if fresh == request:
@@ -199,6 +201,6 @@ def _reader(desk: PanelDesk) -> str:
     return names[0] if len(names) == 1 else _CHECKER
 
 
-def _seen(confirmed: Confirmation) -> RampSeen:
+def _request_of(confirmed: Confirmation) -> RampSeen:
     assert confirmed.request is not None  # every kind that this panel offers is about a request
     return confirmed.request
