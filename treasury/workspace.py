@@ -123,17 +123,17 @@ class Workspace:
         from treasury.lake import Lake
         from treasury.statements import TABLES as STATEMENT_TABLES
 
+        def closed_on() -> dict[int, str]:
+            """The commits that closed months rest on, and those that wait for a signature."""
+            from treasury.journal.period_history import closed_periods, preparations
+
+            entries = self.journal.entries("period.")
+            closes = [prepared.close for prepared in preparations(entries).values()]
+            closes += [period.close for period in closed_periods(entries).values()]
+            return {close.commit: f"the close of {close.month}" for close in closes}
+
         tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
-        return Lake(self.folder, tables, rests_on=self._closed_on, tell=_tell)
-
-    def _closed_on(self) -> dict[int, str]:
-        """The commits that closed months rest on, and those that wait for a signature."""
-        from treasury.journal.period_history import closed_periods, preparations
-
-        entries = self.journal.entries("period.")
-        prepared = [close.close for close in preparations(entries).values()]
-        closed = [close.close for close in closed_periods(entries).values()]
-        return {close.commit: f"the close of {close.month}" for close in (*prepared, *closed)}
+        return Lake(self.folder, tables, rests_on=closed_on, tell=_tell)
 
     def snapshot(self) -> Snapshot:
         """The last commit of the lake, or the records as known at this workspace's instant.

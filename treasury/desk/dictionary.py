@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -149,26 +148,24 @@ def column_rows(name: str | None = None) -> pa.Table:
             f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
             do="run `treasury tables` to see them all",
         )
-    rows = [
-        {
-            "table": table.name,
-            "column": column.name,
-            "type": TYPES[column.type],
-            "unit": column.unit,
-            "meaning": column.meaning,
-            "source": group.field(column),
-            "section": group.section(column),
-        }
-        for group, table in chosen
-        for column in (*table.columns, *_added_columns(group, table))
-    ]
+    rows = []
+    for group, table in chosen:
+        stored = table.history_schema if table.records else table.schema
+        names = set(stored.names) if group.added is None else group.added
+        added = (column for column in KEPT if column.name in names)
+        rows += [
+            {
+                "table": table.name,
+                "column": column.name,
+                "type": TYPES[column.type],
+                "unit": column.unit,
+                "meaning": column.meaning,
+                "source": group.field(column),
+                "section": group.section(column),
+            }
+            for column in (*table.columns, *added)
+        ]
     return pa.Table.from_pylist(rows, COLUMNS)
-
-
-def _added_columns(group: Group, table: Table) -> Iterator[Column]:
-    stored = table.history_schema if table.records else table.schema
-    names = set(stored.names) if group.added is None else group.added
-    return (column for column in KEPT if column.name in names)
 
 
 HEAD: Final = """\

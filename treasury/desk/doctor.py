@@ -145,7 +145,14 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
-    findings += [*_calendars(settings, now), *_rules(folder), *_limits(folder, journal)]
+    year = now.astimezone(settings.zone).year
+    sentence = (
+        f"days and months in {settings.workspace.time_zone}; TARGET with"
+        f" {len(target_holidays(year))} holidays in {year}; other payment networks count calendar"
+        " days"
+    )
+    findings.append(HealthFinding("calendars", "ok", sentence))
+    findings += [*_rules(folder), *_limits(folder, journal)]
     return Examination(tuple(findings))
 
 
@@ -492,17 +499,6 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
             f"{wallet}: no service shows its balance, and no evidence was added",
             "run `treasury wallets add FILE`; until then it reads: service says delivered",
         )
-
-
-def _calendars(settings: Settings, now: datetime) -> Iterator[HealthFinding]:
-    year = now.astimezone(settings.zone).year
-    days = len(target_holidays(year))
-    yield HealthFinding(
-        "calendars",
-        "ok",
-        f"days and months in {settings.workspace.time_zone}; TARGET with {days} holidays in"
-        f" {year}; other payment networks count calendar days",
-    )
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:

@@ -7,12 +7,11 @@ second, from the journal. The panel itself remembers only what is on screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from treasury.actions import KINDS, Outcome
-from treasury.api.models import RampRequest
 from treasury.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
 from treasury.money import format_amount, total
@@ -198,10 +197,14 @@ class ApprovalsPanel(ListPanel):
                 for request in pending.left_out:
                     self._updates_at_service[request.id] = update_at_service(request)
                     self._chosen.pop(literal_text(request.id), None)
-                if not pending.all:
-                    return _decided_message(pending.left_out)
+            if pending.all:
                 self.ask(pending)
-            return None
+                return None
+            decided = pending.left_out
+            lines = [line for each in decided for line in update_at_service(each).lines]
+            name = decided[0].payment_reference or decided[0].id
+            title = f"{name} is" if len(decided) == 1 else f"{len(decided)} requests are"
+            return status(f"{title} already decided", Text("Nothing was sent."), *lines)
 
         name, verb = f"{len(rows)} requests", "are"
         if len(rows) == 1:
@@ -270,13 +273,6 @@ class ApprovalsPanel(ListPanel):
         updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)
-
-
-def _decided_message(requests: Sequence[RampRequest]) -> Message:
-    lines = [line for request in requests for line in update_at_service(request).lines]
-    name = requests[0].payment_reference or requests[0].id
-    title = f"{name} is" if len(requests) == 1 else f"{len(requests)} requests are"
-    return status(f"{title} already decided", Text("Nothing was sent."), *lines)
 
 
 def _request_step(pending: PendingRequests, *, idle: bool) -> StepBlock:

@@ -86,7 +86,12 @@ def match_open(
         is_assigned = [name == assigned_to for name in table["assigned_to"].to_pylist()]
         table = table.filter(pa.array(is_assigned, pa.bool_()))
     if form == "table":
-        table = with_short_ids(_reasoned(table))
+        from treasury.report import reason_words
+
+        reasons = [reason_words(reason or "") for reason in table["reason"].to_pylist()]
+        at = table.column_names.index("reason")
+        table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
+        table = with_short_ids(table)
     print_rows(table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines to be settled")
 
 
@@ -97,15 +102,6 @@ OPEN_COLUMNS = (
 OPEN_SPARE = (
     "assigned_to", "statement_account", "counterparty_name", "outcome", "direction", "reason",
 )  # fmt: skip
-
-
-def _reasoned(lines: pa.Table) -> pa.Table:
-    """The lines with their reasons in the words of the desk."""
-    from treasury.report import reason_words
-
-    reasons = [reason_words(reason or "") for reason in lines["reason"].to_pylist()]
-    at = lines.column_names.index("reason")
-    return lines.set_column(at, "reason", pa.array(reasons, pa.string()))
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:

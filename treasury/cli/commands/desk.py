@@ -232,7 +232,10 @@ def fees(
         )
     workspace = workspace_of(context, as_of)
     if invoice is not None:
-        _tie(workspace, invoice, month, form)
+        tied = workspace.tie_invoice(invoice, month)
+        print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
+        if not tied.agrees:
+            raise SystemExit(1)
         return
     try:
         result = workspace.fees(month, calculate=calculate)
@@ -293,13 +296,6 @@ CHECK_COLUMNS = (
     "expected_by",
     "finding",
 )
-
-
-def _tie(workspace: Workspace, invoice: str, month: str | None, form: str) -> None:
-    tied = workspace.tie_invoice(invoice, month)
-    print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
-    if not tied.agrees:
-        raise SystemExit(1)
 
 
 @click.command()

@@ -61,18 +61,13 @@ def durations(
     if status is not None:
         rows = rows.filter(pc.equal(rows["status"], status))
     if form == "table":
-        rows = _in_words(rows)
+        for name in ("seconds", "at_least", "at_most"):
+            texts = pa.array(map(_span, rows[name].to_pylist()), pa.string())
+            rows = rows.set_column(rows.column_names.index(name), name, texts)
+        rows = rows.rename_columns(
+            ["lasted" if name == "seconds" else name for name in rows.column_names]
+        )
     print_rows(rows, form, title=f"Durations in {table}")
-
-
-def _in_words(durations: pa.Table) -> pa.Table:
-    """The seconds as people say them: 2 d 03:05."""
-    for name in ("seconds", "at_least", "at_most"):
-        texts = pa.array(map(_span, durations[name].to_pylist()), pa.string())
-        place = durations.column_names.index(name)
-        durations = durations.set_column(place, name, texts)
-    names = ["lasted" if name == "seconds" else name for name in durations.column_names]
-    return durations.rename_columns(names)
 
 
 def _span(seconds: int | None) -> str | None:

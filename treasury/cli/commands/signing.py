@@ -17,7 +17,7 @@ from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.journal import Head, SignatureRules
-    from treasury.journal.signing import Signature, SigningKey
+    from treasury.journal.signing import Signature
 
 __all__ = ["head", "key", "verify"]
 
@@ -156,7 +156,15 @@ def make(context: click.Context, place: str | None) -> None:
 @click.pass_context
 def show(context: click.Context) -> None:
     """Show your public key, and whose it is by the policy."""
-    public = _own_key(context).public
+    from treasury.journal.signing import load_key
+
+    place = _place(context)
+    own_key = load_key(place)
+    if own_key is None:
+        raise InputError(
+            f"there is no signing key at {place}", do="run `treasury journal key make`"
+        )
+    public = own_key.public
     owner = workspace_of(context).journal.signing.rules().owner(public)
     click.echo(public)
     click.echo(f"enrolled as {clean(owner)}" if owner else "not enrolled in policy.toml", err=True)
@@ -192,14 +200,3 @@ def _place(context: click.Context) -> str:
     from treasury.settings import JournalPlace
 
     return (workspace_of(context).settings.journal or JournalPlace()).key
-
-
-def _own_key(context: click.Context) -> SigningKey:
-    from treasury.journal.signing import load_key
-
-    own_key = load_key(_place(context))
-    if own_key is None:
-        raise InputError(
-            f"there is no signing key at {_place(context)}", do="run `treasury journal key make`"
-        )
-    return own_key

@@ -17,7 +17,6 @@ from treasury.cli.output import format_option, print_report
 from treasury.cli.progress import TerminalProgress
 from treasury.extract import WatchState, watch
 from treasury.ground.wording import instant_words
-from treasury.workspace import Workspace
 
 __all__ = ["sync"]
 
@@ -104,19 +103,17 @@ def sync(
     if every is None:
         print_report(once(), form)
     else:
-        _watch(workspace, once, every)
-
-
-def _watch(workspace: Workspace, once: Any, every: timedelta) -> None:
-    with _stopped_by_signal() as stop:
-        watch(
-            once,
-            workspace.folder,
-            every=every,
-            now=workspace.now,
-            wait=stop.wait,
-            tell=lambda state: _tell(state, workspace.now().astimezone(workspace.settings.zone)),
-        )
+        with _stopped_by_signal() as stop:
+            watch(
+                once,
+                workspace.folder,
+                every=every,
+                now=workspace.now,
+                wait=stop.wait,
+                tell=lambda state: _tell(
+                    state, workspace.now().astimezone(workspace.settings.zone)
+                ),
+            )
 
 
 def _tell(state: WatchState, now: datetime) -> None:

@@ -184,6 +184,9 @@ class ListPanel(Panel):
         idle = work is None and step is None
         has_rows = bool(page.rows)
         several = page.total > page.size
+        empty = "None holds that." if self._search else listing.empty
+        if self._commit is None:
+            empty = "Nothing is known yet. Sync first."
         download = (Button("download", "Download CSV", enabled=idle),) if page.total else ()
         return Frame(
             title=self.title,
@@ -198,7 +201,7 @@ class ListPanel(Panel):
             banners=self.banners(),
             search=InputField("search", "Search", listing.hint) if several else None,
             table=self._table(listing) if has_rows else None,
-            empty="" if has_rows else self._empty_text(listing),
+            empty="" if has_rows else empty,
             bar=self.bar(idle=idle) if has_rows else (),
             fields=self.fields() if has_rows else (),
             form=self._form_number,
@@ -215,11 +218,6 @@ class ListPanel(Panel):
         state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
         sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
         return Text(f"{desk.company} · {sandbox} · {state}", "quiet")
-
-    def _empty_text(self, listing: Listing) -> str:
-        if self._commit is None:
-            return "Nothing is known yet. Sync first."
-        return "None holds that." if self._search else listing.empty
 
     def _table(self, listing: Listing) -> TableBlock:
         rows = tuple(listing.row(row) for row in self._page.rows)

@@ -117,7 +117,9 @@ class Panel(anywidget.AnyWidget):
         elif press.name == "part":
             self._send_part(press)
         elif press.name == "retry":
-            self._retry()
+            if self._work is None:  # work that is under way goes on
+                self._message, self._is_broken = None, False
+                self.recover()
         elif press.name == "hello" or self._work is None:
             self._error = None
             if press.name == "confirm":
@@ -130,12 +132,6 @@ class Panel(anywidget.AnyWidget):
 
     def recover(self) -> None:
         """Look at everything anew after a failure; a panel says what that is."""
-
-    def _retry(self) -> None:
-        """Try again what failed; work that is under way goes on."""
-        if self._work is None:
-            self._message, self._is_broken = None, False
-            self.recover()
 
     def _break(self, error: Exception) -> None:
         """Note a fault of ours, so that it is said and can be tried again."""

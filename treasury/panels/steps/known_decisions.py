@@ -42,7 +42,12 @@ def updates_in_journal(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
     for entry in entries:
         request_id = entry.body.get("target") or entry.subject
         if entry.kind == _CARRIED_OUT:
-            updates[request_id] = _decision_update(entry)
+            facts = entry.body if "kind" in entry.body else entry.body["facts"]
+            verb = _ENDS_WAITING.get(facts["kind"])
+            by, at = entry.actor.name, instant(entry.at)
+            sentence = f"{verb or 'Changed'} by {by} at {at}: {facts['status']}"
+            lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
+            updates[request_id] = RequestUpdate(lines, facts["version"], settled=verb is not None)
         elif entry.kind in _SENT:
             # It was not answered, or cut off on the way: the service is asked before all else.
             at = instant(entry.at)
@@ -63,15 +68,6 @@ def update_at_service(request: RampRequest) -> RequestUpdate:
     else:
         sentence += " at the service"
     return RequestUpdate((Text(sentence, "good"), _AFTER_SYNC), request.version, settled=True)
-
-
-def _decision_update(entry: Entry) -> RequestUpdate:
-    facts = entry.body if "kind" in entry.body else entry.body["facts"]
-    verb = _ENDS_WAITING.get(facts["kind"]) or "Changed"
-    is_settled = verb != "Changed"
-    sentence = f"{verb} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
-    lines = (Text(sentence, "good"), _AFTER_SYNC if is_settled else _CHANGED)
-    return RequestUpdate(lines, facts["version"], settled=is_settled)
 
 
 _ENDS_WAITING: Final = {
