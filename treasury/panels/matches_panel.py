@@ -1,8 +1,8 @@
 """Matches: the bank lines that need a person, what each may belong to, and what people decided.
 
-Three lists of one look at matching: the lines to be settled, the candidates of one of them
-side by side, and the decisions that stand, those first whose facts have moved. The look is taken
-again only where the lake or the journal has gone on. The steps are those of `judging`.
+Three lists of one matching: the lines to be settled, the candidates of one of them side by side,
+and the decisions that stand, those first whose facts have moved. Matching runs again only where the
+lake or the journal has more than before. The steps are those of `verdict_steps`.
 """
 
 from __future__ import annotations
