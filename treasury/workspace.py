@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from treasury.decisions.rule_changes import Changing
     from treasury.decisions.verdicts import Deciding
     from treasury.desk.bank_statements import Statements
-    from treasury.desk.company_wallets import Wallets
+    from treasury.desk.company_wallets import WalletProofs
     from treasury.desk.doctor import Examination
-    from treasury.desk.people import Desk, Periods
+    from treasury.desk.month_periods import Periods
+    from treasury.desk.people import DecisionDesk
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
@@ -70,9 +71,9 @@ def find_workspace(start: Path | None = None) -> Path:
     way. Where there is none, it is `data/workspace` of the project that `start` is in, else below
     `start`.
     """
-    named = os.environ.get("TREASURY_WORKSPACE")
-    if named:
-        return Path(named)
+    variable = os.environ.get("TREASURY_WORKSPACE")
+    if variable:
+        return Path(variable)
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         for candidate in (folder, folder / DEFAULT):
@@ -122,17 +123,17 @@ class Workspace:
         from treasury.lake import Lake
         from treasury.statements import TABLES as STATEMENT_TABLES
 
+        def closed_on() -> dict[int, str]:
+            """The commits that closed months rest on, and those that wait for a signature."""
+            from treasury.journal.period_history import closed_periods, preparations
+
+            entries = self.journal.entries("period.")
+            closes = [prepared.close for prepared in preparations(entries).values()]
+            closes += [period.close for period in closed_periods(entries).values()]
+            return {close.commit: f"the close of {close.month}" for close in closes}
+
         tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
-        return Lake(self.folder, tables, rests_on=self._closed_on, tell=_tell)
-
-    def _closed_on(self) -> dict[int, str]:
-        """The commits that closed months rest on, and those that wait for a signature."""
-        from treasury.journal.period_history import closed_periods, preparations
-
-        entries = self.journal.entries("period.")
-        prepared = [one.close for one in preparations(entries).values()]
-        closed = [one.close for one in closed_periods(entries).values()]
-        return {one.commit: f"the close of {one.month}" for one in (*prepared, *closed)}
+        return Lake(self.folder, tables, rests_on=closed_on, tell=_tell)
 
     def snapshot(self) -> Snapshot:
         """The last commit of the lake, or the records as known at this workspace's instant.
@@ -186,8 +187,8 @@ class Workspace:
         if not pinned:
             client.require_answers()
             pin_environment(self.folder, self.settings)
-        shown = progress or self._progress()
-        return sync(client, self.lake, self.settings.now(), scope=scope, progress=shown)
+        bars = progress or self._progress()
+        return sync(client, self.lake, self.settings.now(), scope=scope, progress=bars)
 
     def watching(self) -> str | None:
         """What `treasury sync --watch` is doing here, in a line; None where nobody watches."""
@@ -218,11 +219,11 @@ class Workspace:
         )
 
     @cached_property
-    def wallets(self) -> Wallets:
+    def wallets(self) -> WalletProofs:
         """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
-        from treasury.desk.company_wallets import Wallets
+        from treasury.desk.company_wallets import WalletProofs
 
-        return Wallets(
+        return WalletProofs(
             lake=self.lake,
             snapshot=self.snapshot,
             zone=self.settings.zone,
@@ -263,9 +264,9 @@ class Workspace:
         from treasury.reconcile import Rows
 
         end = None if until is None else _instant(until)
-        found = changes(self.snapshot(), name, _instant(since), end)
+        rows = changes(self.snapshot(), name, _instant(since), end)
         self._require_known("what changed")
-        return Rows(found, zone=self.settings.zone, as_stored=True)
+        return Rows(rows, zone=self.settings.zone, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Rows:
         """How long each record was in each status, and whether events or observation say so."""
@@ -275,14 +276,14 @@ class Workspace:
 
         self._require_known("how long anything was in a status")
 
-        found = durations(self.snapshot(), name, LIFECYCLES.get(name))
-        return Rows(found, zone=self.settings.zone)
+        rows = durations(self.snapshot(), name, LIFECYCLES.get(name))
+        return Rows(rows, zone=self.settings.zone)
 
-    def _require_known(self, what: str) -> None:
+    def _require_known(self, subject: str) -> None:
         """NothingStored where nothing had been stored yet: then nothing can be said of it."""
         if self.snapshot().commit is None:
             raise NothingStored(
-                f"{what} is not known: nothing was stored",
+                f"{subject} is not known: nothing was stored",
                 do="run `treasury sync`, or ask for an instant after the first one",
             )
 
@@ -324,11 +325,11 @@ class Workspace:
         """
         from treasury.reconcile import reconcile_month
 
-        asked = self.month(month)
-        if self.is_closed(asked):
-            return self.periods.month(asked).r
-        question = self._question(asked)
-        return reconcile_month(self.snapshot(), question, self._decisions(), self._marks())
+        period = self.month(month)
+        if self.is_closed(period):
+            return self.periods.month(period).r
+        question = self._question(period)
+        return reconcile_month(self.snapshot(), question, self._decisions(), self._remarks())
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
@@ -336,8 +337,8 @@ class Workspace:
         from treasury.reconcile.monthly import step_sql
 
         question = self._question(self._this_month())
-        found = awaiting_funds(self.snapshot(), question, self._decisions(), self._marks())
-        return Rows(found, step_sql("funding"), self.settings.zone)
+        rows = awaiting_funds(self.snapshot(), question, self._decisions(), self._remarks())
+        return Rows(rows, step_sql("funding"), self.settings.zone)
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -348,7 +349,7 @@ class Workspace:
         from treasury.trace.tracer import trace
 
         question = self._question(self._this_month())
-        return trace(self.snapshot(), question, what, self._decisions(), self._marks())
+        return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
 
     def fees(
         self,
@@ -366,22 +367,22 @@ class Workspace:
         from treasury.report import calculated_fees, fees_between, fees_of
 
         require_synced(self.snapshot())
-        asked = self._months(months)
-        r = self.reconcile(asked.last)
+        span = self._months(months)
+        r = self.reconcile(span.last)
 
-        def found(calculated: Mapping[str, Decimal] | None = None) -> Fees:
-            if asked.first == asked.last:
+        def report(calculated: Mapping[str, Decimal] | None = None) -> Fees:
+            if span.first == span.last:
                 return fees_of(r, calculated=calculated)
             zone = self.settings.zone
-            return fees_between(self.snapshot(), r, asked.first, zone, calculated=calculated)
+            return fees_between(self.snapshot(), r, span.first, zone, calculated=calculated)
 
         if not calculate:
-            return found()
+            return report()
         self._require_now("ask the calculator")
         service = self.client(self._first_credential()).ramp.fees
-        return found(
+        return report(
             calculated_fees(
-                found(),
+                report(),
                 lambda amount, way: service.calculate(amount=amount, ramp_type=way).value.amount,
             )
         )
@@ -447,8 +448,8 @@ class Workspace:
             require_papermill()
         month = self.month(month)
         target = Path(folder) if folder is not None else self.folder / "close" / str(month)
-        given, note = None if ledger is None else Path(ledger), ""
-        if sign and given is not None:
+        ledger_file, note = None if ledger is None else Path(ledger), ""
+        if sign and ledger_file is not None:
             raise InputError(
                 "the ledger is given when a month is prepared, not when it is signed",
                 do="leave it out; what was prepared is signed",
@@ -456,12 +457,12 @@ class Workspace:
         if sign:
             closing = self.periods.sign(month)
         elif self.is_closed(month):
-            closing = self.periods.month(month, ledger=given)
+            closing = self.periods.month(month, ledger=ledger_file)
         elif self._as_of is not None:  # a draft of what was known then, whatever was prepared
-            month_then = self.periods.month(month, ledger=given)
+            month_then = self.periods.month(month, ledger=ledger_file)
             closing = msgspec.structs.replace(month_then, preparation=None)
         else:
-            prepared = self.periods.prepare_or_show(month, ledger=given)
+            prepared = self.periods.prepare_or_show(month, ledger=ledger_file)
             closing = prepared.closing
             note = "" if prepared.refusal is None else str(prepared.refusal)
         workspace = self.folder if notebook else None
@@ -658,15 +659,15 @@ class Workspace:
     def _question(self, month: str | Month, rules: Rules | None = None) -> Question:
         from treasury.reconcile import Question
 
-        desk, asked = self.settings.workspace, _month(month)
+        desk, period = self.settings.workspace, _month(month)
         return Question(
-            month=asked,
+            month=period,
             as_of=self.now(),
             company=desk.company,
             environment=desk.environment,
             zone=self.settings.zone,
             accounts=self.settings.accounts,
-            rules=rules or self._rules(asked),
+            rules=rules or self._rules(period),
         )
 
     def is_closed(self, month: str | Month) -> bool:
@@ -688,17 +689,17 @@ class Workspace:
 
         return decisions(self.journal, until=self._as_of)
 
-    def _marks(self) -> pa.Table:
+    def _remarks(self) -> pa.Table:
         from treasury.decisions.remark_rows import mark_table
         from treasury.journal.decision_log import read_decided
 
         return mark_table(read_decided(self.journal, until=self._as_of))
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> DecisionDesk:
         from treasury.actions.authority.policy import load_policy
-        from treasury.desk.people import Desk
+        from treasury.desk.people import DecisionDesk
 
-        return Desk(
+        return DecisionDesk(
             lake=self.lake,
             journal=self.journal,
             snapshot=self.snapshot,

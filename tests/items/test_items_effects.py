@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from treasury.cli import treasury
 from treasury.items import Effects, OpenItems
 from treasury.journal import Actor
-from treasury.panels.steps.verdict_steps import AskedVerdict, Verdict, ask_verdict, verdict_step
+from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict, verdict_step
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -87,7 +87,7 @@ def test_the_panels_first_step_and_the_shell_name_the_same_items(
     line = line_of(desk, outcome="suggested", kind="on_ramp", reference="PAY-2026-005253")
     request = line["expectation_id"]
     asked = ask_verdict(desk, Verdict(verb="accept", pairs=((line["entry_id"], (request,)),)))
-    assert isinstance(asked, AskedVerdict)
+    assert isinstance(asked, PendingVerdict)
     assert asked.effects is not None
     assert f"request:{request}" in ids(asked.effects)
     (fact,) = [

@@ -46,7 +46,7 @@ def test_every_column_says_where_it_comes_from() -> None:
         place = (row["table"], row["column"])
         assert row["source"], place
         assert row["section"], place
-        assert (row["source"] == dictionary.OURS) == (row["section"] == dictionary.OURS), place
+        assert (row["source"] == dictionary.OWN) == (row["section"] == dictionary.OWN), place
 
 
 def test_every_amount_has_a_unit_and_nothing_else_has() -> None:

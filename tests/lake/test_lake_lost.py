@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from treasury.desk.doctor import Finding
-from treasury.desk.repair_losses import lost_looks
+from treasury.desk.doctor import HealthFinding
+from treasury.desk.repair_losses import observation_gaps
 from treasury.errors import InputError
 from treasury.lake import Lake, mark_of
 from treasury.workspace import Workspace
@@ -51,7 +51,7 @@ def rows_of(desk: Workspace, *tables: str) -> list[list[dict[str, object]]]:
     ]
 
 
-def missing(findings: Iterable[Finding]) -> list[Finding]:
+def missing(findings: Iterable[HealthFinding]) -> list[HealthFinding]:
     return [f for f in findings if (f.topic, f.state) == ("stored files", "missing")]
 
 
@@ -151,14 +151,14 @@ def test_lost_looks_are_told_as_the_intervals_they_were_in(tmp_path: Path) -> No
     ]
     assert marks(desk) == ()
     balances(Workspace(tmp_path).lake, 9)
-    gaps = list(lost_looks(Workspace(tmp_path).snapshot(), "wallet_balances"))
+    gaps = list(observation_gaps(Workspace(tmp_path).snapshot(), "wallet_balances"))
     last = Workspace(tmp_path).lake.last_commit()
     assert last is not None
-    assert [(gap.looks, gap.before) for gap in gaps] == [
+    assert [(gap.syncs, gap.before) for gap in gaps] == [
         (2, START + timedelta(hours=4)),
         (1, last.at),
     ]
 
 
 def test_a_whole_lake_has_lost_no_look(month_end: Workspace) -> None:
-    assert list(lost_looks(month_end.snapshot(), "wallet_balances")) == []
+    assert list(observation_gaps(month_end.snapshot(), "wallet_balances")) == []

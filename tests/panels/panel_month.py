@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from treasury.panels.frames.blocks import Frame, Row, Step
+from treasury.panels.frames.blocks import Frame, ListRow, StepBlock
 from treasury.panels.frames.list_panel import ListPanel
 
 
-def rows_of(panel: ListPanel) -> tuple[Row, ...]:
+def rows_of(panel: ListPanel) -> tuple[ListRow, ...]:
     """The rows on screen."""
     table = panel.frame().table
     assert table is not None
     return table.rows
 
 
-def words(row: Row) -> str:
+def words(row: ListRow) -> str:
     """Everything that a row says."""
     return "\n".join(line.text for cell in row.cells for line in cell)
 
 
-def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> Step:
+def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> StepBlock:
     """Take the first step and wait for the second."""
     panel.press(name, chosen=chosen, **typed)
     assert panel.wait()
@@ -27,7 +27,7 @@ def asks(panel: ListPanel, name: str, *chosen: str, **typed: str) -> Step:
     return step
 
 
-def confirms(panel: ListPanel, step: Step) -> Frame:
+def confirms(panel: ListPanel, step: StepBlock) -> Frame:
     """Take the second step and wait for what comes of it."""
     panel.press("confirm", step=step.key)
     assert panel.wait()

@@ -17,7 +17,7 @@ import httpx
 from treasury.api import Client
 from treasury.cli.commands.practice import prepare
 from treasury.panels import ApprovalsPanel
-from treasury.panels.frames.blocks import Frame, Step
+from treasury.panels.frames.blocks import Frame, StepBlock
 from treasury.sandbox import Sandbox, Served
 from treasury.workspace import Workspace
 
@@ -91,7 +91,9 @@ def chosen(panel: ApprovalsPanel, number: int = 0) -> str:
     return table.rows[number].key
 
 
-def propose(panel: ApprovalsPanel, verb: str = "approve", number: int = 0, **typed: str) -> Step:
+def propose(
+    panel: ApprovalsPanel, verb: str = "approve", number: int = 0, **typed: str
+) -> StepBlock:
     """Take the first step and wait for the second."""
     panel.press(verb, chosen=chosen(panel, number), **typed)
     assert panel.wait()
@@ -100,7 +102,7 @@ def propose(panel: ApprovalsPanel, verb: str = "approve", number: int = 0, **typ
     return step
 
 
-def confirm(panel: ApprovalsPanel, step: Step) -> Frame:
+def confirm(panel: ApprovalsPanel, step: StepBlock) -> Frame:
     """Take the second step and wait for what comes of it."""
     panel.press("confirm", step=step.key)
     assert panel.wait()

@@ -10,7 +10,7 @@ from panel_practice import Practice, said
 
 from treasury.errors import JournalError
 from treasury.panels import ApprovalsPanel
-from treasury.panels.frames.blocks import Frame, Step
+from treasury.panels.frames.blocks import Frame, StepBlock
 
 SENDER = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER = "aaaa0793-25d6-433b-ae47-6f2de3994601"
@@ -42,7 +42,7 @@ def ask(panel: ApprovalsPanel, verb: str, *keys: str, **typed: str) -> Frame:
     return panel.frame()
 
 
-def step_of(frame: Frame) -> Step:
+def step_of(frame: Frame) -> StepBlock:
     assert frame.step is not None, frame.message
     return frame.step
 

@@ -12,7 +12,7 @@ from panel_practice import Practice, said
 from treasury.actions.payment_orders import NAMESPACE
 from treasury.errors import InputError, JournalError
 from treasury.panels import FundingPanel
-from treasury.panels.frames.blocks import Frame, Line, Row
+from treasury.panels.frames.blocks import Frame, ListRow, Text
 from treasury.panels.frames.panel_text import literal
 from treasury.workspace import Workspace
 
@@ -37,13 +37,13 @@ def rows(panel: FundingPanel, state: str) -> list[dict[str, Any]]:
     return [row for row in panel.rows.to_pylist() if row["state"] == state]
 
 
-def shown(panel: FundingPanel, request: str) -> Row:
+def shown(panel: FundingPanel, request: str) -> ListRow:
     table = panel.frame().table
     assert table is not None
     return next(row for row in table.rows if row.key == request)
 
 
-def copies(row: Row) -> dict[str, str]:
+def copies(row: ListRow) -> dict[str, str]:
     return {line.copy: line.text for cell in row.cells for line in cell if line.copy}
 
 
@@ -146,8 +146,8 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
     assert first["reference"] in entry.body["orders"][0]
     now = shown(panel, first["request"])
     assert now.cells[3][:2] == (
-        Line("IN FILE", "warn"),
-        Line("Wait for the debit; do not pay twice"),
+        Text("IN FILE", "warn"),
+        Text("Wait for the debit; do not pay twice"),
     )
     assert f"left in {entry.subject} by ana.lyst" in str(now)
     assert copies(now) == {}
@@ -320,7 +320,7 @@ def test_marked_sent_is_a_remark_and_no_evidence(panel: FundingPanel, paying: Pr
     assert (entry.subject, entry.body["reason"]) == (row["request"], "released at the bank")
     assert entry.body["facts"]["payment_reference"] == before["reference"]
     now = shown(panel, row["request"])
-    assert now.cells[3][0] == Line("PAY", "strong")
+    assert now.cells[3][0] == Text("PAY", "strong")
     assert any("Remark, no evidence: marked sent by ana.lyst" in line.text for line in now.cells[3])
     assert copies(now) == {}
     frame = ask(panel, "export", row["request"], pay_from="6689")
@@ -334,7 +334,7 @@ def test_an_off_ramp_shows_its_chain_and_takes_its_transaction_hash(
 ) -> None:
     row = rows(panel, "SEND CRYPTO")[0]
     one = shown(panel, row["request"])
-    assert Line("USDC on BASE only", "strong") in one.cells[1]
+    assert Text("USDC on BASE only", "strong") in one.cells[1]
     assert copies(one)["address"] == row["to_account"]
     frame = ask(panel, "submit", row["request"], transaction_hash="0x12")
     (field,) = [field for field in frame.fields if field.name == "transaction_hash"]
@@ -362,7 +362,7 @@ def test_a_hash_that_stands_on_another_request_is_proposed_to_a_second_person(
     frame = ask(panel, "submit", row["request"], transaction_hash=used["hash"])
     assert frame.step is not None, said(frame)
     look = f"LOOK: the hash stands on {used['name']} already"
-    assert (frame.step.tone, frame.step.notes) == ("stop", (Line(look, "warn"),))
+    assert (frame.step.tone, frame.step.notes) == ("stop", (Text(look, "warn"),))
     assert frame.step.buttons[-1].label == "Confirm and propose"
     assert "Proposed, nothing sent: waiting for a second person" in said(confirm(panel))
     assert not paying.request(row["request"]).blockchain_transaction_hash

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from treasury.extract import TABLES
-from treasury.panels.frames.query_pages import Held
+from treasury.panels.frames.query_pages import ArrowTables
 from treasury.panels.payable_requests import DETAILS, payable_table
 from treasury.reconcile import monthly
 from treasury.reconcile.engine.memo import Memo
@@ -39,7 +39,7 @@ def request(name: str, status: str = "AWAITING_FUNDS", **more: Any) -> dict[str,
 def told(
     now: list[dict[str, Any]], before: list[dict[str, Any]] | None = None, **states: str
 ) -> dict[str, dict[str, Any]]:
-    held = Held(
+    held = ArrowTables(
         ramp_requests=pa.Table.from_pylist(now, schema=RAMP.schema),
         ramp_requests_history=pa.Table.from_pylist(before or [], schema=RAMP.history_schema),
     )

@@ -13,7 +13,7 @@ from panel_practice import Practice, said
 
 from treasury.errors import StorageError
 from treasury.panels.exceptions_panel import ExceptionsPanel
-from treasury.panels.frames.query_pages import Held, read_page
+from treasury.panels.frames.query_pages import ArrowTables, read_page
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
 from treasury.workspace import Workspace
@@ -74,7 +74,7 @@ def test_work_that_fails_leaves_a_panel_that_can_be_tried_again(
     month_end: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     panel = month_end.panels.exceptions()
-    panel._mark = None  # as after a decision elsewhere
+    panel._read_state = None  # as after a decision elsewhere
     with monkeypatch.context() as failing:
         failing.setattr(panel, "tables", broken("Table with name items does not exist"))
         failing.setattr("threading.excepthook", lambda _: None)
@@ -99,7 +99,7 @@ def test_a_look_that_failed_is_taken_again(
     with monkeypatch.context() as failing:
         failing.setattr(panel, "read", unread)
         assert "the lake cannot be read" in said(panel.press("hello"))
-    assert panel._moved_on()
+    assert panel._is_outdated()
     assert panel.press("hello").table is not None
 
 
@@ -118,10 +118,10 @@ def test_an_amount_is_found_as_it_is_shown(month_end: Workspace) -> None:
 def test_a_text_with_a_comma_is_looked_for_as_it_is() -> None:
     import pyarrow as pa
 
-    held = Held(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))
+    held = ArrowTables(notes=pa.table({"text": ["rent, October", "1,5 hours"]}))
     for typed, found in (("rent, o", 1), ("1,5", 1), (",", 2)):
         page = read_page(held, "SELECT * FROM notes", "text", ("text",), search=typed)
-        assert page.found == found
+        assert page.matching == found
 
 
 def test_a_credit_without_a_reference_is_placed_in_the_panel(month: Practice) -> None:

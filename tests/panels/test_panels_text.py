@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from treasury.panels.frames.blocks import Frame, Line
+from treasury.panels.frames.blocks import Frame, Text
 from treasury.panels.frames.panel_text import literal, literal_text
 
 
@@ -30,7 +30,7 @@ def test_a_very_long_text_is_cut_and_says_so() -> None:
 
 
 def test_every_text_of_a_frame_is_made_literal() -> None:
-    frame = Frame(title="a\x00b", notes=(Line("c\u200fd"),))
+    frame = Frame(title="a\x00b", notes=(Text("c\u200fd"),))
     shown = literal(frame)
     assert shown["title"] == "a␀b"
     assert shown["notes"][0]["text"] == "c⟨U+200F⟩d"

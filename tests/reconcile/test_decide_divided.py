@@ -14,7 +14,7 @@ from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.money import total
 from treasury.panels.steps.verdict_steps import (
-    AskedVerdict,
+    PendingVerdict,
     Verdict,
     ask_verdict,
     sentence,
@@ -171,7 +171,7 @@ def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
         verb="accept", pairs=((before_it, ("PAY-2026-005308",)),), reason="by telephone"
     )
     asked = ask_verdict(desk, verdict)
-    assert isinstance(asked, AskedVerdict)
+    assert isinstance(asked, PendingVerdict)
     facts = {fact.name: fact.lines for fact in verdict_step(asked, idle=True).facts}
     assert [line.text for line in facts["Although"]] == list(asked.planned[0].despite)
     arguments = ["-w", str(desk.folder), "match", "accept", before_it, "PAY-2026-005308",

@@ -66,12 +66,12 @@ class _Grid(msgspec.Struct, frozen=True):
 
     def without(self, left_out: Sequence[str]) -> _Grid:
         """The table without some of its columns."""
-        kept = [at for at, name in enumerate(self.names) if name not in left_out]
+        places = [at for at, name in enumerate(self.names) if name not in left_out]
         return _Grid(
             self.title,
-            [self.names[at] for at in kept],
-            [[row[at] for at in kept] for row in self.rows],
-            [self.to_right[at] for at in kept],
+            [self.names[at] for at in places],
+            [[row[at] for at in places] for row in self.rows],
+            [self.to_right[at] for at in places],
         )
 
 
@@ -113,8 +113,8 @@ def print_table(
     if left_out is None:
         _print_lines(_one_below_the_other(grid, terminal))
         return
-    shown = grid.without(left_out)
-    _print_lines(_aligned(shown, _widths(shown, width, spare)))
+    narrow = grid.without(left_out)
+    _print_lines(_aligned(narrow, _widths(narrow, width, spare)))
     if left_out:
         names = ", ".join(name.replace("_", " ") for name in left_out)
         echo_folded(f"not shown in {width} columns: {names}; --format csv or json has them")
@@ -122,9 +122,9 @@ def print_table(
 
 def terminal_width() -> int | None:
     """Columns of the terminal, by $COLUMNS first; None where output goes elsewhere."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except (OSError, ValueError):  # no terminal, or no file at all

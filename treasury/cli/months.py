@@ -22,8 +22,8 @@ def month_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def months_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """MONTHS or --month, one month or the first and the last of several, as `month`."""
-    written, told = "YYYY-MM[..YYYY-MM]", f"The month, or the first and the last; {_LAST}"
-    return _either(function, written, click.option("--month", metavar=written, help=told))
+    written, help_text = "YYYY-MM[..YYYY-MM]", f"The month, or the first and the last; {_LAST}"
+    return _either(function, written, click.option("--month", metavar=written, help=help_text))
 
 
 def _either(

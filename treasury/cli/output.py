@@ -66,11 +66,17 @@ def print_rows(
         case "csv":
             click.echo(csv_text(table.column_names, rows_of(table)), nl=False)
         case "parquet":
-            _parquet(table)
+            import pyarrow.parquet as pq
+
+            if sys.stdout.isatty():
+                raise InputError("Parquet is not for a terminal", do="add > FILE.parquet")
+            sink = io.BytesIO()
+            pq.write_table(table, sink)
+            sys.stdout.buffer.write(sink.getvalue())
         case _:
-            shown = in_zone(table, desk_zone())
+            local = in_zone(table, desk_zone())
             names = list(columns) or table.column_names
-            print_table(shown, names, clean(title), empty, spare, as_stored=as_stored)
+            print_table(local, names, clean(title), empty, spare, as_stored=as_stored)
 
 
 def print_report(report: Tabular, form: str) -> None:
@@ -96,15 +102,12 @@ def desk_zone() -> ZoneInfo | None:
 def _json(table: pa.Table) -> str:
     import msgspec
 
-    rows = [{k: _plain(v) for k, v in row.items()} for row in table.to_pylist()]
+    rows = [
+        {k: plain(v) if isinstance(v, Decimal) else v for k, v in row.items()}
+        for row in table.to_pylist()
+    ]
     text = msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
     return "\n".join(map(_escaped, text.split("\n")))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Decimal):
-        return plain(value)
-    return value
 
 
 def _escaped(line: str) -> str:
@@ -112,13 +115,3 @@ def _escaped(line: str) -> str:
     if line.isprintable():
         return line
     return "".join(json.dumps(char)[1:-1] if is_hidden(char) else char for char in line)
-
-
-def _parquet(table: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    if sys.stdout.isatty():
-        raise InputError("Parquet is not for a terminal", do="add > FILE.parquet")
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    sys.stdout.buffer.write(sink.getvalue())

@@ -62,6 +62,6 @@ class TerminalProgress:
     def finish(self, task: str) -> None:
         """It is done."""
         with self._lock:
-            done = self._tasks[task]
-            completed = self._progress.tasks[done].completed
-            self._progress.update(done, total=completed, completed=completed)
+            task_id = self._tasks[task]
+            completed = self._progress.tasks[task_id].completed
+            self._progress.update(task_id, total=completed, completed=completed)

@@ -111,10 +111,10 @@ ramp.base_url = {_text(self.services.ramp.base_url)}
         return "".join(
             f"""
 [credentials.{_text(name)}]
-client_id = {_text(one.client_id)}
-client_secret = {_text(one.client_secret)}
+client_id = {_text(credential.client_id)}
+client_secret = {_text(credential.client_secret)}
 """
-            for name, one in self.credentials.items()
+            for name, credential in self.credentials.items()
         )
 
     def _accounts(self) -> str:
@@ -123,12 +123,12 @@ client_secret = {_text(one.client_secret)}
         return "".join(
             f"""
 [[accounts]]
-account = {_text(one.account)}
-name = {_text(one.name)}
-currency = {_text(one.currency)}
-source = {_text(one.source)}
+account = {_text(account.account)}
+name = {_text(account.name)}
+currency = {_text(account.currency)}
+source = {_text(account.source)}
 """
-            for one in self.accounts
+            for account in self.accounts
         )
 
 

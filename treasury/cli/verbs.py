@@ -14,10 +14,10 @@ import msgspec
 
 from treasury.errors import InputError
 
-__all__ = ["EXTRAS", "VERBS", "Verb", "Verbs"]
+__all__ = ["EXTRAS", "VERBS", "VerbEntry", "Verbs"]
 
 
-class Verb(msgspec.Struct, frozen=True):
+class VerbEntry(msgspec.Struct, frozen=True):
     """The module of a verb, its name there, and its line in the list of verbs."""
 
     module: str
@@ -26,115 +26,119 @@ class Verb(msgspec.Struct, frozen=True):
 
 
 VERBS: Final = {
-    "init": Verb(
+    "init": VerbEntry(
         "init",
         "init",
         "Begin a workspace: say whose it is, what it is connected to, which accounts it has.",
     ),
-    "demo": Verb(
+    "demo": VerbEntry(
         "practice", "demo", "Run the whole job on the practice company and show the first screen."
     ),
-    "practice": Verb(
+    "practice": VerbEntry(
         "practice",
         "practice",
         "Run COMMAND beside a running sandbox, in a synced practice workspace.",
     ),
-    "notebook": Verb(
+    "notebook": VerbEntry(
         "notebook",
         "notebook",
         "Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.",
     ),
-    "sandbox": Verb(
+    "sandbox": VerbEntry(
         "practice", "sandbox", "Serve both services for practice on loopback, until interrupted."
     ),
-    "sync": Verb("sync", "sync", "Pull what both services know into the lake."),
-    "statements": Verb("statements", "statements", "Read bank statements and say what they prove."),
-    "wallets": Verb(
+    "sync": VerbEntry("sync", "sync", "Pull what both services know into the lake."),
+    "statements": VerbEntry(
+        "statements", "statements", "Read bank statements and say what they prove."
+    ),
+    "wallets": VerbEntry(
         "wallets",
         "wallets",
         "Prove company wallets, which no service shows, by explorer exports and stated balances.",
     ),
-    "reconcile": Verb(
+    "reconcile": VerbEntry(
         "desk",
         "reconcile",
         "Reconcile a month: every bank line with its one outcome and the reason.",
     ),
-    "exceptions": Verb(
+    "exceptions": VerbEntry(
         "desk",
         "exceptions",
         "List everything that is open in a month: each item once, whose move it is, what to do.",
     ),
-    "awaiting-funds": Verb(
+    "awaiting-funds": VerbEntry(
         "desk",
         "awaiting_funds",
         "List requests that wait for their funds, and what to do about each.",
     ),
-    "trace": Verb(
+    "trace": VerbEntry(
         "desk",
         "trace",
         "Follow one payment from end to end: each hop with its evidence, or what is missing.",
     ),
-    "fees": Verb(
+    "fees": VerbEntry(
         "desk", "fees", "Report the fees of the requests completed in a month or several."
     ),
-    "export": Verb(
+    "export": VerbEntry(
         "export", "export", "Write a month as double entry: journal.csv and month.beancount."
     ),
-    "match": Verb(
+    "match": VerbEntry(
         "decide",
         "match",
         "Decide what a bank line belongs to: accept, reject, ignore, assign, undo.",
     ),
-    "request": Verb(
+    "request": VerbEntry(
         "decide",
         "request",
         "Remark on a ramp request, by its reference or id; a remark proves nothing.",
     ),
-    "rules": Verb(
+    "rules": VerbEntry(
         "decide", "rules", "Change the rules of matching and ageing, after seeing what that moves."
     ),
-    "items": Verb("items", "items", "Carry open items past a close: propose, accept, withdraw."),
-    "periods": Verb(
+    "items": VerbEntry(
+        "items", "items", "Carry open items past a close: propose, accept, withdraw."
+    ),
+    "periods": VerbEntry(
         "decide",
         "periods",
         "Closed months: list, verify, reopen them; `treasury close` closes one.",
     ),
-    "compare": Verb(
+    "compare": VerbEntry(
         "decide", "compare", "Show what moved between two answers for a month, and why."
     ),
-    "close": Verb(
+    "close": VerbEntry(
         "close",
         "close",
         "Prepare a month to be closed, or sign what a colleague prepared, and write its pack.",
     ),
-    "verify": Verb(
+    "verify": VerbEntry(
         "close",
         "verify",
         "Check every file of PACK and compute it again; exits 1 naming what differs.",
     ),
-    "status": Verb("desk", "status", "Show the first screen: what is proved, what is open."),
-    "sql": Verb("desk", "sql", "Run QUERY, one SELECT, over the tables of the lake."),
-    "tables": Verb(
+    "status": VerbEntry("desk", "status", "Show the first screen: what is proved, what is open."),
+    "sql": VerbEntry("desk", "sql", "Run QUERY, one SELECT, over the tables of the lake."),
+    "tables": VerbEntry(
         "lake", "tables", "List the tables, or every column of table NAME: meaning, unit, source."
     ),
-    "changes": Verb(
+    "changes": VerbEntry(
         "lake", "changes", "List what changed in TABLE, from what to what: a row for each field."
     ),
-    "durations": Verb(
+    "durations": VerbEntry(
         "lake",
         "durations",
         "List how long each record of TABLE was in each status, and how that is known.",
     ),
-    "doctor": Verb(
+    "doctor": VerbEntry(
         "lake",
         "doctor",
         "Say what is there, what is missing or damaged, and the next step of each.",
     ),
-    "lake": Verb("lake", "lake", "Look at the stored tables and keep them in shape."),
-    "actions": Verb(
+    "lake": VerbEntry("lake", "lake", "Look at the stored tables and keep them in shape."),
+    "actions": VerbEntry(
         "actions", "actions", "Propose, approve and execute what changes something at the services."
     ),
-    "journal": Verb("journal", "journal", "Look at what people decided."),
+    "journal": VerbEntry("journal", "journal", "Look at what people decided."),
 }
 
 EXTRAS: Final = {

@@ -38,7 +38,7 @@ _CONFIRMED: Final = """\
 SELECT * EXCLUDE (raw) FROM balance_confirmations WHERE vanished_at IS NULL
 ORDER BY account, currency, balance_date"""
 _LINES: Final = "SELECT entry_id FROM statement_entries WHERE statement_id = $statement"
-_OURS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL"
+_COMPANY_IBANS: Final = "SELECT iban FROM company_bank_accounts WHERE iban IS NOT NULL"
 
 
 class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -73,7 +73,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 for path in ([entry] if isinstance(entry, str | Path) else entry)
             ],
             self.settings.now(),
-            declared={one.account: one.source for one in self.settings.accounts},
+            declared={block.account: block.source for block in self.settings.accounts},
             currencies=self.settings.currencies,
             account=account,
         )
@@ -83,17 +83,17 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Which of the statements that were added had been withdrawn, by whom and why."""
         from treasury.statements import Problem
 
-        withdrawn = {one.subject: one for one in self.journal.entries(WITHDRAWN)}
+        withdrawn = {entry.subject: entry for entry in self.journal.entries(WITHDRAWN)}
         for added in report.statements:
             before = withdrawn.get(added.statement_id)
             if before is not None and added.state == "new":
                 day = before.at.astimezone(self.settings.zone).date()
                 reason = before.body["reason"]
-                what = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
+                sentence = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
                 decided = self._decided(added.statement_id)
                 if decided:
-                    what += f", and so do the decisions on {decided:,} of its lines"
-                yield Problem(added.file_name, "", what)
+                    sentence += f", and so do the decisions on {decided:,} of its lines"
+                yield Problem(added.file_name, "", sentence)
 
     def _decided(self, statement: str) -> int:
         """How many lines of a statement have a decision that stands."""
@@ -101,7 +101,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         lines = self.snapshot().sql(_LINES, {"statement": statement})["entry_id"].to_pylist()
         decisions = standing(self.journal.entries(MATCH))
-        return len({one.entry_id for one in decisions}.intersection(lines))
+        return len({decision.entry_id for decision in decisions}.intersection(lines))
 
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False
@@ -168,19 +168,23 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _declared(self, account: str, currency: str | None) -> BankAccount:
         """The block of the settings that an account and perhaps a currency stand for."""
         number = plain_account(account)
-        blocks = [one for one in self.settings.accounts if plain_account(one.account) == number]
-        chosen = [one for one in blocks if currency in {None, one.currency}]
+        blocks = [
+            block for block in self.settings.accounts if plain_account(block.account) == number
+        ]
+        chosen = [block for block in blocks if currency in {None, block.currency}]
         if len(chosen) == 1:
             return chosen[0]
         if len(blocks) > 1:
-            codes = ", ".join(one.currency for one in blocks)
+            codes = ", ".join(block.currency for block in blocks)
             raise InputError(
                 f"account {clean(account)} is declared in {codes}", do="give one as its currency"
             )
-        what = f"account {clean(account)} is not declared"
+        problem = f"account {clean(account)} is not declared"
         if blocks:
-            what = f"account {clean(account)} is declared in {blocks[0].currency}, not {currency}"
-        raise InputError(what, do=f"add it to [[accounts]] in {FILE_NAME}")
+            problem = (
+                f"account {clean(account)} is declared in {blocks[0].currency}, not {currency}"
+            )
+        raise InputError(problem, do=f"add it to [[accounts]] in {FILE_NAME}")
 
     def coverage(self) -> Rows:
         """How far the proved statements of every account that we know of reach, and what lacks."""
@@ -188,10 +192,10 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         from treasury.statements import stored_coverage
 
         snapshot = self.snapshot()
-        ours = snapshot.sql(_OURS)["iban"].to_pylist()
+        ibans = snapshot.sql(_COMPANY_IBANS)["iban"].to_pylist()
         today = (self.until or self.settings.now()).astimezone(self.settings.zone).date()
-        found = stored_coverage(snapshot, self.settings.accounts, undeclared=ours, today=today)
-        return Rows(found, _LISTED, self.settings.zone)
+        coverage = stored_coverage(snapshot, self.settings.accounts, undeclared=ibans, today=today)
+        return Rows(coverage, _LISTED, self.settings.zone)
 
     def list(self) -> Rows:
         """Every statement that counts: account, dates, balances, whether it is proved, its id."""

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from treasury.reconcile import Rows
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
-__all__ = ["Wallets"]
+__all__ = ["WalletProofs"]
 
 
-class Wallets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.
 
     `until` is the instant of a workspace that only reads.

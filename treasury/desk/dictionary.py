@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -31,9 +30,9 @@ from treasury.lake import (
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.statements.store.wallet_evidence import WALLET_TABLES
 
-__all__ = ["COLUMNS", "GROUPS", "OURS", "Group", "column_rows", "page", "table_rows"]
+__all__ = ["COLUMNS", "GROUPS", "OWN", "Group", "column_rows", "page", "table_rows"]
 
-OURS: Final = "ours"
+OWN: Final = "ours"
 """The source and section of what treasury works out or notes by itself."""
 
 
@@ -45,20 +44,20 @@ class Group(msgspec.Struct, frozen=True):
     tables: tuple[Table, ...]
     about: str = ""
     """What a person must know of all of them."""
-    kept: frozenset[str] | None = None
+    added: frozenset[str] | None = None
     """The columns added to the declared ones, where they are not those that the lake adds."""
 
     def section(self, column: Column) -> str:
         """Where the column's source is specified."""
         if not column.source:
-            return OURS
+            return OWN
         heading, dot, _ = column.source.partition(".")
         return f"{self.document}, {heading}" if dot else self.document
 
     def field(self, column: Column) -> str:
         """The column's name at its source."""
         _, dot, field = column.source.partition(".")
-        return field if dot else column.source or OURS
+        return field if dot else column.source or OWN
 
 
 GROUPS: Final = (
@@ -76,7 +75,7 @@ GROUPS: Final = (
     Group(
         "Answers in the journal",
         "Finance Service Specification",
-        tuple(one.form.table for one in RESPONSES.values()),
+        tuple(response.form.table for response in RESPONSES.values()),
         about=(
             "What was answered to creates that no endpoint reads or lists again: a row for each"
             " record, as last answered. They are read from the journal, not from a commit of the"
@@ -84,7 +83,7 @@ GROUPS: Final = (
             " `treasury.duckdb` shows the lake alone: what people decided stays under the journal's"
             " chain, and `treasury sql … --format parquet` takes it elsewhere."
         ),
-        kept=frozenset({"raw"}),
+        added=frozenset({"raw"}),
     ),
     Group(
         "The lake itself",
@@ -104,7 +103,7 @@ GROUPS: Final = (
                 title="Every finished writing, oldest first",
             ),
         ),
-        kept=frozenset(),
+        added=frozenset(),
     ),
 )
 
@@ -152,34 +151,32 @@ def table_rows() -> pa.Table:
 
 def column_rows(name: str | None = None) -> pa.Table:
     """A row for each column of a table, or of all; InputError where there is no such table."""
-    known = [(group, table) for group in GROUPS for table in group.tables]
-    wanted = [(g, t) for g, t in known if name is None or name in (t.name, t.history)]
-    if not wanted:
-        close = difflib.get_close_matches(str(name), [table.name for _, table in known], 1)
+    tables = [(group, table) for group in GROUPS for table in group.tables]
+    chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]
+    if not chosen:
+        close = difflib.get_close_matches(str(name), [table.name for _, table in tables], 1)
         raise InputError(
             f"there is no table {name!r}" + (f"; is it {close[0]}?" if close else ""),
             do="run `treasury tables` to see them all",
         )
-    rows = [
-        {
-            "table": table.name,
-            "column": column.name,
-            "type": TYPES[column.type],
-            "unit": column.unit,
-            "meaning": column.meaning,
-            "source": group.field(column),
-            "section": group.section(column),
-        }
-        for group, table in wanted
-        for column in (*table.columns, *_kept(group, table))
-    ]
+    rows = []
+    for group, table in chosen:
+        stored = table.history_schema if table.records else table.schema
+        names = set(stored.names) if group.added is None else group.added
+        added = (column for column in LAKE_COLUMNS if column.name in names)
+        rows += [
+            {
+                "table": table.name,
+                "column": column.name,
+                "type": TYPES[column.type],
+                "unit": column.unit,
+                "meaning": column.meaning,
+                "source": group.field(column),
+                "section": group.section(column),
+            }
+            for column in (*table.columns, *added)
+        ]
     return pa.Table.from_pylist(rows, COLUMNS)
-
-
-def _kept(group: Group, table: Table) -> Iterator[Column]:
-    stored = table.history_schema if table.records else table.schema
-    names = set(stored.names) if group.kept is None else group.kept
-    return (column for column in LAKE_COLUMNS if column.name in names)
 
 
 HEAD: Final = """\
@@ -205,12 +202,12 @@ KEPT_HEAD: Final = """\
 
 def page() -> str:
     """The whole dictionary as Markdown."""
-    kept = "".join(
-        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OURS} |\n"
+    added = "".join(
+        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OWN} |\n"
         for c in LAKE_COLUMNS
     )
     groups = "\n".join(_group(group) for group in GROUPS)
-    return f"{HEAD}\n{groups}\n{KEPT_HEAD}{kept}"
+    return f"{HEAD}\n{groups}\n{KEPT_HEAD}{added}"
 
 
 def _group(group: Group) -> str:
@@ -223,23 +220,19 @@ def _group(group: Group) -> str:
 
 def _table(group: Group, table: Table) -> str:
     kind = f"key: {', '.join(table.key)}" if table.records else "observations"
-    if group.kept is not None:
-        kind = "answers" if group.kept else "one row each"
-    rows = "".join(
-        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.unit)} | {_text(c.meaning)}"
-        f" | {_text(group.field(c))} | {_text(_heading(group, c))} |\n"
-        for c in table.columns
-    )
+    if group.added is not None:
+        kind = "answers" if group.added else "one row each"
+    rows = ""
+    for column in table.columns:
+        section = group.section(column).removeprefix(group.document).removeprefix(", ") or "all"
+        cells = (column.unit, column.meaning, group.field(column), section)
+        escaped = " | ".join(map(_text, cells))
+        rows += f"| `{column.name}` | {TYPES[column.type]} | {escaped} |\n"
     return (
         f"### {table.name}\n\n{table.title} ({kind}).\n\n"
         f"| column | type | unit | meaning | source field | section |\n|---|---|---|---|---|---|\n"
         f"{rows}"
     )
-
-
-def _heading(group: Group, column: Column) -> str:
-    section = group.section(column)
-    return section.removeprefix(group.document).removeprefix(", ") or "all"
 
 
 def _text(text: str) -> str:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
-from treasury.desk.repair_losses import Gap, lost_looks, missing_statements, narrow_marks
+from treasury.desk.repair_losses import Gap, missing_statements, narrow_marks, observation_gaps
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.wording import instant_words
@@ -35,7 +35,7 @@ from treasury.statements import stored_coverage
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean
 
-__all__ = ["FINDINGS", "Examination", "Finding", "examine"]
+__all__ = ["FINDINGS", "Examination", "HealthFinding", "examine"]
 
 BANKS: Final = frozenset(table.name for table in STATEMENT_TABLES)
 
@@ -54,7 +54,7 @@ _FIRST: Final = (*_NEEDED, "optional")
 """The states that have a next step, the first to be done first."""
 
 
-class Finding(msgspec.Struct, frozen=True):
+class HealthFinding(msgspec.Struct, frozen=True):
     """A fact: what it is about, how it stands, what was found and the next step."""
 
     topic: str
@@ -69,7 +69,7 @@ FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", 
 class Examination(Tabular, msgspec.Struct, frozen=True):
     """All findings, in the order of a first day."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[HealthFinding, ...]
 
     @property
     def damaged(self) -> bool:
@@ -96,17 +96,17 @@ class Examination(Tabular, msgspec.Struct, frozen=True):
     @property
     def next_step(self) -> str:
         """The one thing to do next: what is damaged first, then in the order of a first day."""
-        steps = {one.state: one.do for one in reversed(self.findings) if one.do}
+        steps = {finding.state: finding.do for finding in reversed(self.findings) if finding.do}
         return next((steps[state] for state in _FIRST if state in steps), "")
 
     def __str__(self) -> str:
         """A line for each finding, and the next step below it; the first step of all at the end."""
         lines = []
-        for one in self.findings:
-            lines.append(f"{one.state:<8} {one.topic}: {one.what}")
-            if one.do:
-                lines.append(f"{'':<8} -> {one.do}")
-        if any(one.do and one.state in _NEEDED for one in self.findings):
+        for finding in self.findings:
+            lines.append(f"{finding.state:<8} {finding.topic}: {finding.what}")
+            if finding.do:
+                lines.append(f"{'':<8} -> {finding.do}")
+        if any(finding.do and finding.state in _NEEDED for finding in self.findings):
             lines.append(f"next     {self.next_step}")
         else:
             lines.append("all that is needed is in order")
@@ -132,7 +132,11 @@ def examine(
     findings = [*_environment(settings)]
     if has_services or settings.credentials:
         findings += _credentials(settings)
-    findings += _writable(folder)
+    if os.access(folder, os.W_OK):
+        findings.append(HealthFinding("workspace", "ok", str(folder)))
+    else:
+        problem = f"{folder} may not be written to"
+        findings.append(HealthFinding("workspace", "missing", problem, "get the right to write"))
     findings += [*_access(folder, settings), *_journal(journal), *_copied(journal)]
     mended, whole = _stored(lake, now, mend, ask_again)
     findings += mended
@@ -141,14 +145,21 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
-    findings += [*_calendars(settings, now), *_rules(folder), *_limits(folder, journal)]
+    year = now.astimezone(settings.zone).year
+    sentence = (
+        f"days and months in {settings.workspace.time_zone}; TARGET with"
+        f" {len(target_holidays(year))} holidays in {year}; other payment networks count calendar"
+        " days"
+    )
+    findings.append(HealthFinding("calendars", "ok", sentence))
+    findings += [*_rules(folder), *_limits(folder, journal)]
     return Examination(tuple(findings))
 
 
-def _environment(settings: Settings) -> Iterator[Finding]:
+def _environment(settings: Settings) -> Iterator[HealthFinding]:
     desk, services = settings.workspace, settings.services
     if services is None:
-        yield Finding(
+        yield HealthFinding(
             "environment",
             "optional",
             f"{desk.environment}, without the services' addresses: bank files are read, proved and"
@@ -158,36 +169,45 @@ def _environment(settings: Settings) -> Iterator[Finding]:
         return
     hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
     writes = "may be written to" if services.may_write else "is only read"
-    yield Finding(
+    yield HealthFinding(
         "environment", "ok", f"{desk.environment} at {', '.join(sorted(hosts))}; it {writes}"
     )
 
 
-def _credentials(settings: Settings) -> Iterator[Finding]:
+def _credentials(settings: Settings) -> Iterator[HealthFinding]:
     if not settings.credentials:
-        yield Finding(
+        yield HealthFinding(
             "credentials",
             "missing",
             "none",
             f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}",
         )
-    is_practice = _is_practice(settings)
+    services = settings.services
+    # The practice company's services are a sandbox on this machine, which nothing has to reach.
+    is_practice = (
+        services is not None
+        and settings.workspace.environment == "sandbox"
+        and all(
+            is_loopback(urlsplit(service.base_url).hostname or "")
+            for service in (services.finance, services.ramp)
+        )
+    )
     for name, credential in settings.credentials.items():
         who = f"{name} is {credential.client_id}"
         try:
             credential.secret()
         except SettingsError as error:
             if is_practice:
-                told = f"{who}, of the practice company: its secret is there while it is served"
+                practice = f"{who}, of the practice company: its secret is there while it is served"
                 step = "run what is to reach its services by `treasury practice COMMAND…`"
-                yield Finding("credentials", "optional", told, step)
+                yield HealthFinding("credentials", "optional", practice, step)
                 continue
-            yield Finding("credentials", "missing", f"{who}; {error.what}", error.do or "")
+            yield HealthFinding("credentials", "missing", f"{who}; {error.what}", error.do or "")
         else:
             role = "its role shows when it is first used"
-            yield Finding("credentials", "ok", f"{who}; its secret is found; {role}")
+            yield HealthFinding("credentials", "ok", f"{who}; its secret is found; {role}")
     if len(settings.credentials) == 1:
-        yield Finding(
+        yield HealthFinding(
             "credentials",
             "optional",
             "one credential only: what it creates it may not approve",
@@ -195,61 +215,41 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _is_practice(settings: Settings) -> bool:
-    """Whether the services are a sandbox on this machine, which nothing has to reach."""
-    services = settings.services
-    if services is None or settings.workspace.environment != "sandbox":
-        return False
-    return all(
-        is_loopback(urlsplit(one.base_url).hostname or "")
-        for one in (services.finance, services.ramp)
-    )
-
-
-def _writable(folder: Path) -> Iterator[Finding]:
-    if os.access(folder, os.W_OK):
-        yield Finding("workspace", "ok", str(folder))
-    else:
-        yield Finding(
-            "workspace", "missing", f"{folder} may not be written to", "get the right to write"
-        )
-
-
-def _journal(journal: Journal) -> Iterator[Finding]:
+def _journal(journal: Journal) -> Iterator[HealthFinding]:
     """Whether each entry is as it was written and signed, and none is missing at the end."""
     try:
         journal.head()
         rules = journal.signing.rules()
     except TreasuryError as error:
-        yield Finding("journal", "missing", error.what, error.do or "")
+        yield HealthFinding("journal", "missing", error.what, error.do or "")
         return
     try:
         count = journal.verify(rules=rules).seq
     except JournalError as error:
-        yield Finding("journal", "damaged", error.what, error.do or "")
+        yield HealthFinding("journal", "damaged", error.what, error.do or "")
     else:
         signed = " and signed as the policy wants it" if rules.required else ""
-        what = f"{count:,} entries, each as it was written{signed}"
-        yield Finding("journal", "ok", what if count else "nothing is decided yet")
+        sentence = f"{count:,} entries, each as it was written{signed}"
+        yield HealthFinding("journal", "ok", sentence if count else "nothing is decided yet")
     if not rules.required:
         return
     try:
         require_key(journal.signing.key(), rules, [journal.who()])
     except TreasuryError as error:
-        yield Finding("journal", "missing", error.what, error.do or "")
+        yield HealthFinding("journal", "missing", error.what, error.do or "")
 
 
-def _copied(journal: Journal) -> Iterator[Finding]:
+def _copied(journal: Journal) -> Iterator[HealthFinding]:
     """Whether this workspace is a copy of another, from which nothing is sent."""
     if journal.folder is None:
         return
     try:
         original = original_of(journal.folder)
     except JournalError as error:
-        yield Finding("workspace", "missing", error.what, error.do or "")
+        yield HealthFinding("workspace", "missing", error.what, error.do or "")
         return
     if original is not None:
-        yield Finding(
+        yield HealthFinding(
             "workspace",
             "missing",
             f"it is a copy of {original}: nothing is sent from here",
@@ -257,12 +257,12 @@ def _copied(journal: Journal) -> Iterator[Finding]:
         )
 
 
-def _access(folder: Path, settings: Settings) -> Iterator[Finding]:
+def _access(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
     """Whether more people may read the workspace than its settings say."""
     shared = settings.workspace.shared
     count = sum(1 for _ in excess_access(folder, shared))
     if count:
-        yield Finding(
+        yield HealthFinding(
             "access",
             "missing",
             f"others than {'the group' if shared else 'you'} may read {count:,} files and folders",
@@ -272,74 +272,92 @@ def _access(folder: Path, settings: Settings) -> Iterator[Finding]:
 
 def _stored(
     lake: Lake, now: datetime, mend: bool, ask_again: Callable[[Sequence[str]], object] | None
-) -> tuple[list[Finding], bool]:
+) -> tuple[list[HealthFinding], bool]:
     """What is stored: whole, damaged or repaired; whether it can be read now."""
-    findings: list[Finding] = []
+    findings: list[HealthFinding] = []
     if mend:
-        done = repair(lake, now)
-        findings += [Finding("stored files", "repaired", str(table)) for table in done.tables]
-        findings += [Finding("stored files", "repaired", sentence) for sentence in done.sentences]
-        narrow_marks(lake, now, {table.table: table.lost for table in done.tables})
-    found = damages(lake)
+        repairs = repair(lake, now)
+        findings += [
+            HealthFinding("stored files", "repaired", str(table)) for table in repairs.tables
+        ]
+        findings += [
+            HealthFinding("stored files", "repaired", sentence) for sentence in repairs.sentences
+        ]
+        narrow_marks(lake, now, {table.table: table.lost for table in repairs.tables})
+    damaged = damages(lake)
     findings += [
-        Finding(
+        HealthFinding(
             "stored files",
             "damaged",
             str(damage),
             "run `treasury doctor --repair`" if damage.pinned is None else "restore it from a copy",
         )
-        for damage in found
+        for damage in damaged
     ]
-    whole = all(damage.pinned is not None for damage in found)
-    if not found:
-        findings.append(Finding("stored files", "ok", "every one is as it was written"))
+    whole = all(damage.pinned is not None for damage in damaged)
+    if not damaged:
+        findings.append(HealthFinding("stored files", "ok", "every one is as it was written"))
     if whole and mend and ask_again is not None:
-        findings += _asked_again(lake, ask_again)
+        findings += _fetch_again(lake, ask_again)
     if whole:
-        findings += [*_to_fetch(lake), *_published(lake, mend), *_closes(lake, now, mend)]
+        findings += _to_fetch(lake)
+        if problem := lake.unpublished():
+            if mend:
+                lake.publish()
+            state: State = "repaired" if mend else "missing"
+            do = "" if mend else "run `treasury doctor --repair`, or sync"
+            sentence = f"it {problem}{'; it was written anew' if mend else ''}"
+            findings.append(HealthFinding("treasury.duckdb", state, sentence, do))
+        findings += _closes(lake, now, mend)
     return findings, whole
 
 
-def _asked_again(lake: Lake, ask_again: Callable[[Sequence[str]], object]) -> Iterator[Finding]:
+def _fetch_again(
+    lake: Lake, ask_again: Callable[[Sequence[str]], object]
+) -> Iterator[HealthFinding]:
     """Bring back from the services what a repair could not find, where they can be asked."""
     last = lake.last_commit()
-    wanted = [name for name in tables_of(last.refetch if last else ()) if name not in BANKS]
-    if not wanted:
+    tables = [name for name in tables_of(last.refetch if last else ()) if name not in BANKS]
+    if not tables:
         return
-    names = ", ".join(wanted)
+    names = ", ".join(tables)
     try:
-        said = str(ask_again(wanted)).partition("\n")[0]
+        answer = str(ask_again(tables)).partition("\n")[0]
     except TreasuryError as error:
-        told = f"{names}: the services could not be asked again ({error.what})"
-        yield Finding("stored files", "missing", told, error.do or "")
+        sentence = f"{names}: the services could not be asked again ({error.what})"
+        yield HealthFinding("stored files", "missing", sentence, error.do or "")
     else:
-        yield Finding("stored files", "repaired", f"{names}: asked the services again; {said}")
+        yield HealthFinding(
+            "stored files", "repaired", f"{names}: asked the services again; {answer}"
+        )
 
 
-def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[Finding]:
+def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
     """Whether what closed months rest on is kept, file by file."""
     try:
         unkept = lake.unkept()
     except JournalError:  # which is a finding already
         return
-    for number, what in sorted(unkept.items()):
-        told = f"commit {number}, what {what} rests on, is not kept"
+    for number, purpose in sorted(unkept.items()):
+        sentence = f"commit {number}, what {purpose} rests on, is not kept"
         do = f"restore lake/pins/{number}.json from a copy"
         try:
             lake.snapshot(commit=number)
         except TreasuryError as error:
-            yield Finding("closed months", "missing", f"{told} ({error.what})", do)
+            yield HealthFinding("closed months", "missing", f"{sentence} ({error.what})", do)
             continue
         if mend:
-            lake.pin(what, now, commit=number)
-            yield Finding(
-                "closed months", "repaired", f"{told.removesuffix(' is not kept')} is kept"
+            lake.pin(purpose, now, commit=number)
+            yield HealthFinding(
+                "closed months", "repaired", f"{sentence.removesuffix(' is not kept')} is kept"
             )
         else:
-            yield Finding("closed months", "missing", told, "run `treasury doctor --repair`")
+            yield HealthFinding(
+                "closed months", "missing", sentence, "run `treasury doctor --repair`"
+            )
 
 
-def _answers(lake: Lake, journal: Journal) -> Iterator[Finding]:
+def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
     """Whether what closed months stored of their answers is as it was written."""
     try:
         closed = closed_periods(journal.entries("period.")).values()
@@ -347,7 +365,7 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[Finding]:
         return
     for period in closed:
         for path in altered_answers(lake.workspace, period.close):
-            yield Finding(
+            yield HealthFinding(
                 "closed months",
                 "damaged",
                 f"{path} is not as the close of {period.month} stored it",
@@ -355,72 +373,63 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[Finding]:
             )
 
 
-def _published(lake: Lake, mend: bool) -> Iterator[Finding]:
-    """Whether other programs see the last commit."""
-    problem = lake.unpublished()
-    if problem and mend:
-        lake.publish()
-        yield Finding("treasury.duckdb", "repaired", f"it {problem}; it was written anew")
-    elif problem:
-        do = "run `treasury doctor --repair`, or sync"
-        yield Finding("treasury.duckdb", "missing", f"it {problem}", do)
-
-
-def _to_fetch(lake: Lake) -> Iterator[Finding]:
+def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
     """What a repair could not find again, and what brings it back."""
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
-        yield Finding(
+        yield HealthFinding(
             "stored files",
             "missing",
             f"rows of {statements:,} bank statements, read from {_listed(files)}",
             "add these files again: `treasury statements add FILE…`",
         )
-    marks = () if snapshot.commit is None else snapshot.commit.refetch
-    whole = tables_of(mark for mark in marks if "/" not in mark)
+    refetch = () if snapshot.commit is None else snapshot.commit.refetch
+    whole = tables_of(entry for entry in refetch if "/" not in entry)
     lost = "what a repair could not find again"
     services = [name for name in whole if name not in BANKS]
     if services:
-        told = f"{', '.join(services)}: {lost}"
-        yield Finding("stored files", "missing", told, "run `treasury sync`: it asks for all again")
+        sentence = f"{', '.join(services)}: {lost}"
+        yield HealthFinding(
+            "stored files", "missing", sentence, "run `treasury sync`: it asks for all again"
+        )
     for name in sorted(BANKS & set(whole)):
         do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
-        yield Finding("stored files", "missing", f"{name}: {lost}", do)
+        yield HealthFinding("stored files", "missing", f"{name}: {lost}", do)
     for table in lake.catalogue.values():
         if not table.records:
-            yield from map(_lost, lost_looks(snapshot, table.name))
+            yield from map(_lost_observations, observation_gaps(snapshot, table.name))
 
 
 def _listed(files: Sequence[str]) -> str:
-    shown = ", ".join(map(clean, files[:LISTED]))
+    names = ", ".join(map(clean, files[:LISTED]))
     more = len(files) - LISTED
-    return f"{shown} and {more:,} more" if more > 0 else shown or "files that nothing names"
+    return f"{names} and {more:,} more" if more > 0 else names or "files that nothing names"
 
 
-def _lost(gap: Gap) -> Finding:
+def _lost_observations(gap: Gap) -> HealthFinding:
     """Nothing can be done: what was seen then cannot be looked at again."""
     after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
     before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
-    looks = "what one sync saw" if gap.looks == 1 else f"what {gap.looks:,} syncs saw"
-    return Finding(
+    lost = "what one sync saw" if gap.syncs == 1 else f"what {gap.syncs:,} syncs saw"
+    return HealthFinding(
         "stored files",
         "missing",
-        f"{gap.table}: {looks} between {after} and {before} is lost for good; the next look that is"
+        f"{gap.table}: {lost} between {after} and {before} is lost for good; the next look that is"
         " stored counts",
     )
 
 
-def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
+def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFinding]:
     query = "SELECT max(\"at\") AS last FROM commits WHERE kind = 'sync'"
     last = lake.snapshot().sql(query)["last"][0].as_py()
     if last is None:
-        yield Finding("sync", "missing", "never", "run `treasury sync`")
+        yield HealthFinding("sync", "missing", "never", "run `treasury sync`")
         return
     local = last.astimezone(settings.zone)
     hours = max(0, int((now - last.astimezone(UTC)).total_seconds() // 3600))
     old = now - last > OLD
-    yield Finding(
+    yield HealthFinding(
         "sync",
         "missing" if old else "ok",
         f"last at {instant_words(local)}, {hours:,} hours ago",
@@ -428,12 +437,12 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
     )
 
 
-def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
+def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     """Declared accounts and how far their statements reach; known ones that are not declared."""
     snapshot = lake.snapshot()
-    declared = {plain_account(one.account): one.source for one in settings.accounts}
+    declared = {plain_account(account.account): account.source for account in settings.accounts}
     if not declared:
-        yield Finding(
+        yield HealthFinding(
             "statements", "missing", "no account is declared", f"add [[accounts]] to {FILE_NAME}"
         )
     for row in stored_coverage(snapshot, settings.accounts).to_pylist():
@@ -444,7 +453,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            yield Finding(
+            yield HealthFinding(
                 "statements",
                 "missing",
                 f"{row['iban']} ({row['name']}) is ours and has no statement source",
@@ -452,7 +461,7 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
             )
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
     if virtual and "provider_report" not in declared.values():
-        yield Finding(
+        yield HealthFinding(
             "statements",
             "missing",
             f"credits to {virtual:,} virtual accounts are not provable without a provider report",
@@ -460,17 +469,19 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _covered(account: str, source: str | None, to: date | None) -> Finding:
+def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:
     if source is None:
         do = f"add it to [[accounts]] in {FILE_NAME}"
-        return Finding("statements", "missing", f"{account} has statements, is not declared", do)
+        return HealthFinding(
+            "statements", "missing", f"{account} has statements, is not declared", do
+        )
     if to is None:
         do = "run `treasury statements add FILE…`"
-        return Finding("statements", "missing", f"{account} ({source}) has no proved one", do)
-    return Finding("statements", "ok", f"{account} ({source}) is covered to {to}")
+        return HealthFinding("statements", "missing", f"{account} ({source}) has no proved one", do)
+    return HealthFinding("statements", "ok", f"{account} ({source}) is covered to {to}")
 
 
-def _wallets(lake: Lake) -> Iterator[Finding]:
+def _wallets(lake: Lake) -> Iterator[HealthFinding]:
     query = (
         "SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches"
         " FROM company_wallets AS w LEFT JOIN wallet_evidence AS e ON e.chain = w.chain"
@@ -480,9 +491,9 @@ def _wallets(lake: Lake) -> Iterator[Finding]:
     for row in lake.snapshot().sql(query).to_pylist():
         wallet = f"{row['chain']} {row['address']}"
         if row["reaches"] is not None:
-            yield Finding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
+            yield HealthFinding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
             continue
-        yield Finding(
+        yield HealthFinding(
             "wallets",
             "optional",
             f"{wallet}: no service shows its balance, and no evidence was added",
@@ -490,18 +501,7 @@ def _wallets(lake: Lake) -> Iterator[Finding]:
         )
 
 
-def _calendars(settings: Settings, now: datetime) -> Iterator[Finding]:
-    year = now.astimezone(settings.zone).year
-    days = len(target_holidays(year))
-    yield Finding(
-        "calendars",
-        "ok",
-        f"days and months in {settings.workspace.time_zone}; TARGET with {days} holidays in"
-        f" {year}; other payment networks count calendar days",
-    )
-
-
-def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
+def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Whether the limits that stand in the policy are those that two people agreed on."""
     from treasury.actions.authority.policy import load_policy
     from treasury.items.materiality import not_in_force
@@ -510,12 +510,12 @@ def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
     try:
         differ = not_in_force(read_decided(journal).entries, load_policy(folder))
     except SettingsError as error:
-        yield Finding("policy", "missing", error.what, error.do or "")
+        yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
     except TreasuryError:
         return  # what is wrong with the journal is a finding of its own
     if differ:
-        yield Finding(
+        yield HealthFinding(
             "policy",
             "missing",
             "the limits of [materiality] are not those in force: two people put them in force",
@@ -523,13 +523,13 @@ def _limits(folder: Path, journal: Journal) -> Iterator[Finding]:
         )
 
 
-def _rules(folder: Path) -> Iterator[Finding]:
+def _rules(folder: Path) -> Iterator[HealthFinding]:
     from treasury.reconcile import load_rules
     from treasury.reconcile.rules import met_by_none
 
     path = folder / "rules.toml"
     if not path.is_file():
-        yield Finding(
+        yield HealthFinding(
             "rules",
             "optional",
             "no rules.toml: payroll, tax and bank charges stay unexplained lines",
@@ -539,11 +539,11 @@ def _rules(folder: Path) -> Iterator[Finding]:
     try:
         rules = load_rules(path)
     except TreasuryError as error:
-        yield Finding("rules", "missing", error.what, error.do or "")
+        yield HealthFinding("rules", "missing", error.what, error.do or "")
         return
-    yield Finding("rules", "ok", str(path))
+    yield HealthFinding("rules", "ok", str(path))
     for name in met_by_none(rules):
-        yield Finding(
+        yield HealthFinding(
             "rules",
             "optional",
             f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",

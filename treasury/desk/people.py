@@ -1,91 +1,60 @@
-"""The verbs by which people decide: `t.matches`, `t.funding`, `t.rules`, `t.periods`.
+"""The verbs by which people decide: `t.matches`, `t.funding`, `t.rules`, `t.items`, `t.limits`.
 
-The rooms below know what a verb does; here each is given the workspace's lake, journal, clock and
-settings, and a workspace as known at an earlier instant is kept from deciding anything.
+The rooms below know what a verb does; here each is given what it takes from the workspace, and what
+a planned decision would change beside its own lines is worked out before it is written.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
-import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
-from treasury.close.late_items import late_items
 from treasury.close.period_pins import (
-    basis_of,
     basis_on,
-    examine,
-    journaled_roll_forward,
-    reconcile,
-    reopen_period,
-    roll_forward_of,
 )
-from treasury.close.roll_forward import ROLL_FORWARD, RollForward
 from treasury.decisions.comparison import Comparison, compare_bases
 from treasury.decisions.remarks import Marking, foreseen_remark
 from treasury.decisions.rule_changes import Changing
 from treasury.decisions.verdicts import Deciding, foreseen
+from treasury.desk.desk_context import DeskContext
+from treasury.desk.month_periods import Periods
 from treasury.errors import InputError, NothingStored
 from treasury.ground.decoding import convert
-from treasury.items import Carrying, Effects, Limits, OpenItems, effects_between
-from treasury.journal import Actor, Journal
+from treasury.items import Carrying, Effects, Limits, effects_between
+from treasury.journal import Journal
 from treasury.journal.decision_history import Decision, Remark
-from treasury.journal.decision_log import Decided, read_decided, require_present
-from treasury.journal.kept_heads import publish_head
+from treasury.journal.decision_log import Decided, read_decided
 from treasury.journal.period_history import (
-    Close,
-    Period,
-    Preparation,
     closed_periods,
-    period_history,
-    preparations,
     rules_in_force,
 )
-from treasury.lake import Lake, Snapshot
-from treasury.reconcile import Question, Reconciliation, Rows, Rules, load_rules
-from treasury.reconcile.monthly import Basis, require_synced
+from treasury.reconcile import Question, Reconciliation, Rules, load_rules
+from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Known, known
 
 if TYPE_CHECKING:
-    from treasury.close.closing import Closing, VerifiedMonth
-    from treasury.close.sign_off import PreparedMonth
     from treasury.statements import Withdrawal
 
-__all__ = ["Desk", "Periods", "compare", "rules_for"]
+__all__ = ["DecisionDesk", "compare", "rules_for"]
 
 
-class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What the verbs take from a workspace; `until` is the instant of one that only reads."""
-
-    lake: Lake
-    journal: Journal
-    snapshot: Callable[[], Snapshot]
-    question: Callable[[str | Month, Rules | None], Question]
-    rules_file: Path
-    zone: ZoneInfo
-    now: Callable[[], datetime]
-    until: datetime | None
-    policy: Callable[[], Policy]
-    heads: Path | None = None
-    """Where each close publishes the journal's head."""
+class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
+    """The verbs by which people decide, each given what it takes from the workspace."""
 
     @property
     def matches(self) -> Deciding:
         """Verdicts on bank lines."""
 
-        def look(decisions: pa.Table) -> Known:
+        def knowledge(decisions: pa.Table) -> Known:
             return known(Basis(self.snapshot(), self.question(self.month, None), decisions))
 
-        return Deciding(self.journal, look, self.now, until=self.until, zone=self.zone)
+        return Deciding(self.journal, knowledge, self.now, until=self.until, zone=self.zone)
 
     @property
     def funding(self) -> Marking:
@@ -118,18 +87,18 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         They are those of the last month that has ended, or of the first open one that a line is in.
         """
-        decided = read_decided(self.journal, until=self.until)
+        decided = self.decided()
         booked = [
             Month.of(date.fromisoformat(line["booking_date"]))
-            for one in planned
-            if (line := one.facts.get("line"))
+            for decision in planned
+            if (line := decision.facts.get("line"))
         ]
-        after, lines = foreseen(decided, planned), {one.entry_id for one in planned}
-        return self._effects(decided, after, booked, lines)
+        lines = {decision.entry_id for decision in planned}
+        return self._effects(decided, foreseen(decided, planned), booked, lines)
 
     def remark_effects(self, planned: Remark) -> Effects:
         """What a planned remark would change in the open items of the last month that has ended."""
-        decided = read_decided(self.journal, until=self.until)
+        decided = self.decided()
         return self._effects(decided, foreseen_remark(decided, planned))
 
     def rests_on(self, withdrawal: Withdrawal) -> tuple[str, ...]:
@@ -139,19 +108,20 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """
         from treasury.close.result_words import count, outcome_counts
 
-        seen, stand = self.matches.look()
+        knowledge, decisions = self.matches.look()
         statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
-        rows = [seen.outcomes[name] for name in entries if name in seen.outcomes]
+        outcomes = knowledge.outcomes
+        rows = [outcomes[name] for name in entries if name in outcomes]
         counts = Counter("other_business" if row["line_class"] else row["outcome"] for row in rows)
         sentences = [f"bank lines now: {outcome_counts(counts)}"] if rows else []
-        if decided := sum(one.entry_id in entries for one in stand):
+        if decided := sum(decision.entry_id in entries for decision in decisions):
             sentences.append(f"{count(decided, 'decision')} on them would rest on no line")
         first, last = (
             Month.of(day or date.min) for day in (statement.first_day, statement.last_day)
         )
-        closed = closed_periods(read_decided(self.journal, until=self.until).entries)
-        kept = (name for name in closed if str(first) <= name <= str(last))
-        return (*sentences, *(f"{name} is closed and keeps it" for name in kept))
+        closed = closed_periods(self.decided().entries)
+        months = (name for name in closed if str(first) <= name <= str(last))
+        return (*sentences, *(f"{name} is closed and keeps it" for name in months))
 
     def _effects(
         self,
@@ -160,28 +130,28 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         months: Sequence[Month] = (),
         lines: Collection[str] = (),
     ) -> Effects:
-        """The open items that change from what is decided to what would be, `lines` left out."""
+        """The open items that change from what is decided to what would be, `lines` left out.
+
+        They are those of the last of `months` or of the last that has ended, else of the first
+        month after it that is not closed.
+        """
         from treasury.close.closing import closing_of
         from treasury.reconcile.standing_knowledge import answer_and_known
 
-        month = self._first_open(max((*months, self.month.previous)), decided)
+        month = max((*months, self.month.previous))
+        closed = closed_periods(decided.entries)
+        while str(month) in closed and month < self.month:
+            month = month.next
         question, snapshot = self.question(month, None), self.snapshot()
         sides = []
         for side in (decided, then):
             try:
-                answer, seen = answer_and_known(basis_on(snapshot, question, side))
+                answer, knowledge = answer_and_known(basis_on(snapshot, question, side))
             except NothingStored as error:
                 return Effects(month=month, effects=(), unknown=str(error))
-            sides.append((closing_of(answer, self.zone).items, seen))
+            sides.append((closing_of(answer, self.zone).items, knowledge))
         (before, first), (after, last) = sides
         return effects_between(before, after, (first, last), lines)
-
-    def _first_open(self, month: Month, decided: Decided) -> Month:
-        """The month, or the first after it that is not closed."""
-        closed = closed_periods(decided.entries)
-        while str(month) in closed and month < self.month:
-            month = month.next
-        return month
 
     @property
     def items(self) -> Carrying:
@@ -200,16 +170,6 @@ class Desk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def limits(self) -> Limits:
         """Amounts below which an open item does not block a close."""
         return Limits(self.journal, self.policy, until=self.until, zone=self.zone)
-
-    @property
-    def today(self) -> date:
-        """The day of the question in the reporting time zone."""
-        return self.now().astimezone(self.zone).date()
-
-    @property
-    def month(self) -> Month:
-        """The month that it is."""
-        return Month.of(self.today)
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:
@@ -233,251 +193,11 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     instant those that the journal knows to have been in force then.
     """
     everything = read_decided(journal).entries
-    then = [one for one in everything if until is None or one.at <= until]
-    period = closed_periods(then).get(str(month))
+    before = [entry for entry in everything if until is None or entry.at <= until]
+    period = closed_periods(before).get(str(month))
     if period is not None:
         return convert(period.close.rules, Rules)
-    found = None if until is None else rules_in_force(everything, until)
-    if found is not None:
-        return convert(found.content, Rules)
+    rules = None if until is None else rules_in_force(everything, until)
+    if rules is not None:
+        return convert(rules.content, Rules)
     return load_rules(path) if path.is_file() else Rules()
-
-
-class Periods:
-    """The months of a workspace: prepared, signed, reopened, given again."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def prepare(
-        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
-    ) -> Closing:
-        """Prepare a month that has ended to be signed by a second person.
-
-        Pins the lake's commit, the journal's end and the hash of the list of open items; the ledger
-        in the CSV file `ledger` is compared, and journaled with it. Raises ActionRefused where
-        something blocks that nobody proposed to carry, and TreasuryError where the open items do
-        not roll forward.
-        """
-        found = self._prepare(month, ledger, actor, show=False)
-        if found.refusal is not None:
-            raise found.refusal
-        return found.closing
-
-    def prepare_or_show(
-        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
-    ) -> PreparedMonth:
-        """The same, or the month as it is now with the reason why it is not prepared."""
-        return self._prepare(month, ledger, actor, show=True)
-
-    def _prepare(
-        self, month: str | Month, ledger: Path | None, actor: Actor | None, *, show: bool
-    ) -> PreparedMonth:
-        from treasury.close.ledger.provided_ledger import read_ledger
-        from treasury.close.sign_off import prepare_month
-
-        t = self._desk
-        require_present(t.until)
-        return prepare_month(
-            t.journal,
-            t.lake,
-            t.question(month, None),
-            actor=actor or t.journal.who(),
-            policy=t.policy(),
-            now=t.now(),
-            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
-            show=show,
-        )
-
-    def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
-        """Sign what somebody else prepared, and lock the month.
-
-        Raises ActionRefused for whoever prepared it, unless the policy is that of one person: the
-        close then says that nobody reviewed it. The journal's head is published where the settings
-        say so; StorageError where it cannot be, and the month is closed all the same.
-        """
-        from treasury.close.closing import closed_month
-        from treasury.close.sign_off import sign_month
-
-        t = self._desk
-        require_present(t.until)
-        period, closing = sign_month(
-            t.journal, t.lake, _month(month), actor=actor or t.journal.who(), policy=t.policy()
-        )
-        if t.heads is not None:
-            last = t.journal.last()
-            assert last is not None  # the close, or what came after it
-            publish_head(t.heads, last, f"close of {period.month}")
-        return closed_month(t.journal, t.lake, period) if closing is None else closing
-
-    def withdraw(
-        self, month: str | Month, reason: str, *, actor: Actor | None = None
-    ) -> Preparation:
-        """Take a preparation back, so that the month can be prepared anew."""
-        from treasury.close.sign_off import withdraw_preparation
-
-        t = self._desk
-        require_present(t.until)
-        who = actor or t.journal.who()
-        t.policy().check_identity(who)
-        return withdraw_preparation(t.journal, _month(month), reason, actor=who)
-
-    def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
-        """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
-
-        Without a month it is the last one that has ended.
-        `ledger` is compared where the month is open; a closed one has that of its close.
-        """
-        return self.closing_on(month, self._decided(), ledger=ledger)
-
-    def items_on(
-        self, month: str | Month | None, decided: Decided, ledger: Path | None = None
-    ) -> OpenItems:
-        """A month's list under these decisions; the prepared one where it waits for a signature."""
-        from treasury.close.sign_off import prepared_month
-
-        t = self._desk
-        month = t.month.previous if month is None else _month(month)
-        preparation = preparations(decided.entries).get(str(month))
-        if preparation is None:
-            return self.closing_on(month, decided, ledger=ledger).items
-        return prepared_month(t.journal, t.lake, preparation, decided.entries).items
-
-    def closing_on(
-        self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
-    ) -> Closing:
-        """The same under the decisions that are handed to it."""
-        from treasury.close.closing import closed_month, found_of
-        from treasury.close.ledger.provided_ledger import read_ledger
-
-        t = self._desk
-        month = t.month.previous if month is None else _month(month)
-        period = closed_periods(decided.entries).get(str(month))
-        if period is not None and ledger is not None:
-            raise InputError(
-                f"{period.month} is closed, with the ledger that was given then",
-                do="leave the ledger out, or reopen the month",
-            )
-        if period is not None:
-            return closed_month(t.journal, t.lake, period)
-        basis = basis_on(t.snapshot(), t.question(month, None), decided)
-        found = examine(t.journal, t.lake, basis, decided)
-        return found_of(
-            found,
-            t.zone,
-            ledger=None if ledger is None else read_ledger(ledger, t.lake.workspace),
-            preparation=preparations(decided.entries).get(str(month)),
-        )
-
-    def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
-        """Let a closed month go, the last one only; journaled with the reason."""
-        require_present(self._desk.until)
-        journal = self._desk.journal
-        return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
-
-    def list(self) -> Rows:
-        """Every close there was, and what waits for a signature: who, when, what it rests on."""
-        entries = self._decided().entries
-        rows = [_row(period.close, period) for period in period_history(entries)]
-        rows += [_row(one.close, None) for one in preparations(entries).values()]
-        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._desk.zone)
-
-    def get(self, month: str | Month) -> Period:
-        """The close of a month; InputError where it is not closed."""
-        found = closed_periods(self._decided().entries).get(str(_month(month)))
-        if found is None:
-            raise InputError(f"{_month(month)} is not closed", do="close it, or ask for another")
-        return found
-
-    def answer(self, month: str | Month) -> Reconciliation:
-        """A closed month's answer, made again from what it was closed on."""
-        t = self._desk
-        return reconcile(basis_of(t.journal, t.lake, self.get(month).close))
-
-    def verify(self, month: str | Month) -> VerifiedMonth:
-        """A closed month held against what its close says; JournalError where it differs.
-
-        One that other models closed is held against what they stored, and says so.
-        """
-        from treasury.close.closing import verify_period
-
-        t = self._desk
-        return verify_period(t.journal, t.lake, self.get(month))
-
-    def closing(self, period: Period) -> pa.Table:
-        """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
-        rows = journaled_roll_forward(period.close)
-        return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
-
-    def roll_forward(self, month: str | Month) -> RollForward:
-        """The month's open items from opening to closing, as they are known now.
-
-        Raises NothingStored where the services were never read: what is open is not known.
-        """
-        t = self._desk
-        require_synced(t.snapshot())
-        return roll_forward_of(t.journal, t.lake, self._basis(month), self._decided())
-
-    def late(self, month: str | Month | None = None) -> Rows:
-        """What was learnt about closed months, or one, after the close, and where it posts to."""
-        entries = self._decided().entries
-        found = late_items(self._known(), closed_periods(entries), entries)
-        if month is not None:
-            found = found.filter(pc.equal(found["month"], str(month)))
-        return Rows(found, zone=self._desk.zone)
-
-    def _decided(self) -> Decided:
-        return read_decided(self._desk.journal, until=self._desk.until)
-
-    def _basis(self, month: str | Month) -> Basis:
-        t = self._desk
-        return basis_on(t.snapshot(), t.question(month, None), self._decided())
-
-    def _known(self) -> Known:
-        return known(self._basis(self._desk.month))
-
-
-_PERIODS = pa.schema(
-    [
-        ("month", pa.string()),
-        ("state", pa.string()),
-        ("closed_at", pa.timestamp("us", tz="UTC")),
-        ("prepared_by", pa.string()),
-        ("reviewed_by", pa.string()),
-        ("signed_alone", pa.bool_()),
-        ("reason", pa.string()),
-        ("open_items", pa.int64()),
-        ("commit", pa.int64()),
-        ("rules_hash", pa.string()),
-        ("reopened_at", pa.timestamp("us", tz="UTC")),
-        ("reopened_by", pa.string()),
-        ("reopen_reason", pa.string()),
-    ]
-)
-
-
-def _row(close: Close, period: Period | None) -> dict[str, Any]:
-    state = "prepared" if period is None else "closed" if period.is_closed else "reopened"
-    row = {
-        "month": close.month,
-        "state": state,
-        "prepared_by": close.prepared_by,
-        "reviewed_by": None if close.alone else close.reviewed_by or None,
-        "signed_alone": close.alone,
-        "reason": close.reason,
-        "open_items": sum(item["items"] for item in close.open_items),
-        "commit": close.commit,
-        "rules_hash": close.rules_hash,
-    }
-    if period is None:
-        return row
-    return row | {
-        "closed_at": period.closed_at,
-        "reopened_at": period.reopened_at,
-        "reopened_by": period.reopened_by or None,
-        "reopen_reason": period.reopen_reason or None,
-    }
-
-
-def _month(month: str | Month) -> Month:
-    return month if isinstance(month, Month) else Month.parse(month)

@@ -2,7 +2,7 @@
 
 A repair marks a table whose rows it could not all find. For bank statements the marks are then
 narrowed to the statements that lack something, and adding a file takes its own away. Observations
-cannot be made again: which looks are lost follows from the commits alone.
+cannot be made again: which of them are lost follows from the commits alone.
 """
 
 # ruff: noqa: S608 - every name in these queries is declared snake_case
@@ -18,7 +18,7 @@ import msgspec
 from treasury.lake import Lake, Snapshot, mark_of, split_mark
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = ["Gap", "lost_looks", "missing_statements", "narrow_marks"]
+__all__ = ["Gap", "missing_statements", "narrow_marks", "observation_gaps"]
 
 _HEADS: Final = STATEMENTS.name
 _ROWS: Final = STATEMENT_ENTRIES.name
@@ -43,13 +43,13 @@ WHERE statement_id IN (SELECT unnest($ids)) AND file_name IS NOT NULL ORDER BY A
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """So many looks at something that moves, of which nothing is left.
+    """Observations by so many syncs of which no row is left.
 
-    They were made after the last look before them that is there, and before the next.
+    They were made after the last observation before them that is stored, and before the next.
     """
 
     table: str
-    looks: int
+    syncs: int
     after: datetime | None
     before: datetime | None
 
@@ -65,44 +65,48 @@ def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> N
         return
     snapshot = lake.snapshot()
     short, headless = (_ids(snapshot, query) for query in (_SHORT, _HEADLESS))
-    marks = set(last.refetch) - {_ROWS}
-    marks |= {mark_of(_ROWS, one) for one in short} | {mark_of(_HEADS, one) for one in headless}
+    refetch = set(last.refetch) - {_ROWS}
+    refetch |= {mark_of(_ROWS, statement_id) for statement_id in short} | {
+        mark_of(_HEADS, statement_id) for statement_id in headless
+    }
     counted = lost.get(_HEADS)
     if counted is not None and counted <= len(headless):
-        marks -= {_HEADS}
-    if marks != set(last.refetch):
+        refetch -= {_HEADS}
+    if refetch != set(last.refetch):
         with lake.writer("repair", now, note="which statements lack something") as writer:
-            writer.refetch = marks
+            writer.refetch = refetch
 
 
 def missing_statements(snapshot: Snapshot) -> tuple[int, list[str]]:
     """How many statements are marked as lacking something, and the files they were read from."""
-    marks = () if snapshot.commit is None else snapshot.commit.refetch
-    ids = sorted({key for table, key in map(split_mark, marks) if key and table in {_HEADS, _ROWS}})
+    refetch = () if snapshot.commit is None else snapshot.commit.refetch
+    ids = sorted(
+        {key for table, key in map(split_mark, refetch) if key and table in {_HEADS, _ROWS}}
+    )
     if not ids:
         return 0, []
     return len(ids), snapshot.sql(_FILES, {"ids": ids})["file_name"].to_pylist()
 
 
-def lost_looks(snapshot: Snapshot, table: str) -> Iterator[Gap]:
-    """The looks at a table of observations that some commit made and of which no row is left."""
-    seen = f"SELECT DISTINCT valid_from FROM {table}"
-    there = set(snapshot.sql(seen)["valid_from"].to_pylist())
+def observation_gaps(snapshot: Snapshot, table: str) -> Iterator[Gap]:
+    """The observations of a table that some commit made and of which no row is left."""
+    stored = snapshot.sql(f"SELECT DISTINCT valid_from FROM {table}")
+    instants = set(stored["valid_from"].to_pylist())
     query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
     before: int | None = None
     after: datetime | None = None
-    looks = 0
+    count = 0
     for row in snapshot.sql(query).to_pylist():
         version = msgspec.json.decode(row["versions"], type=dict[str, int]).get(table)
-        if row["at"] in there:
-            if looks:
-                yield Gap(table, looks, after, row["at"])
-            after, looks = row["at"], 0
+        if row["at"] in instants:
+            if count:
+                yield Gap(table, count, after, row["at"])
+            after, count = row["at"], 0
         elif row["kind"] == "sync" and version is not None and version != before:
-            looks += 1
+            count += 1
         before = version
-    if looks:
-        yield Gap(table, looks, after, None)
+    if count:
+        yield Gap(table, count, after, None)
 
 
 def _ids(snapshot: Snapshot, query: str) -> list[str]:

@@ -7,7 +7,7 @@ Each resource is one declaration, as every table of the lake is; `t.sql` shows t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -25,7 +25,7 @@ from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
 __all__ = ["RESPONSES", "responses"]
 
-DONE: Final = "action.done"
+CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
@@ -35,10 +35,10 @@ class Answered(ReceivedRecord, frozen=True, kw_only=True):
     request_id: str | None = None
 
 
-def _id(found: ReceivedRecord) -> str | None:
+def _id(answer: ReceivedRecord) -> str | None:
     """The id that was answered; else the one that somebody looked up or was told."""
-    assert isinstance(found, Answered)
-    return getattr(found.value, "id", None) or found.entry.body.get("record")
+    assert isinstance(answer, Answered)
+    return getattr(answer.value, "id", None) or answer.entry.body.get("record")
 
 
 _ID = Field("id", TEXT, _id, "the service's id", "id")
@@ -61,42 +61,30 @@ _JOURNALED = (
 )
 
 
-def _fiat(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
-    """The fiat side of an amount, which the first generation gives alone."""
+def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
+    """The two sides of an amount: fiat, which the first generation gives alone, and coins."""
+    head, *words = name.split("_")
+    source = head + "".join(map(str.capitalize, words))
+    in_fiat = name.removesuffix("amount") + "fiat_amount"
+    in_coins = name.removesuffix("amount") + "crypto_amount"
 
-    def take(found: ReceivedRecord) -> Decimal | None:
-        value = getattr(found.value, name, None)
+    def fiat(answer: ReceivedRecord) -> Decimal | None:
+        value = getattr(answer.value, name, None)
         return value.fiat if isinstance(value, models.PaymentAmount) else value
 
-    return take
-
-
-def _money(column: str, name: str, meaning: str) -> Field:
-    head, *rest = name.split("_")
-    source = head + "".join(map(str.capitalize, rest))
-    return Field(column, AMOUNT, _fiat(name), meaning, source, "`currency`")
-
-
-def _coins(name: str) -> Callable[[ReceivedRecord], Decimal | None]:
-    """The side in coins of an amount, which later generations give beside the fiat one."""
-
-    def take(found: ReceivedRecord) -> Decimal | None:
-        value = getattr(found.value, name, None)
+    def coins(answer: ReceivedRecord) -> Decimal | None:
+        value = getattr(answer.value, name, None)
         return value.crypto if isinstance(value, models.PaymentAmount) else None
 
-    return take
+    return (
+        Field(in_fiat, AMOUNT, fiat, meaning, source, "`currency`"),
+        Field(in_coins, AMOUNT, coins, "the same in coins", f"{source}.crypto", "not stated"),
+    )
 
 
-def _in_coins(name: str) -> Field:
-    head, *rest = name.split("_")
-    source = f"{head}{''.join(map(str.capitalize, rest))}.crypto"
-    column = "crypto_amount" if name == "amount" else name.replace("_amount", "_crypto_amount")
-    return Field(column, AMOUNT, _coins(name), "the same in coins", source, "not stated")
-
-
-def _metadata(found: ReceivedRecord) -> str | None:
+def _metadata(answer: ReceivedRecord) -> str | None:
     """JSON text; None where there is none, as where an answer does not read."""
-    text = bytes(getattr(found.value, "metadata", b"null")).decode()
+    text = bytes(getattr(answer.value, "metadata", b"null")).decode()
     return None if text == "null" else text
 
 
@@ -129,16 +117,11 @@ REQUESTS: Final = form(
     _ID,
     Field("account_id", TEXT, "account_id", "the account that pays"),
     _STATUS,
-    _money("fiat_amount", "amount", "what is requested"),
-    _in_coins("amount"),
-    _money("original_fiat_amount", "original_amount", "what was requested first"),
-    _in_coins("original_amount"),
-    _money("settlement_fiat_amount", "settlement_amount", "what is to be settled"),
-    _in_coins("settlement_amount"),
-    _money("settled_fiat_amount", "settled_amount", "what was settled"),
-    _in_coins("settled_amount"),
-    _money("shortfall_fiat_amount", "shortfall_amount", "what could not be settled"),
-    _in_coins("shortfall_amount"),
+    *_amounts("amount", "what is requested"),
+    *_amounts("original_amount", "what was requested first"),
+    *_amounts("settlement_amount", "what is to be settled"),
+    *_amounts("settled_amount", "what was settled"),
+    *_amounts("shortfall_amount", "what could not be settled"),
     Field("currency", TEXT, "currency", "of the amounts in fiat"),
     Field("external_id", TEXT, "external_id", "our own name for it"),
     Field("description", TEXT, "description", "text of the requester"),
@@ -194,21 +177,21 @@ class Response(msgspec.Struct, frozen=True):
     parts: Callable[[Answered], Iterator[Answered]] = lambda found: iter((found,))
 
 
-def _executions(found: Answered) -> Iterator[Answered]:
+def _executions(answer: Answered) -> Iterator[Answered]:
     """Each execution of a payment request, with its own bytes."""
-    for part in getattr(found.value, "executions", None) or ():
+    for part in getattr(answer.value, "executions", None) or ():
         raw = bytes(part)
         yield Answered(
             value=_read(raw, models.PaymentExecution),
             raw=raw,
-            entry=found.entry,
-            request_id=_id(found),
+            entry=answer.entry,
+            request_id=_id(answer),
         )
 
 
 RESPONSES: Final = {
-    one.form.table.name: one
-    for one in (
+    response.form.table.name: response
+    for response in (
         Response(SESSIONS, "/payment-sessions", models.PaymentSession),
         Response(REQUESTS, "/payment-requests", models.PaymentRequest),
         Response(EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
@@ -224,21 +207,21 @@ def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.
     an answer does not read, or was not kept, its row has what the journal knows and no more.
     """
     response = RESPONSES[name]
-    entries = (e for e in journal.entries(DONE) if until is None or e.at <= until)
-    found = [_answered(entry, response.model) for entry in entries if _is_of(entry, response)]
-    parts = [part for one in _last_of_each(found) for part in response.parts(one)]
-    return _nothing_for_empty(rows(response.form, parts))
-
-
-def _is_of(entry: Entry, response: Response) -> bool:
-    operation = str(entry.body.get("operation", ""))
-    return operation.startswith("POST ") and operation.endswith(response.create)
-
-
-def _answered(entry: Entry, model: type[Any]) -> Answered:
-    text = entry.body.get("response")
-    raw = text.encode() if isinstance(text, str) else b""
-    return Answered(value=_read(raw, model), raw=raw, entry=entry)
+    last: dict[object, Answered] = {}
+    for entry in journal.entries(CARRIED_OUT):
+        operation = str(entry.body.get("operation", ""))
+        is_create = operation.startswith("POST ") and operation.endswith(response.create)
+        if is_create and (until is None or entry.at <= until):
+            text = entry.body.get("response")
+            raw = text.encode() if isinstance(text, str) else b""
+            answer = Answered(value=_read(raw, response.model), raw=raw, entry=entry)
+            record = _id(answer) or entry.seq
+            last.pop(record, None)
+            last[record] = answer
+    table = rows(response.form, [part for each in last.values() for part in response.parts(each)])
+    # An answer that was not kept has no bytes: then `raw` says nothing.
+    texts = pc.if_else(pc.equal(table["raw"], ""), pa.scalar(None, TEXT), table["raw"])
+    return table.set_column(table.column_names.index("raw"), table.schema.field("raw"), texts)
 
 
 def _read(raw: bytes, model: type[Any]) -> Any:
@@ -247,20 +230,3 @@ def _read(raw: bytes, model: type[Any]) -> Any:
         return decode_json(raw, model)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-
-
-def _last_of_each(found: Iterable[Answered]) -> list[Answered]:
-    """One answer for each id, the last; all of those that have none."""
-    last: dict[object, Answered] = {}
-    for one in found:
-        key = _id(one) or one.entry.seq
-        last.pop(key, None)
-        last[key] = one
-    return list(last.values())
-
-
-def _nothing_for_empty(table: pa.Table) -> pa.Table:
-    raw = table["raw"]
-    place = table.column_names.index("raw")
-    kept = pc.if_else(pc.equal(raw, ""), pa.scalar(None, TEXT), raw)
-    return table.set_column(place, table.schema.field("raw"), kept)

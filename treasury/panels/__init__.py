@@ -11,15 +11,17 @@ pages, syncs and downloads. A subclass gives
 
     title                          what it is called
     listing() -> Listing           caption, query, order, key and searched columns, how a row reads
-    read(snapshot) -> Source       the lake itself, or `Held(name=arrow_table)` for worked-out rows
+    read(snapshot)                 the lake itself, or `ArrowTables(name=table)` of computed rows
     bar(idle=…), fields()          buttons below the list, and what is typed in beside them
     views, tools, banners, more_notes, empty…            where it has any
-    step() -> Step | None          what is to be confirmed now
     presses() -> {name: handler}   what its buttons do; `chosen_rows()` are the rows they are about
+    step() -> StepBlock | None     what is to be confirmed now
+    confirm(pending, press)        what the confirmed decision does, ended by `finish(message)`
+    verb_of(pending)               the button that it began with, which Go back points to
 
-A decision is two presses: the first makes a `Step` with a `key` of its own, the second comes back
-with that key in `press.step` and does nothing where it is another. State is in the lake and the
-journal; a panel remembers only what is on screen.
+A decision is two presses. The first ends in `ask(pending)`, whose `nonce` is the key of its step;
+the second comes back with that key in `press.step` and does nothing where it is another. State is
+in the lake and the journal; a panel remembers only what is on screen.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from treasury.panels.exceptions_panel import ExceptionsPanel
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.funding_panel import FundingPanel
 from treasury.panels.matches_panel import MatchesPanel
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
@@ -48,7 +50,7 @@ __all__ = [
 class Panels:
     """The panels of one workspace."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PanelDesk) -> None:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:

@@ -12,29 +12,42 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from treasury.actions import KINDS, Outcome
-from treasury.api.models import RampRequest
 from treasury.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
 from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Fact, Field, Line, Message, Press, Row, Step
+from treasury.panels.frames.blocks import (
+    Button,
+    InputField,
+    ListRow,
+    Message,
+    Press,
+    StepBlock,
+    Text,
+    confirm_buttons,
+    detail,
+)
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant, literal_text
-from treasury.panels.frames.query_pages import SIZE, Held, Page, Source
-from treasury.panels.panel_desk import Desk
-from treasury.panels.shown_request import COLUMNS, facts, request_row
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QueryPage, QuerySource
+from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.shown_request import COLUMNS, request_details, request_row
 from treasury.panels.steps import proposed_actions
-from treasury.panels.steps.action_steps import Asked, ask, carry_out, propose_all, what_became
-from treasury.panels.steps.known_decisions import Told, read_at_service, said_in_journal
-from treasury.panels.steps.proposed_actions import VERBS, AskedActions
+from treasury.panels.steps.action_steps import PendingRequests, ask, decide, sending_state
+from treasury.panels.steps.known_decisions import (
+    RequestUpdate,
+    update_at_service,
+    updates_in_journal,
+)
+from treasury.panels.steps.proposed_actions import VERBS, PendingActions
 
 __all__ = ["ApprovalsPanel"]
 
 APPROVE: Final = "ramp_request.approve"
 REJECT: Final = "ramp_request.reject"
 KIND_OF: Final = {"approve": APPROVE, "reject": REJECT}
-NOT_YET: Final = Line("Do not pay: not approved. Payment details follow the approval.", "warn")
+NOT_YET: Final = Text("Do not pay: not approved. Payment details follow the approval.", "warn")
 
 
 _SEARCHED: Final = (
@@ -48,20 +61,19 @@ class ApprovalsPanel(ListPanel):
 
     title: ClassVar[str] = "Approvals"
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._of_actions = False
-        self._asked: Asked | AskedActions | None = None
-        self._read_since: dict[str, Told] = {}
-        self._told: dict[str, Told] = {}
+        self._updates_at_service: dict[str, RequestUpdate] = {}
+        self._updates: dict[str, RequestUpdate] = {}
         self._proposed = 0
         super().__init__(desk, size=size)
         if not self._page.total and self._proposed:
             self._show_list(of_actions=True)
 
     def __repr__(self) -> str:
-        what = "actions are open" if self._of_actions else "ramp requests await approval"
-        return f"<approvals panel: {self._page.total} {what}>"
+        list_words = "actions are open" if self._of_actions else "ramp requests await approval"
+        return f"<approvals panel: {self._page.total} {list_words}>"
 
     # What is on screen
 
@@ -94,12 +106,12 @@ class ApprovalsPanel(ListPanel):
             several=True,
         )
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The lake, or the actions that the journal amounts to."""
-        self._told = said_in_journal(self._desk.journal.entries("action."))
+        self._updates = updates_in_journal(self._desk.journal.entries("action."))
         table = proposed_actions.action_table(self._actions.list())
         self._proposed = table.num_rows
-        return Held(actions=table) if self._of_actions else snapshot
+        return ArrowTables(actions=table) if self._of_actions else snapshot
 
     def views(self, *, idle: bool) -> tuple[Button, ...]:
         """Both lists, once there are actions."""
@@ -115,57 +127,28 @@ class ApprovalsPanel(ListPanel):
         """What can be decided of the list that is shown."""
         names = VERBS if self._of_actions else KIND_OF
         return tuple(
-            Button(one, VERBS[one].label, "primary" if one == "approve" else "plain", enabled=idle)
-            for one in names
+            Button(name, VERBS[name].label, "plain" if place else "primary", enabled=idle)
+            for place, name in enumerate(names)
         )
 
-    def fields(self) -> tuple[Field, ...]:
-        """Why."""
-        return (Field("reason", "Reason", "Kept in our journal", self.error_of("reason")),)
+    def fields(self) -> tuple[InputField, ...]:
+        """The reason of a decision."""
+        return (InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),)
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        asked = self._asked
-        if asked is None:
-            return None
-        if isinstance(asked, AskedActions):
-            return proposed_actions.step_of(
-                asked, instant(self._desk.settings.now()), idle=self.is_idle
-            )
-        return self._request_step(asked)
+        match self._pending:
+            case PendingActions() as pending:
+                at = instant(self._desk.settings.now())
+                return proposed_actions.actions_step(pending, at, idle=self.is_idle)
+            case PendingRequests() as pending:
+                return _request_step(pending, idle=self.is_idle)
+        return None
 
-    def _request_step(self, asked: Asked) -> Step:
-        approve = asked.kind == APPROVE
-        changed = [Line(f"Since the last sync: {change}", "warn") for change in asked.changed]
-        changed += [
-            Line(f"Left out: {line.text}", "warn")
-            for request in asked.left_out
-            for line in read_at_service(request).lines[:1]
-        ]
-        one = len(asked.all) == 1
-        return Step(
-            key=asked.nonce,
-            title=f"{KINDS[asked.kind].verb} {asked.name}?",
-            text=asked.confirmed.text if one else _sum(asked),
-            items=() if one else tuple(each.text for each in asked.all),
-            facts=facts(asked.confirmed, asked.read_at) if one else _facts_of_several(asked),
-            notes=(*changed, NOT_YET) if approve else tuple(changed),
-            buttons=(
-                Button("back", "Go back", enabled=self.is_idle),
-                Button(
-                    "confirm",
-                    "Confirm approval" if approve else "Confirm rejection",
-                    "primary" if approve else "danger",
-                    enabled=self.is_idle,
-                ),
-            ),
-            tone="go" if approve else "stop",
-        )
-
-    def _row(self, row: Mapping[str, Any]) -> Row:
-        told = self._told_of(row)
-        lines = () if told is None else told.lines
-        settled = told is not None and told.settled
+    def _row(self, row: Mapping[str, Any]) -> ListRow:
+        update = self._update_of(row)
+        lines = () if update is None else update.lines
+        settled = update is not None and update.settled
         return request_row(literal_text(row["id"]), row, lines, settled=settled)
 
     # What presses do
@@ -174,22 +157,20 @@ class ApprovalsPanel(ListPanel):
         """The verbs, the two steps, and the two lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
-            "confirm": self._confirm,
-            "back": self._back,
             "requests": lambda _: self._show_list(of_actions=False),
             "actions": lambda _: self._show_list(of_actions=True),
         }
 
     def _show_list(self, *, of_actions: bool) -> None:
-        if self._asked is not None:
+        if self._pending is not None:
             return
         self._of_actions, self._search = of_actions, ""
         self._chosen.clear()
-        self._page = Page(size=self._size)
+        self._page = QueryPage(size=self._size)
         self.refresh()
 
     def _ask(self, verb: str, press: Press) -> None:
-        if self._asked is not None:
+        if self._pending is not None:
             return
         self.tell(None)
         reason = press.typed.get("reason", "").strip() or None
@@ -197,8 +178,7 @@ class ApprovalsPanel(ListPanel):
         if self._of_actions:
             actor = self._desk.journal.who()
             ids = [row["id"] for row in rows]
-            self._asked = proposed_actions.ask_about(self._desk, verb, ids, reason, actor.name)
-            self.point_to("step")
+            self.ask(proposed_actions.ask_about(self._desk, verb, ids, reason, actor.name))
             return
         if verb not in KIND_OF:
             raise InputError(f"{verb} is for actions", do="choose among the actions")
@@ -206,124 +186,133 @@ class ApprovalsPanel(ListPanel):
 
     def _ask_service(self, kind: str, rows: list[dict[str, Any]], reason: str | None) -> None:
         for row in rows:
-            told = self._told_of(row)
-            if told is not None and told.settled:
+            update = self._update_of(row)
+            if update is not None and update.settled:
                 name = row["payment_reference"] or row["id"]
                 raise InputError(f"{name} is already decided", do="choose another one")
 
         def task(work: Work) -> Message | None:
-            asked = ask(self._desk, kind, rows, reason, work)
+            pending = ask(self._desk, kind, rows, reason, work)
             with self.turn:
-                self._note_decided(asked)
-                if not asked.all:
-                    return self._already(asked)
-                self._asked = asked
-                self.point_to("step")
-            return None
+                for request in pending.left_out:
+                    self._updates_at_service[request.id] = update_at_service(request)
+                    self._chosen.pop(literal_text(request.id), None)
+            if pending.all:
+                self.ask(pending)
+                return None
+            decided = pending.left_out
+            lines = [line for each in decided for line in update_at_service(each).lines]
+            name = decided[0].payment_reference or decided[0].id
+            title = f"{name} is" if len(decided) == 1 else f"{len(decided)} requests are"
+            return status(f"{title} already decided", Text("Nothing was sent."), *lines)
 
-        name = _name_of(rows)
-        verb = "is" if len(rows) == 1 else "are"
+        name, verb = f"{len(rows)} requests", "are"
+        if len(rows) == 1:
+            name, verb = str(rows[0]["payment_reference"] or rows[0]["id"]), "is"
         self.start(
             f"Reading {name} from the service",
             task,
-            lambda error: self.fail(f"{name} {verb} not decided", error, Line("Nothing was sent.")),
+            lambda error: self.fail(f"{name} {verb} not decided", error, Text("Nothing was sent.")),
             "Nothing was sent.",
         )
 
-    def _confirm(self, press: Press) -> None:
-        asked = self._asked
-        if asked is None or press.step != asked.nonce:
-            return
-        if isinstance(asked, AskedActions):
-            self._decide_actions(asked)
+    def confirm(self, pending: PendingRequests | PendingActions, _: Press) -> None:
+        """Carry out what was confirmed, and say what came of it."""
+        if isinstance(pending, PendingActions):
+            self._decide_actions(pending)
         else:
-            self._decide_requests(asked)
+            self._decide_requests(pending)
 
-    def _decide_actions(self, asked: AskedActions) -> None:
-        told = VERBS[asked.verb]
+    def verb_of(self, pending: PendingRequests | PendingActions) -> str:
+        """The button that the decision began with."""
+        if isinstance(pending, PendingActions):
+            return pending.verb
+        return "reject" if pending.kind == REJECT else "approve"
+
+    def _decide_actions(self, pending: PendingActions) -> None:
+        verb = VERBS[pending.verb]
 
         def task(work: Work) -> Message:
-            return self._finished(told.carry_out(self._desk, asked, work))
+            return self.finish(verb.carry_out(self._desk, pending, work))
 
         def failed(error: TreasuryError) -> Message:
-            look = Line("What was done so far is in the list below and in the journal.")
-            return self._finished(self.fail(f"{told.asks}: not everything was done", error, look))
+            advice = Text("What was done so far is in the list below and in the journal.")
+            return self.finish(self.fail(f"{verb.asks}: not everything was done", error, advice))
 
-        self.start(f"{told.asks} {asked.shown.text}", task, failed, "Nothing was changed.")
+        self.start(f"{verb.asks} {pending.batch.text}", task, failed, "Nothing was changed.")
 
-    def _decide_requests(self, asked: Asked) -> None:
+    def _decide_requests(self, pending: PendingRequests) -> None:
+        title = f"{'Approved' if pending.kind == APPROVE else 'Rejected'} {pending.name}"
+
         def task(work: Work) -> Message:
-            if asked.is_simple:
-                return self._finished(_done(asked, carry_out(self._desk, asked, work)))
-            verb = "Approved" if asked.kind == APPROVE else "Rejected"
-            came = propose_all(self._desk, asked, work)
-            return self._finished(proposed_actions.what_came(came, f"{verb} {asked.name}"))
+            result = decide(self._desk, pending, work)
+            if result.outcome is not None:
+                return self.finish(_outcome_message(title, result.outcome))
+            return self.finish(proposed_actions.batch_message(result, title))
 
         def failed(error: TreasuryError) -> Message:
-            nothing, sentence = what_became(self._desk, asked, error)
-            verb = "is" if len(asked.all) == 1 else "are"
+            is_unsent, sentence = sending_state(self._desk, pending, error)
+            verb = "is" if len(pending.all) == 1 else "are"
             title = (
-                f"{asked.name} {verb} not decided"
-                if nothing
-                else f"Look at {asked.name} before deciding again"
+                f"{pending.name} {verb} not decided"
+                if is_unsent
+                else f"Look at {pending.name} before deciding again"
             )
-            return self._finished(self.fail(title, error, Line(sentence)))
+            return self.finish(self.fail(title, error, Text(sentence)))
 
-        self.start(f"Checking {asked.name}", task, failed, "Nothing was sent.")
-
-    def _back(self, _: Press) -> None:
-        asked = self._asked
-        if asked is not None:
-            self._asked = None
-            self.tell(None)
-            reject = isinstance(asked, Asked) and asked.kind == REJECT
-            verb = asked.verb if isinstance(asked, AskedActions) else ""
-            self.point_to(verb or ("reject" if reject else "approve"))
+        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     # What it knows
 
     def forget(self) -> None:
         """What the service was asked about one by one; the lake has it now."""
-        self._read_since.clear()
+        self._updates_at_service.clear()
 
-    def _told_of(self, row: Mapping[str, Any]) -> Told | None:
+    def _update_of(self, row: Mapping[str, Any]) -> RequestUpdate | None:
         """What is known of a request and newer than its row."""
-        known = (self._told.get(row["id"]), self._read_since.get(row["id"]))
-        newer = [told for told in known if told is not None and told.is_newer_than(row)]
-        return next((told for told in newer if told.settled), newer[0] if newer else None)
-
-    def _note_decided(self, asked: Asked) -> None:
-        for request in asked.left_out:
-            self._read_since[request.id] = read_at_service(request)
-            self._chosen.pop(literal_text(request.id), None)
-
-    def _already(self, asked: Asked) -> Message:
-        decided: tuple[RampRequest, ...] = asked.left_out
-        lines = [line for one in decided for line in read_at_service(one).lines]
-        name = decided[0].payment_reference or decided[0].id
-        title = f"{name} is" if len(decided) == 1 else f"{len(decided)} requests are"
-        return status(f"{title} already decided", Line("Nothing was sent."), *lines)
-
-    def _finished(self, message: Message) -> Message:
-        """Leave the step, whatever came of it, and look at the journal again."""
-        with self.turn:
-            self._asked = None
-            self._chosen.clear()
-            self.refresh()
-            return message
+        updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
+        newer = [update for update in updates if update is not None and update.is_newer_than(row)]
+        return next((update for update in newer if update.settled), newer[0] if newer else None)
 
 
-def _name_of(rows: list[dict[str, Any]]) -> str:
-    if len(rows) > 1:
-        return f"{len(rows)} requests"
-    return str(rows[0]["payment_reference"] or rows[0]["id"])
+def _request_step(pending: PendingRequests, *, idle: bool) -> StepBlock:
+    approve, single = pending.kind == APPROVE, len(pending.all) == 1
+    confirmed = pending.confirmed
+    warnings = (
+        *(Text(f"Since the last sync: {change}", "warn") for change in pending.changed),
+        *(
+            Text(f"Left out: {update_at_service(request).lines[0].text}", "warn")
+            for request in pending.left_out
+        ),
+    )
+    totals = _totals(pending)
+    several = (
+        detail("Total by currency", *(Text(subtotal, "strong") for subtotal in totals)),
+        detail("Decided by", Text(confirmed.actor.name, "strong")),
+        detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+        detail("Read from the service", Text(instant(pending.read_at))),
+    )
+    # `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`: nothing is summed across.
+    total_text = f"{pending.name}: {', '.join(totals) or 'no amounts shown'}."
+    return StepBlock(
+        key=pending.nonce,
+        title=f"{KINDS[pending.kind].verb} {pending.name}?",
+        text=confirmed.text if single else total_text,
+        items=() if single else tuple(each.text for each in pending.all),
+        facts=request_details(confirmed, pending.read_at) if single else several,
+        notes=(*warnings, NOT_YET) if approve else warnings,
+        buttons=confirm_buttons("Confirm approval", idle=idle)
+        if approve
+        else confirm_buttons("Confirm rejection", "danger", idle=idle),
+        tone="go" if approve else "stop",
+    )
 
 
-def _totals(asked: Asked) -> list[str]:
+def _totals(pending: PendingRequests) -> list[str]:
     amounts: dict[str, list[Any]] = {}
-    for one in asked.all:
-        if one.money is not None:
-            amounts.setdefault(one.money.currency, []).append(one.money.amount)
+    for confirmed in pending.all:
+        if confirmed.money is not None:
+            amounts.setdefault(confirmed.money.currency, []).append(confirmed.money.amount)
     return [
         f"{len(several)} with {format_amount(total(several), currency)} in all"
         if len(several) > 1
@@ -332,26 +321,10 @@ def _totals(asked: Asked) -> list[str]:
     ]
 
 
-def _sum(asked: Asked) -> str:
-    """`3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`; nothing summed across."""
-    return f"{asked.name}: {', '.join(_totals(asked)) or 'no amounts shown'}."
-
-
-def _facts_of_several(asked: Asked) -> tuple[Fact, ...]:
-    confirmed = asked.confirmed
-    return (
-        Fact("Total by currency", tuple(Line(one, "strong") for one in _totals(asked))),
-        Fact("Decided by", (Line(confirmed.actor.name, "strong"),)),
-        Fact("Credential", (Line(f"{confirmed.credential} ({confirmed.client_id})"),)),
-        Fact("Read from the service", (Line(instant(asked.read_at)),)),
-    )
-
-
-def _done(asked: Asked, outcome: Outcome) -> Message:
-    verb = "Approved" if outcome.kind == APPROVE else "Rejected"
+def _outcome_message(title: str, outcome: Outcome) -> Message:
     by = outcome.service_user or "no user"
     recorded = f"The service recorded it for {by}: {outcome.status}, version {outcome.version}."
-    lines = [Line(outcome.text), Line(recorded)]
+    lines = [Text(outcome.text), Text(recorded)]
     if outcome.how == "read back":
-        lines.append(Line("Its answer was lost on the way, so the request was read back.", "warn"))
-    return status(f"{verb} {asked.name}", *lines, Line("Sync to take it off this list.", "quiet"))
+        lines.append(Text("Its answer was lost on the way, so the request was read back.", "warn"))
+    return status(title, *lines, Text("Sync to take it off this list.", "quiet"))

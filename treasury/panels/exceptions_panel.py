@@ -18,11 +18,11 @@ from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
 from treasury.journal.period_history import closed_periods
 from treasury.lake import INTEGER, Snapshot
 from treasury.money import format_amount
-from treasury.panels.frames.blocks import Button, Column, Line, Press, Row
+from treasury.panels.frames.blocks import Button, Heading, ListRow, Press, Text
 from treasury.panels.frames.list_panel import Listing
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 
 __all__ = ["ExceptionsPanel"]
 
@@ -38,7 +38,9 @@ class ExceptionsPanel(LookingPanel):
 
     title: ClassVar[str] = "Exceptions"
 
-    def __init__(self, desk: Desk, month: str | Month | None = None, *, size: int = SIZE) -> None:
+    def __init__(
+        self, desk: PanelDesk, month: str | Month | None = None, *, size: int = SIZE
+    ) -> None:
         self._month = month
         self._order = "place"
         self._side: str = _EVERYBODY
@@ -80,8 +82,8 @@ class ExceptionsPanel(LookingPanel):
             searched=("state", "name", "direction", "amount", "currency", "next_step",
                       "item_id", "request_id", "entry_id", "transfer_id"),
             hint="Reference, state, amount or id",
-            columns=(Column("What"), Column("Amount", end=True), Column("Age"),
-                     Column("Next step", wide=True)),
+            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age"),
+                     Heading("Next step", wide=True)),
             row=_row,
             empty=self._unknown or "Nothing is open: everything that could be was asked.",
         )  # fmt: skip
@@ -113,16 +115,16 @@ class ExceptionsPanel(LookingPanel):
         ]
         return (*sides, *orders)
 
-    def more_notes(self) -> tuple[Line, ...]:
+    def more_notes(self) -> tuple[Text, ...]:
         """The month that it is about."""
         if self._items is None:
             return ()
         month, blocking = self._items.month, len(self._items.blocking)
         if self._is_closed:
             late = "what was learnt since posts to the open month"
-            return (Line(f"{month.title} is closed, and this was open then; {late}", "quiet"),)
+            return (Text(f"{month.title} is closed, and this was open then; {late}", "quiet"),)
         words = f"{blocking} of them block its close" if blocking else "none blocks its close"
-        return (Line(f"Open in {month.title}; {words}", "quiet"),)
+        return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The sides and the orders, beside what every list does."""
@@ -136,27 +138,27 @@ class ExceptionsPanel(LookingPanel):
         self._side, self._order = turn or self._side, order or self._order
         self._search = ""
         self._chosen.clear()
-        self.look(0)
+        self.show_page(0)
 
 
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any]) -> ListRow:
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
     unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
-    due = [Line(f"due {row['due']}", "quiet")] if row["due"] else []
-    since = [Line(f"since {row['since']}", "quiet")] if row["since"] else []
-    counted = [Line("counted with its line", "quiet")] if row["counted_in"] else []
-    remark = [Line(row["remark"], "quiet")] if row["remark"] else []
-    return Row(
+    due = [Text(f"due {row['due']}", "quiet")] if row["due"] else []
+    since = [Text(f"since {row['since']}", "quiet")] if row["since"] else []
+    counted = [Text("counted with its line", "quiet")] if row["counted_in"] else []
+    remark = [Text(row["remark"], "quiet")] if row["remark"] else []
+    return ListRow(
         key=row["item_id"],
         label=f"{row['state']}, {row['name']}, {amount}",
         cells=(
             (
-                Line(row["name"] or "no reference", "strong"),
-                Line(row["state"], "warn" if row["blocking"] else "plain"),
-                Line(KINDS[row["kind"]].label, "quiet"),
+                Text(row["name"] or "no reference", "strong"),
+                Text(row["state"], "warn" if row["blocking"] else "plain"),
+                Text(KINDS[row["kind"]].label, "quiet"),
             ),
-            (Line(amount), *counted),
-            (Line(f"{row['age']} {unit}" if row["age"] else "new", "strong"), *since, *due),
-            (Line(row["next_step"]), *remark),
+            (Text(amount), *counted),
+            (Text(f"{row['age']} {unit}" if row["age"] else "new", "strong"), *since, *due),
+            (Text(row["next_step"]), *remark),
         ),
     )

@@ -30,24 +30,25 @@ from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Column,
-    Fact,
-    Field,
-    Line,
+    Heading,
+    InputField,
+    ListRow,
     Message,
     Press,
-    Row,
-    Step,
+    StepBlock,
+    Text,
+    confirm_buttons,
+    detail,
 )
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant, literal_text
-from treasury.panels.frames.query_pages import SIZE, Held, Source
-from treasury.panels.panel_desk import Desk
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.payable_requests import changed_details, payable_table
-from treasury.panels.steps.action_steps import Asked, carry_out, propose_all, what_became
+from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
-from treasury.panels.steps.proposed_actions import what_came
+from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE
 from treasury.text import visible
 
@@ -55,10 +56,10 @@ __all__ = ["FundingPanel"]
 
 SUBMIT: Final = "ramp_request.submit_hash"
 COLUMNS: Final = (
-    Column("Request"),
-    Column("Pay to", wide=True),
-    Column("Amount", end=True),
-    Column("State", wide=True),
+    Heading("Request"),
+    Heading("Pay to", wide=True),
+    Heading("Amount", end=True),
+    Heading("State", wide=True),
 )
 _COPIED: Final = {
     "deposit_beneficiary": "beneficiary",
@@ -81,8 +82,15 @@ _LOUD: Final = {
     "HASH GIVEN": "good",
     "HASH PROPOSED": "good",
 }
-NAMED: Final = 5
+NAMED_CHANGES: Final = 5
 """So many requests whose details differ are named at the head; each says so in its row."""
+_REMARKS: Final = {
+    "sent": ("marked_sent", "Marked as sent"),
+    "not_funded": ("will_not_fund", "Marked as not to be funded"),
+    "not_uploaded": ("not_uploaded", "Taken out of its payment file"),
+    "undo": ("undo", "Remark taken back"),
+}
+"""Each remark's button: the verb of `t.funding`, and what is said when it is made."""
 _DIFFERING: Final = """\
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?
@@ -104,9 +112,8 @@ class FundingPanel(ListPanel):
 
     title: ClassVar[str] = "Funding"
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._asked: Order | Asked | None = None
         self._changed: tuple[tuple[str, str], ...] = ()
         self._more_changed = 0
         self._unknown = ""
@@ -132,7 +139,7 @@ class FundingPanel(ListPanel):
             several=True,
         )
 
-    def read(self, snapshot: Snapshot) -> Source:
+    def read(self, snapshot: Snapshot) -> QuerySource:
         """The desk's rows with the deposit details as delivered."""
         try:
             waiting = self._desk.awaiting_funds().to_arrow()
@@ -141,21 +148,21 @@ class FundingPanel(ListPanel):
         else:
             self._unknown = ""
         table = payable_table(waiting, snapshot)
-        held = Held(funding=table)
-        first = held.sql(_DIFFERING, [NAMED]).to_pylist()
+        source = ArrowTables(funding=table)
+        first = source.sql(_DIFFERING, [NAMED_CHANGES]).to_pylist()
         self._changed = tuple((row["reference"], row["differs"]) for row in first)
         self._more_changed = first[0]["in_all"] - len(first) if first else 0
-        return held
+        return source
 
     def banners(self) -> tuple[Message, ...]:
         """The red one: somebody is to be paid elsewhere than the last time."""
         if not self._changed:
             return ()
-        lines = [Line(f"{name}: {what}") for name, what in self._changed]
+        lines = [Text(f"{name}: {change}") for name, change in self._changed]
         more = self._more_changed
         if more:
-            lines.append(Line(f"and {more:,} more requests; each says so in its row"))
-        do = Line("Call the provider on a number you know before you pay.", "strong")
+            lines.append(Text(f"and {more:,} more requests; each says so in its row"))
+        do = Text("Call the provider on a number you know before you pay.", "strong")
         return (Message("Deposit details differ from the last ones paid", (*lines, do), "alert"),)
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
@@ -169,64 +176,62 @@ class FundingPanel(ListPanel):
             Button("undo", "Undo remark", enabled=idle),
         )
 
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[InputField, ...]:
         """What the buttons need."""
         accounts = self._payers()
-        pay_from = Field(
+        pay_from = InputField(
             "pay_from", "Pay from", "IBAN or its last digits", self.error_of("pay_from")
         )
         return (
             *((pay_from,) if len(accounts) > 1 else ()),
-            Field("transaction_hash", "Transaction hash", "0x…", self.error_of("transaction_hash")),
-            Field("reason", "Reason", "For a remark", self.error_of("reason")),
+            InputField(
+                "transaction_hash", "Transaction hash", "0x…", self.error_of("transaction_hash")
+            ),
+            InputField("reason", "Reason", "For a remark", self.error_of("reason")),
         )
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        match self._asked:
+        match self._pending:
             case Order() as order:
                 return self._order_step(order)
-            case Asked() as asked:
+            case PendingRequests() as asked:
                 return self._hash_step(asked)
         return None
 
-    def _order_step(self, order: Order) -> Step:
-        amounts = [one.amount for one in order.transfers]
+    def _order_step(self, order: Order) -> StepBlock:
+        amounts = [transfer.amount for transfer in order.transfers]
         whole = format_amount(sum(amounts, Decimal()), "EUR")
         count = len(order.transfers)
         noun = "payment" if count == 1 else "payments"
-        return Step(
+        return StepBlock(
             key=order.nonce,
             title=f"Make a payment file of {count} {noun}?",
             text=f"{count} {noun}, {whole} in all, from {order.payer.iban}. The file pays nothing"
             " until it is uploaded and released at the bank.",
             items=tuple(map(str, order.transfers)),
             facts=(
-                Fact("Total", (Line(whole, "strong"),)),
-                Fact("From", (Line(order.payer.name), Line(order.payer.iban, "code"))),
-                Fact("To be executed on", (Line(f"{order.execution:%d %b %Y}"),)),
-                Fact("Read from the service", (Line(instant(self._desk.settings.now())),)),
+                detail("Total", Text(whole, "strong")),
+                detail("From", Text(order.payer.name), Text(order.payer.iban, "code")),
+                detail("To be executed on", Text(f"{order.execution:%d %b %Y}")),
+                detail("Read from the service", Text(instant(self._desk.settings.now()))),
             ),
-            buttons=self._buttons("Confirm and save file"),
+            buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
         )
 
-    def _hash_step(self, asked: Asked) -> Step:
-        confirmed = asked.confirmed
-        verb = "submit" if asked.is_simple else "propose"
-        return Step(
-            key=asked.nonce,
-            title=f"{KINDS[asked.kind].verb} {asked.name}?",
+    def _hash_step(self, pending: PendingRequests) -> StepBlock:
+        confirmed = pending.confirmed
+        verb = "submit" if confirmed.needed <= 1 else "propose"
+        return StepBlock(
+            key=pending.nonce,
+            title=f"{KINDS[pending.kind].verb} {pending.name}?",
             text=confirmed.text,
-            facts=tuple(Fact(one.name.capitalize(), (Line(one.value),)) for one in confirmed.facts),
-            notes=tuple(Line(note, "warn") for note in confirmed.notes),
-            buttons=self._buttons(f"Confirm and {verb}"),
+            facts=tuple(
+                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
+            ),
+            notes=tuple(Text(note, "warn") for note in confirmed.notes),
+            buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
             tone="stop" if confirmed.notes else "go",
-        )
-
-    def _buttons(self, confirm: str) -> tuple[Button, ...]:
-        return (
-            Button("back", "Go back", enabled=self.is_idle),
-            Button("confirm", confirm, "primary", enabled=self.is_idle),
         )
 
     # What presses do
@@ -236,16 +241,11 @@ class FundingPanel(ListPanel):
         return {
             "export": self._export,
             "submit": self._submit,
-            "sent": partial(self._remark, "sent"),
-            "not_funded": partial(self._remark, "not_funded"),
-            "not_uploaded": partial(self._remark, "not_uploaded"),
-            "undo": partial(self._remark, "undo"),
-            "confirm": self._confirm,
-            "back": self._back,
+            **{name: partial(self._remark, name) for name in _REMARKS},
         }
 
     def _export(self, press: Press) -> None:
-        if self._asked is not None:
+        if self._pending is not None:
             return
         rows = self.chosen_rows()
         for row in rows:
@@ -263,28 +263,26 @@ class FundingPanel(ListPanel):
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
         def task(work: Work) -> None:
-            self._ask_service(rows, work)
-            with self.turn:
-                self._asked = order
-                self.point_to("step")
+            self._require_current(rows, work)
+            self.ask(order)
 
         nothing = "No file was made."
         self.start(
             "Reading the requests from the service",
             task,
-            lambda error: self.fail(nothing, error, Line("Nothing was paid.")),
+            lambda error: self.fail(nothing, error, Text("Nothing was paid.")),
             nothing,
         )
 
     def _submit(self, press: Press) -> None:
-        if self._asked is not None:
+        if self._pending is not None:
             return
         rows = self.chosen_rows()
         if len(rows) != 1 or rows[0]["direction"] != "off-ramp":
             raise InputError(
                 "A transaction hash is of one off-ramp", do="choose the one that it pays"
             )
-        given = press.typed.get("transaction_hash", "")
+        transaction_hash = press.typed.get("transaction_hash", "")
         reason = press.typed.get("reason", "").strip() or None
         name = rows[0]["reference"] or rows[0]["request"]
 
@@ -295,146 +293,129 @@ class FundingPanel(ListPanel):
                 reason=reason,
                 live=True,
                 request_id=rows[0]["request"],
-                transaction_hash=given,
+                transaction_hash=transaction_hash,
             )
             work.check()
-            with self.turn:
-                self._asked = Asked(
-                    nonce=uuid.uuid4().hex,
-                    kind=SUBMIT,
-                    all=(draft,),
-                    read_at=self._desk.settings.now(),
-                    changed=(),
-                )
-                self.point_to("step")
+            now = self._desk.settings.now()
+            self.ask(PendingRequests(uuid.uuid4().hex, SUBMIT, (draft,), read_at=now, changed=()))
 
         self.start(
             f"Reading {name} from the service",
             task,
-            lambda error: self.fail(f"{name}: not submitted", error, Line("Nothing was sent.")),
+            lambda error: self.fail(f"{name}: not submitted", error, Text("Nothing was sent.")),
             "Nothing was sent.",
         )
 
-    def _remark(self, word: str, press: Press) -> None:
+    def _remark(self, name: str, press: Press) -> None:
         reason = press.typed.get("reason", "").strip()
-        if not reason and word != "undo":
+        if not reason and name != "undo":
             raise InputError("reason: is missing", do="say how you know")
-        marking = self._desk.funding
-        verb = {
-            "sent": marking.marked_sent,
-            "not_funded": marking.will_not_fund,
-            "not_uploaded": marking.not_uploaded,
-        }.get(word, marking.undo)
+        verb, title = _REMARKS[name]
+        remark = getattr(self._desk.funding, verb)
         rows = self.chosen_rows()
         for row in rows:
-            verb(row["request"], reason, dry_run=True)  # all of them can be, before any is
-        marks = [(row, verb(row["request"], reason)) for row in rows]
+            remark(row["request"], reason, dry_run=True)  # all of them can be, before any is
+        remarks = [remark(row["request"], reason) for row in rows]
         self._chosen.clear()
         self.clear_fields()
         self.refresh()
         lines = [
-            Line(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
-            for row, _ in marks
+            Text(f"{row['reference']}: {format_amount(row['send'], row['currency'])}")
+            for row in rows
         ]
-        by = marks[0][1].by
-        title = {
-            "sent": "Marked as sent",
-            "not_funded": "Marked as not to be funded",
-            "not_uploaded": "Taken out of its payment file",
-        }.get(word, "Remark taken back")
-        apart = Line("A remark is no evidence: the state follows the bank's statement.", "quiet")
-        self.tell(status(f"{title} by {by}: {len(marks)}", *lines, apart))
+        apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
+        self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
-    def _confirm(self, press: Press) -> None:
-        asked = self._asked
-        if asked is None or press.step != asked.nonce:
-            return
-        if isinstance(asked, Order):
-            self._make_file(asked, press)
+    def confirm(self, pending: Order | PendingRequests, press: Press) -> None:
+        """Make the payment file, or submit the hash."""
+        if isinstance(pending, Order):
+            self._make_file(pending, press)
         else:
-            self._send_hash(asked)
+            self._send_hash(pending)
+
+    def verb_of(self, pending: Order | PendingRequests) -> str:
+        """The button that the decision began with."""
+        return "export" if isinstance(pending, Order) else "submit"
 
     def _make_file(self, order: Order, press: Press) -> None:
         now = self._desk.settings.now()
         text = pain001(order.transfers, order.payer, now, order.execution)
         name = f"payments-{now:%Y-%m-%d-%H%M%S}.xml"
-        told = {
-            "orders": [str(one) for one in order.transfers],
+        facts = {
+            "orders": [str(transfer) for transfer in order.transfers],
             "payer": order.payer.iban,
             "execution": order.execution.isoformat(),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
-        note_file(self._desk.journal, name, order.requests, told, nonce=order.nonce)
+        note_file(self._desk.journal, name, order.requests, facts, nonce=order.nonce)
         self.hand_over(press, name, "application/xml", text)
-        self._asked = None
+        self._pending = None
         self._chosen.clear()
         self.refresh()
         self.tell(
             status(
                 f"Made {name}",
-                *(Line(str(one)) for one in order.transfers),
-                Line("Next: upload it at the bank once, release it, then mark as sent", "strong"),
+                *(Text(str(transfer)) for transfer in order.transfers),
+                Text("Next: upload it at the bank once, release it, then mark as sent", "strong"),
             )
         )
 
-    def _send_hash(self, asked: Asked) -> None:
+    def _send_hash(self, pending: PendingRequests) -> None:
         def task(work: Work) -> Message:
-            if not asked.is_simple:
-                return self._finished(what_came(propose_all(self._desk, asked, work), "Submitted"))
-            outcome = carry_out(self._desk, asked, work)
+            result = decide(self._desk, pending, work)
+            outcome = result.outcome
+            if outcome is None:
+                return self.finish(batch_message(result, "Submitted"))
             recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
-            lines = (Line(outcome.text), Line(recorded), Line("Sync to see its state.", "quiet"))
-            return self._finished(status(f"Submitted the hash of {asked.name}", *lines))
+            lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
+            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
 
         def failed(error: TreasuryError) -> Message:
-            nothing, sentence = what_became(self._desk, asked, error)
-            title = f"{asked.name}: not submitted" if nothing else f"Look at {asked.name} first"
-            return self._finished(self.fail(title, error, Line(sentence)))
+            is_unsent, sentence = sending_state(self._desk, pending, error)
+            name = pending.name
+            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
+            return self.finish(self.fail(title, error, Text(sentence)))
 
-        self.start(f"Checking {asked.name}", task, failed, "Nothing was sent.")
-
-    def _back(self, _: Press) -> None:
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            self.tell(None)
-            self.point_to("export" if isinstance(asked, Order) else "submit")
+        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     # What it knows
 
     def _payers(self) -> list[Payer]:
         settings = self._desk.settings
         return [
-            Payer(name=settings.workspace.company, iban=plain_account(one.account))
-            for one in settings.accounts
-            if one.source == "own_bank" and one.currency == "EUR" and is_iban(one.account)
+            Payer(name=settings.workspace.company, iban=plain_account(account.account))
+            for account in settings.accounts
+            if account.source == "own_bank"
+            and account.currency == "EUR"
+            and is_iban(account.account)
         ]
 
     def _payer(self, typed: str) -> Payer:
-        wanted = plain_account(typed)
-        found = [one for one in self._payers() if one.iban.endswith(wanted)]
-        if len(found) == 1:
-            return found[0]
-        there = ", ".join(one.iban for one in self._payers())
-        if not there:
+        digits = plain_account(typed)
+        matching = [payer for payer in self._payers() if payer.iban.endswith(digits)]
+        if len(matching) == 1:
+            return matching[0]
+        ibans = ", ".join(payer.iban for payer in self._payers())
+        if not ibans:
             raise InputError(
                 "pay_from: no account of ours in EUR has an IBAN",
                 do="add it to treasury.toml as [[accounts]] with source own_bank",
             )
-        which = "stands for several accounts" if found and wanted else "names no account"
-        what = f"{typed.strip()!r} {which}" if wanted else "is missing"
-        raise InputError(f"pay_from: {what}", do=f"give one of {there}")
+        ambiguity = "stands for several accounts" if matching and digits else "names no account"
+        problem = f"{typed.strip()!r} {ambiguity}" if digits else "is missing"
+        raise InputError(f"pay_from: {problem}", do=f"give one of {ibans}")
 
-    def _ask_service(self, rows: list[dict[str, Any]], work: Work) -> None:
-        """Whether the service still says what is to be paid; ActionRefused names what it does not.
+    def _require_current(self, rows: list[dict[str, Any]], work: Work) -> None:
+        """ActionRefused where the service no longer has a request as it is to be paid.
 
         What was read at the last sync may be stale, and a file is paid by somebody else.
         """
         names = sorted(self._desk.settings.credentials)
         client = self._desk.client("viewer" if "viewer" in names else names[0])
-        for done, row in enumerate(rows):
-            work.say(f"Reading {row['reference']} from the service", done, len(rows))
-            found = client.ramp.requests.get(row["request"]).value
-            moved = _moved(row, found)
+        for number, row in enumerate(rows):
+            work.say(f"Reading {row['reference']} from the service", number, len(rows))
+            request = client.ramp.requests.get(row["request"]).value
+            moved = _moved(row, request)
             if moved:
                 raise ActionRefused(
                     f"{row['reference']} is not what this list shows: {'; '.join(moved)}",
@@ -442,25 +423,18 @@ class FundingPanel(ListPanel):
                 )
         work.check()
 
-    def _finished(self, message: Message) -> Message:
-        with self.turn:
-            self._asked = None
-            self._chosen.clear()
-            self.refresh()
-            return message
 
-
-def _row(row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any]) -> ListRow:
     name = row["reference"] or row["request"]
     amount = format_amount(row["send"], row["currency"]) if row["send"] is not None else "not shown"
-    return Row(
+    return ListRow(
         key=literal_text(row["request"]),
         label=f"{name}, {row['direction']}, {amount}, {row['state']}",
         cells=(
             (
-                _copied(name, "reference", "strong") if row["payable"] else Line(name, "strong"),
-                Line(row["direction"]),
-                Line(_due(row), "quiet"),
+                _copied(name, "reference", "strong") if row["payable"] else Text(name, "strong"),
+                Text(row["direction"]),
+                Text(_due(row), "quiet"),
             ),
             _pay_to(row),
             _amount(row, amount),
@@ -469,40 +443,40 @@ def _row(row: Mapping[str, Any]) -> Row:
     )
 
 
-def _pay_to(row: Mapping[str, Any]) -> tuple[Line, ...]:
+def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
     if not row["payable"]:
         why = "Do not pay: not approved" if not row["to"] else "Not to be paid now"
-        return (Line(row["to"] or "", "quiet"), Line(why, "warn"))
-    lines = [_copied(row[name], what) for name, what in _COPIED.items() if row[name]]
+        return (Text(row["to"] or "", "quiet"), Text(why, "warn"))
+    lines = [_copied(row[name], label) for name, label in _COPIED.items() if row[name]]
     if row["deposit_wallet_chain"]:
         only = f"{row['asset']} on {row['deposit_wallet_chain']} only"
-        lines.append(Line(only, "strong"))
+        lines.append(Text(only, "strong"))
     if row["differs"]:
-        lines.append(Line(f"CHANGED: {row['differs']}", "warn"))
+        lines.append(Text(f"CHANGED: {row['differs']}", "warn"))
     if row["first_time"]:
-        lines.append(Line("Nothing was paid here before: check it with the provider", "warn"))
-    return tuple(lines) or (Line("The service gives no deposit details", "warn"),)
+        lines.append(Text("Nothing was paid here before: check it with the provider", "warn"))
+    return tuple(lines) or (Text("The service gives no deposit details", "warn"),)
 
 
-def _amount(row: Mapping[str, Any], shown: str) -> tuple[Line, ...]:
+def _amount(row: Mapping[str, Any], amount: str) -> tuple[Text, ...]:
     if not row["payable"] or row["send"] is None:
-        return (Line(shown),)
-    digits = shown.partition(" ")[2].replace(",", "")
-    return (Line(shown, "strong"), Line(digits, "code", "amount"))
+        return (Text(amount),)
+    digits = amount.partition(" ")[2].replace(",", "")
+    return (Text(amount, "strong"), Text(digits, "code", "amount"))
 
 
-def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
-    look: Any = _LOUD.get(row["state"], "warn")
-    lines = [Line(row["state"], look), Line(row["next_step"])]
+def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
+    style: Any = _LOUD.get(row["state"], "warn")
+    lines = [Text(row["state"], style), Text(row["next_step"])]
     evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
     lines.append(
-        Line(
+        Text(
             f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"],
             "quiet",
         )
     )
     if row["marked"]:
-        lines.append(Line(f"Remark, no evidence: {row['marked']}", "warn"))
+        lines.append(Text(f"Remark, no evidence: {row['marked']}", "warn"))
     return tuple(lines)
 
 
@@ -514,11 +488,11 @@ def _due(row: Mapping[str, Any]) -> str:
     return f"due {row['due']:%d %b}{late}"
 
 
-def _copied(text: str, what: str, look: Any = "plain") -> Line:
+def _copied(text: str, label: str, style: Any = "plain") -> Text:
     """A line with its Copy; none where something in it does not show, for it would be pasted."""
     if visible(text) != text or literal_text(text) != text:
-        return Line(f"{text} (holds what does not show: do not pay, ask the provider)", "warn")
-    return Line(text, look, what)
+        return Text(f"{text} (holds what does not show: do not pay, ask the provider)", "warn")
+    return Text(text, style, label)
 
 
 def _require_order(row: Mapping[str, Any]) -> None:
@@ -558,13 +532,13 @@ def _transfer(row: Mapping[str, Any]) -> CreditTransfer:
     )
 
 
-def _moved(row: Mapping[str, Any], found: RampRequest) -> list[str]:
+def _moved(row: Mapping[str, Any], request: RampRequest) -> list[str]:
     moved = []
-    if found.status != "AWAITING_FUNDS":
-        moved.append(f"it is {found.status}")
-    if found.payment_reference != row["reference"]:
-        moved.append(f"its reference is {found.payment_reference}")
-    if found.fiat_amount != row["send"]:
-        moved.append(f"its amount is {found.fiat_amount}")
-    stored = rows(RAMP_REQUESTS, [ReceivedRequest(value=found, raw=b"{}", has_detail=True)])
+    if request.status != "AWAITING_FUNDS":
+        moved.append(f"it is {request.status}")
+    if request.payment_reference != row["reference"]:
+        moved.append(f"its reference is {request.payment_reference}")
+    if request.fiat_amount != row["send"]:
+        moved.append(f"its amount is {request.fiat_amount}")
+    stored = rows(RAMP_REQUESTS, [ReceivedRequest(value=request, raw=b"{}", has_detail=True)])
     return moved + changed_details(row, stored.to_pylist()[0])

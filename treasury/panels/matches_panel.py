@@ -1,8 +1,8 @@
 """Matches: the bank lines that need a person, what each may belong to, and what people decided.
 
-Three lists of one look at matching: the lines to be settled, the candidates of one of them
-side by side, and the decisions that stand, those first whose facts have moved. The look is taken
-again only where the lake or the journal has gone on. The steps are those of `judging`.
+Three lists of one matching: the lines to be settled, the candidates of one of them side by side,
+and the decisions that stand, those first whose facts have moved. Matching runs again only where the
+lake or the journal has more than before. The steps are those of `verdict_steps`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,25 @@ from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Column, Field, Line, Message, Press, Row, Step
-from treasury.panels.frames.list_panel import Listing, ListPanel
+from treasury.panels.frames.blocks import (
+    Button,
+    Heading,
+    InputField,
+    ListRow,
+    Message,
+    Press,
+    StepBlock,
+    Text,
+)
+from treasury.panels.frames.list_panel import Listing
 from treasury.panels.frames.panel import alert
 from treasury.panels.frames.panel_text import instant, literal_text
-from treasury.panels.frames.query_pages import SIZE, Held, Source
-from treasury.panels.panel_desk import Desk
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
+from treasury.panels.frames.traced_list import LookingPanel
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import (
     VERBS,
-    AskedVerdict,
+    PendingVerdict,
     Verdict,
     ask_verdict,
     settle,
@@ -42,7 +52,7 @@ from treasury.reconcile.standing_knowledge import Known
 
 __all__ = ["MatchesPanel", "list_tables"]
 
-Shown = Literal["lines", "candidates", "decisions"]
+ListName = Literal["lines", "candidates", "decisions"]
 NOTHING_WRITTEN: Final = "Nothing was written."
 _OPEN: Final = """
 SELECT b.entry_id, b.booking_date, b.statement_account, b.account, b.direction, b.amount,
@@ -77,9 +87,9 @@ SELECT CAST(seq AS VARCHAR) AS seq, any_value(entry_id) AS entry_id, any_value(v
     any_value(decided_at) AS decided_at, any_value(moved) AS moved
 FROM decisions GROUP BY seq
 """
-_LINE: Final = Column("Bank line")
-_BANK_SAYS: Final = Column("What the bank says", wide=True)
-_VERBS_OF: Final[dict[Shown, tuple[str, ...]]] = {
+_LINE: Final = Heading("Bank line")
+_BANK_SAYS: Final = Heading("What the bank says", wide=True)
+_VERBS_OF: Final[dict[ListName, tuple[str, ...]]] = {
     "lines": ("accept", "ignore", "assign"),
     "candidates": ("accept", "reject"),
     "decisions": ("undo",),
@@ -89,19 +99,18 @@ _VERBS_OF: Final[dict[Shown, tuple[str, ...]]] = {
 _NO_LINES: Final = "Not known: no bank line is stored. Add statements first."
 
 
-class MatchesPanel(ListPanel):
+class MatchesPanel(LookingPanel):
     """What needs a decision; `rows`, `sql` and `relation` are the list that is shown."""
 
     title: ClassVar[str] = "Matches"
+    working: ClassVar[str] = "Matching the bank lines"
+    not_worked_out: ClassVar[str] = "Not matched again"
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._shown: Shown = "lines"
+        self._list_name: ListName = "lines"
         self._line: dict[str, Any] | None = None
-        self._asked: AskedVerdict | None = None
         self._has_lines = False
-        self._mark: tuple[int, int] | None = None
-        self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
     def __repr__(self) -> str:
@@ -111,114 +120,100 @@ class MatchesPanel(ListPanel):
 
     def listing(self) -> Listing:
         """The lines, the candidates of one, or the decisions."""
-        listing = _LISTINGS[self._shown]
-        if self._shown == "lines" and not self._has_lines:
+        listing = _LISTINGS[self._list_name]
+        if self._list_name == "lines" and not self._has_lines:
             return msgspec.structs.replace(listing, empty=_NO_LINES)
         return listing
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
+        """The lines, the candidates and the decisions, by the last matching."""
+        del snapshot  # matching reads its own
+        knowledge, decisions = self._desk.matches.look()
+        self._has_lines = knowledge.bank_lines.num_rows > 0
+        return list_tables(knowledge, decisions)
+
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """What matching says now; the candidates are those of one line."""
-        self._look_again(snapshot)
+        self.work_out(snapshot)
         tables = dict(self._tables)
         if self._line is not None:
             of_line = pc.equal(tables["candidates"]["entry_id"], self._line["entry_id"])
             tables["candidates"] = tables["candidates"].filter(of_line)
-        return Held(**tables)
+        return ArrowTables(**tables)
 
     def views(self, *, idle: bool) -> tuple[Button, ...]:
         """The lists; the candidates once a line is compared."""
-        lines, decisions = (self._tables[one].num_rows for one in ("open_lines", "standing"))
-        found = [
+        lines, decisions = (self._tables[name].num_rows for name in ("open_lines", "standing"))
+        buttons = [
             Button("lines", f"Needs decision ({lines:,})", enabled=idle,
-                   pressed=self._shown == "lines"),
+                   pressed=self._list_name == "lines"),
             Button("decisions", f"Decided ({decisions:,})", enabled=idle,
-                   pressed=self._shown == "decisions"),
+                   pressed=self._list_name == "decisions"),
         ]  # fmt: skip
-        if self._shown == "candidates":
-            found.insert(1, Button("candidates", "Candidates", enabled=idle, pressed=True))
-        return tuple(found)
+        if self._list_name == "candidates":
+            buttons.insert(1, Button("candidates", "Candidates", enabled=idle, pressed=True))
+        return tuple(buttons)
 
     def banners(self) -> tuple[Message, ...]:
         """Decisions whose facts are no longer as they were seen."""
         moved = pc.sum(pc.not_equal(self._tables["standing"]["moved"], "")).as_py() or 0
         if not moved:
             return ()
-        what = "1 decision rests" if moved == 1 else f"{moved:,} decisions rest"
-        look = Line("Look under Decided: each says what was seen and what is so now.")
-        return (Message(f"{what} on facts that have moved", (look,)),)
+        title = "1 decision rests" if moved == 1 else f"{moved:,} decisions rest"
+        advice = Text("Look under Decided: each says what was seen and what is so now.")
+        return (Message(f"{title} on facts that have moved", (advice,)),)
 
-    def more_notes(self) -> tuple[Line, ...]:
+    def more_notes(self) -> tuple[Text, ...]:
         """The line whose candidates are compared, as the bank wrote it."""
         line = self._line
-        return () if line is None else (Line(_line_label(line), "strong"), *_said_by_bank(line))
+        return () if line is None else (Text(_line_label(line), "strong"), *_bank_texts(line))
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """The verbs of the list that is shown."""
         verbs = [
             Button(verb, VERBS[verb].label, "primary" if place == 0 else "plain", enabled=idle)
-            for place, verb in enumerate(_VERBS_OF[self._shown])
+            for place, verb in enumerate(_VERBS_OF[self._list_name])
         ]
-        if self._shown == "lines":
+        if self._list_name == "lines":
             verbs.insert(1, Button("compare", "Compare candidates", enabled=idle))
         return tuple(verbs)
 
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[InputField, ...]:
         """Why, and for whom."""
-        reason = Field("reason", "Reason", "Kept in our journal", self.error_of("reason"))
-        if self._shown != "lines":
+        reason = InputField("reason", "Reason", "Kept in our journal", self.error_of("reason"))
+        if self._list_name != "lines":
             return (reason,)
-        belongs = Field(
+        belongs = InputField(
             "belongs_to", "Belongs to", "Reference or id; REFERENCE=AMOUNT for each of several",
             self.error_of("belongs_to"),
         )  # fmt: skip
-        return (reason, belongs, Field("to", "Assign to", "A colleague", self.error_of("to")))
+        return (reason, belongs, InputField("to", "Assign to", "A colleague", self.error_of("to")))
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        return None if self._asked is None else verdict_step(self._asked, idle=self.is_idle)
+        return None if self._pending is None else verdict_step(self._pending, idle=self.is_idle)
 
     # What presses do
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The verbs, the two steps, and the lists."""
         return {
-            "hello": self._hello,
             **{verb: partial(self._ask, verb) for verb in VERBS},
-            "confirm": self._confirm,
-            "back": self._back,
             "compare": self._compare,
             "lines": lambda _: self._show_list("lines"),
             "candidates": lambda _: None,
             "decisions": lambda _: self._show_list("decisions"),
         }
 
-    def _hello(self, _: Press) -> None:
-        """A view appeared: match again, aside, where something has been written since."""
-        if not self.is_idle or self._asked is not None:
+    def _show_list(self, list_name: ListName, line: dict[str, Any] | None = None) -> None:
+        if self._pending is not None:
             return
-        snapshot = self._desk.snapshot()
-        if self._marked(snapshot) == self._mark:
-            return
-
-        def task(_: Work) -> None:
-            self._refresh_aside()
-
-        self.start(
-            "Matching the bank lines",
-            task,
-            lambda error: self.fail("Not matched again", error),
-            "What is shown is as it was.",
-        )
-
-    def _show_list(self, shown: Shown, line: dict[str, Any] | None = None) -> None:
-        if self._asked is not None:
-            return
-        self._shown, self._line, self._search = shown, line, ""
+        self._list_name, self._line, self._search = list_name, line, ""
         self._chosen.clear()
         self.clear_fields()
         self.tell(None)
         self.refresh()
-        self.look(0)
+        self.show_page(0)
 
     def _compare(self, _: Press) -> None:
         (line, *more) = self.chosen_rows()
@@ -229,7 +224,7 @@ class MatchesPanel(ListPanel):
         self._show_list("candidates", line)
 
     def _ask(self, verb: str, press: Press) -> None:
-        if self._asked is not None:
+        if self._pending is not None:
             return
         self.tell(None)
         verdict = self._verdict(verb, press)
@@ -238,21 +233,19 @@ class MatchesPanel(ListPanel):
             work.say("Checking what may be decided")
             answer = ask_verdict(self._desk, verdict)
             if isinstance(answer, Message):
-                return self._left(answer)
-            with self.turn:
-                self._asked = answer
-                self.point_to("step")
+                return self.finish(answer)
+            self.ask(answer)
             return None
 
         self.start(
             "Checking what may be decided",
             task,
-            lambda error: self.fail("Not decided", error, Line(NOTHING_WRITTEN)),
+            lambda error: self.fail("Not decided", error, Text(NOTHING_WRITTEN)),
             NOTHING_WRITTEN,
         )
 
     def _verdict(self, verb: str, press: Press) -> Verdict:
-        if verb not in _VERBS_OF[self._shown]:
+        if verb not in _VERBS_OF[self._list_name]:
             raise InputError(f"{verb} is for another list", do="choose there")
         reason, to = (press.typed.get(name, "").strip() for name in ("reason", "to"))
         rows = self.chosen_rows()
@@ -262,13 +255,15 @@ class MatchesPanel(ListPanel):
             raise InputError("to: is missing", do="say whom the line is for")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
-        named = typed_expectations(press.typed.get("belongs_to", "").replace(",", " ").split())
-        if verb == "accept" and named:
+        expectations = typed_expectations(
+            press.typed.get("belongs_to", "").replace(",", " ").split()
+        )
+        if verb == "accept" and expectations:
             if len(rows) > 1:
                 raise InputError(
                     "belongs_to: several lines are chosen", do="name what one line is for at a time"
                 )
-            return Verdict(verb=verb, pairs=((rows[0]["entry_id"], named),), reason=reason)
+            return Verdict(verb=verb, pairs=((rows[0]["entry_id"], expectations),), reason=reason)
         if verb == "accept" and (without := [r for r in rows if not r["expectation_id"]]):
             raise InputError(
                 f"belongs_to: is missing; {len(without)} of the chosen lines may belong to nothing"
@@ -290,74 +285,53 @@ class MatchesPanel(ListPanel):
             seq=int(rows[0]["seq"]) if verb == "undo" else None,
         )
 
-    def _confirm(self, press: Press) -> None:
-        asked = self._asked
-        if asked is None or press.step != asked.nonce:
-            return
+    def confirm(self, pending: PendingVerdict, _: Press) -> None:
+        """Journal the verdict."""
 
         def task(work: Work) -> Message:
-            return self._left(settle(self._desk, asked, work))
+            return self.finish(settle(self._desk, pending, work))
 
         def failed(error: TreasuryError) -> Message:
-            return self._left(alert("Not decided", error, Line(NOTHING_WRITTEN)))
+            return self.finish(alert("Not decided", error, Text(NOTHING_WRITTEN)))
 
         self.start("Checking that nothing has moved", task, failed, NOTHING_WRITTEN)
 
-    def _back(self, _: Press) -> None:
-        if self._asked is not None:
-            verb, self._asked = self._asked.verdict.verb, None
-            self.tell(None)
-            self.point_to(verb)
+    def verb_of(self, pending: PendingVerdict) -> str:
+        """The button that the verdict began with."""
+        return pending.verdict.verb
 
-    def _left(self, message: Message) -> Message:
-        """Leave the step, whatever came of it, and show the lines as they are now."""
+    def finish(self, message: Message) -> Message:
+        """Leave the step, whatever its outcome, and match again before the lock is taken."""
         with self.turn:
-            self._asked = None
+            self._pending = None
             self._chosen.clear()
-            if self._shown == "candidates":
-                self._shown, self._line = "lines", None
+            if self._list_name == "candidates":
+                self._list_name, self._line = "lines", None
         try:
-            self._refresh_aside()
+            self.refresh_aside()
         except TreasuryError as error:
-            return alert(message.title, error, *message.lines, Line("The list is as it was."))
+            return alert(message.title, error, *message.lines, Text("The list is as it was."))
         return message
 
     # What it knows
 
     def recover(self) -> None:
         """Match anew, and show the lines."""
-        self._shown, self._line, self._asked, self._mark = "lines", None, None, None
+        self._list_name, self._line, self._pending = "lines", None, None
         super().recover()
 
-    def _refresh_aside(self) -> None:
-        """Match before the lock is taken, so that presses are answered meanwhile."""
-        self._look_again(self._desk.snapshot())
-        with self.turn:
-            self.refresh()
 
-    def _marked(self, snapshot: Snapshot) -> tuple[int, int]:
-        commit = snapshot.commit
-        return (0 if commit is None else commit.number, self._desk.journal.head().seq)
-
-    def _look_again(self, snapshot: Snapshot) -> None:
-        mark = self._marked(snapshot)
-        if mark != self._mark:
-            seen, stand = self._desk.matches.look()
-            self._has_lines = seen.bank_lines.num_rows > 0
-            self._tables, self._mark = list_tables(seen, stand), mark
-
-
-def list_tables(seen: Known, stand: Sequence[Decision]) -> dict[str, pa.Table]:
+def list_tables(knowledge: Known, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
     """What the lists are read from, worked out once."""
-    decided = standing_table(stand, seen)
+    decided = standing_table(decisions, knowledge)
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (
-            ("bank_lines", seen.bank_lines),
-            ("outcomes", seen.matches.lines),
-            ("candidates", seen.matches.candidates),
-            ("expectations", seen.expectations),
-            ("states", seen.matches.expectations),
+            ("bank_lines", knowledge.bank_lines),
+            ("outcomes", knowledge.matches.lines),
+            ("candidates", knowledge.matches.candidates),
+            ("expectations", knowledge.expectations),
+            ("states", knowledge.matches.expectations),
             ("decisions", decided),
         ):
             connection.register(name, table)
@@ -379,78 +353,78 @@ def _line_label(row: Mapping[str, Any]) -> str:
     return f"{amount}, {way} {row['account'] or row['statement_account']}, {row['booking_date']}"
 
 
-def _said_by_bank(row: Mapping[str, Any]) -> tuple[Line, ...]:
+def _bank_texts(row: Mapping[str, Any]) -> tuple[Text, ...]:
     """What the bank delivered, and the file and position that it stands at."""
     account = row["counterparty_account"]
-    other = " · ".join(filter(None, (row["counterparty_name"], account)))
+    counterparty = " · ".join(filter(None, (row["counterparty_name"], account)))
     texts = (row["end_to_end_id"], row["creditor_reference"], row["remittance"])
-    said = [Line(other)] if other else []
-    said += [Line(text, "code") for text in dict.fromkeys(texts) if text]
+    lines = [Text(counterparty)] if counterparty else []
+    lines += [Text(text, "code") for text in dict.fromkeys(texts) if text]
     at = "" if row["position"] is None else f", entry {row['position']}"
-    return (*said, Line(f"{row['file_name']}{at}", "quiet"))
+    return (*lines, Text(f"{row['file_name']}{at}", "quiet"))
 
 
-def _open_row(row: Mapping[str, Any]) -> Row:
+def _open_row(row: Mapping[str, Any]) -> ListRow:
     way = "in" if row["direction"] == "CRDT" else "out"
     outcome = OUTCOMES[row["outcome"]]
-    assigned = [Line(f"for {row['assigned_to']}", "quiet")] if row["assigned_to"] else []
-    return Row(
+    assigned = [Text(f"for {row['assigned_to']}", "quiet")] if row["assigned_to"] else []
+    return ListRow(
         key=literal_text(row["entry_id"]),
         label=f"{_line_label(row)}, {outcome}",
         cells=(
             (
-                Line(f"{row['booking_date']}", "strong"),
-                Line(outcome, "warn"),
+                Text(f"{row['booking_date']}", "strong"),
+                Text(outcome, "warn"),
                 *assigned,
-                Line(f"{way}, {row['account'] or row['statement_account']}", "quiet"),
+                Text(f"{way}, {row['account'] or row['statement_account']}", "quiet"),
             ),
-            (Line(format_amount(row["amount"], row["currency"])),),
-            _said_by_bank(row),
+            (Text(format_amount(row["amount"], row["currency"])),),
+            _bank_texts(row),
             _why(row),
         ),
     )
 
 
-def _why(row: Mapping[str, Any]) -> tuple[Line, ...]:
+def _why(row: Mapping[str, Any]) -> tuple[Text, ...]:
     """The candidate, its reason, and by how much it leads whom."""
     best = (
-        [Line(row["suggestion"] or row["expectation_id"], "strong")]
+        [Text(row["suggestion"] or row["expectation_id"], "strong")]
         if row["expectation_id"]
         else []
     )
     lead = []
     if row["runner_up"]:
         margin = "" if row["margin"] is None else f", {row['margin']:.2f} behind"
-        lead.append(Line(f"next: {row['runner_up']}{margin}", "quiet"))
+        lead.append(Text(f"next: {row['runner_up']}{margin}", "quiet"))
     number = row["candidates"] or 0
-    more = [Line(f"{number} candidates", "quiet")] if number > 1 else []
-    return (*best, Line(row["reason"]), *lead, *more)
+    more = [Text(f"{number} candidates", "quiet")] if number > 1 else []
+    return (*best, Text(row["reason"]), *lead, *more)
 
 
-def _candidate_row(row: Mapping[str, Any]) -> Row:
+def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     name = row["code"] or row["expectation_id"]
-    lost = [Line(row["lost"], "warn")] if row["lost"] else []
-    place = [Line("first", "good")] if row["rank"] == 1 else [Line(f"{row['rank']}.", "quiet")]
-    opened = [Line(f"since {instant(row['opened_at'])}", "quiet")] if row["opened_at"] else []
+    lost = [Text(row["lost"], "warn")] if row["lost"] else []
+    place = [Text("first", "good")] if row["rank"] == 1 else [Text(f"{row['rank']}.", "quiet")]
+    opened = [Text(f"since {instant(row['opened_at'])}", "quiet")] if row["opened_at"] else []
     account = row["counterparty_account"]
-    return Row(
+    return ListRow(
         key=literal_text(row["expectation_id"]),
         label=f"{name}, {_amount(row, 'amount')}, score {row['score']:.2f}",
         cells=(
             (
-                Line(name, "strong"),
-                Line(row["expectation_id"], "code"),
-                Line((row["kind"] or "").replace("_", " "), "quiet"),
+                Text(name, "strong"),
+                Text(row["expectation_id"], "code"),
+                Text((row["kind"] or "").replace("_", " "), "quiet"),
                 *opened,
             ),
             (
-                Line(_amount(row, "amount")),
-                Line(f"received {_amount(row, 'received')}", "quiet"),
-                Line(_expected(row), "quiet"),
+                Text(_amount(row, "amount")),
+                Text(f"received {_amount(row, 'received')}", "quiet"),
+                Text(_expected(row), "quiet"),
             ),
-            (Line(row["reason"]), *lost),
-            (Line(f"{row['score']:.2f}"), *place),
-            (Line(row["status"] or row["state"]), *([Line(account, "code")] if account else [])),
+            (Text(row["reason"]), *lost),
+            (Text(f"{row['score']:.2f}"), *place),
+            (Text(row["status"] or row["state"]), *([Text(account, "code")] if account else [])),
         ),
     )
 
@@ -467,27 +441,27 @@ def _amount(row: Mapping[str, Any], name: str) -> str:
     return "any amount" if value is None else format_amount(value, row["currency"] or "?")
 
 
-def _decision_row(row: Mapping[str, Any]) -> Row:
+def _decision_row(row: Mapping[str, Any]) -> ListRow:
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"])
     about = row["references"] or row["to"] or ""
-    reason = [Line(f"Reason: {row['reason']}")] if row["reason"] else []
-    moved = [Line(f"Moved since: {row['moved']}", "warn")] if row["moved"] else []
-    return Row(
+    reason = [Text(f"Reason: {row['reason']}")] if row["reason"] else []
+    moved = [Text(f"Moved since: {row['moved']}", "warn")] if row["moved"] else []
+    return ListRow(
         key=row["seq"],
         label=f"{row['verb']} {amount}, by {row['decided_by']}",
         cells=(
             (
-                Line(f"{row['booking_date'] or 'gone'}", "strong"),
-                Line(row["entry_id"], "code"),
+                Text(f"{row['booking_date'] or 'gone'}", "strong"),
+                Text(row["entry_id"], "code"),
             ),
-            (Line(amount),),
-            (Line(f"{VERBS[row['verb']].done} {about}".strip()), *reason, *moved),
-            (Line(row["decided_by"]), Line(instant(row["decided_at"]), "quiet")),
+            (Text(amount),),
+            (Text(f"{VERBS[row['verb']].past_tense} {about}".strip()), *reason, *moved),
+            (Text(row["decided_by"]), Text(instant(row["decided_at"]), "quiet")),
         ),
     )
 
 
-_LISTINGS: Final[dict[Shown, Listing]] = {
+_LISTINGS: Final[dict[ListName, Listing]] = {
     "lines": Listing(
         caption="Bank lines to be settled",
         query="SELECT * FROM open_lines",
@@ -498,7 +472,9 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
             "end_to_end_id", "creditor_reference", "remittance", "suggestion", "assigned_to",
         ),
         hint="Reference, name, account or amount",
-        columns=(_LINE, Column("Amount", end=True), _BANK_SAYS, Column("May belong to", wide=True)),
+        columns=(
+            _LINE, Heading("Amount", end=True), _BANK_SAYS, Heading("May belong to", wide=True),
+        ),
         row=_open_row,
         empty="No bank line needs a decision.",
         several=True,
@@ -511,8 +487,8 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
         searched=("expectation_id", "code", "reason"),
         hint="Reference or reason",
         columns=(
-            Column("Candidate"), Column("Expected", end=True), Column("Why", wide=True),
-            Column("Score", end=True), Column("Status"),
+            Heading("Candidate"), Heading("Expected", end=True), Heading("Why", wide=True),
+            Heading("Score", end=True), Heading("Status"),
         ),
         row=_candidate_row,
         empty="Nothing that is expected may be meant.",
@@ -524,7 +500,7 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
         key="seq",
         searched=("entry_id", "decided_by", "reason", '"references"', "amount"),
         hint="Reference, person or reason",
-        columns=(_LINE, Column("Amount", end=True), Column("Decision", wide=True), Column("By")),
+        columns=(_LINE, Heading("Amount", end=True), Heading("Decision", wide=True), Heading("By")),
         row=_decision_row,
         empty="Nothing has been decided.",
     ),

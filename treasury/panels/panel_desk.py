@@ -19,10 +19,10 @@ from treasury.reconcile import Reconciliation, Rows
 from treasury.settings import Settings
 from treasury.trace.payment_trace import Trace
 
-__all__ = ["Desk"]
+__all__ = ["PanelDesk"]
 
 
-class Desk(Protocol):
+class PanelDesk(Protocol):
     """The workspace, from below: panels know what it offers and not what it is."""
 
     @property
@@ -63,7 +63,7 @@ class Desk(Protocol):
     def decision_effects(self, *planned: Decision) -> Effects:
         """What planned decisions would change beside their own lines."""
 
-    def trace(self, what: str) -> Trace:
+    def trace(self, name: str) -> Trace:
         """Follow one payment from end to end."""
 
     def watching(self) -> str | None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from treasury.identifiers import plain_account
 from treasury.lake import TEXT, Snapshot
-from treasury.panels.frames.query_pages import Held, Source
+from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 from treasury.text import clean
 
 __all__ = ["PAYABLE", "changed_details", "payable_table"]
@@ -107,9 +107,11 @@ FROM (
 WHERE was IS DISTINCT FROM now
 GROUP BY was, now, name
 """  # noqa: S608 - declared column names
-_SHOWN: Final = ", ".join(f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS)
+_PAYABLE_DETAILS: Final = ", ".join(
+    f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS
+)
 _TABLE: Final = f"""\
-SELECT w.* EXCLUDE (number, payable), {_SHOWN}, o.asset, w.payable,
+SELECT w.* EXCLUDE (number, payable), {_PAYABLE_DETAILS}, o.asset, w.payable,
     concat_ws('; ', f.words, l.words) AS differs,
     w.payable AND p.ramp_type IS NULL AS first_time,
     w.number
@@ -127,7 +129,7 @@ ORDER BY w.number
 """  # noqa: S608 - declared column names
 
 
-def payable_table(waiting: pa.Table, source: Source | Snapshot) -> pa.Table:
+def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table:
     """The rows of `waiting` (columns of FUNDING) with deposit details, in their order.
 
     Adds the columns of DETAILS (empty where it must not be paid), `asset`, `payable`, `differs`
@@ -135,42 +137,40 @@ def payable_table(waiting: pa.Table, source: Source | Snapshot) -> pa.Table:
     `number`, the row's place. How details differ is worded once for all requests that share them.
     """
     numbers = pa.array(range(waiting.num_rows), pa.int64())
-    held = Held(
+    tables = ArrowTables(
         waiting=waiting.append_column("number", numbers),
         open=source.sql(_OPEN),
         paid=source.sql(_PAID),
         before=source.sql(_BEFORE),
         payable_states=pa.table({"state": sorted(PAYABLE)}),
     )
-    held.add(worded=_worded(held.sql(_CHANGED)))
-    return held.sql(_TABLE)
+    tables.add(worded=_change_texts(tables.sql(_CHANGED)))
+    return tables.sql(_TABLE)
 
 
 def changed_details(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """`IBAN was LT35…, is LT99…`, for each detail that differs; blanks in accounts do not count."""
     return [
-        f"{name} was {_said(was[column])}, is {_said(now[column])}"
+        f"{name} was {_detail_text(was[column])}, is {_detail_text(now[column])}"
         for column, name in DETAILS.items()
         if _plain(column, was[column]) != _plain(column, now[column])
     ]
 
 
-def _said(value: object) -> str:
+def _detail_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return clean(None if value is None else str(value)) or "not given"
 
 
-def _worded(changed: pa.Table) -> pa.Table:
+def _change_texts(changed: pa.Table) -> pa.Table:
     """For each change of details the words for it (nothing where it is of blanks only)."""
-    told = changed.select(["was", "now", "name"]).to_pylist()
-    words = ["; ".join(_words(one)) or None for one in told]
-    return changed.select(["name", "ids"]).append_column("words", pa.array(words, TEXT))
-
-
-def _words(one: Mapping[str, Any]) -> list[str]:
-    since = "we first saw it" if one["name"] is None else f"{clean(one['name'])} was paid"
-    return [f"{change}, since {since}" for change in changed_details(one["was"], one["now"])]
+    texts = []
+    for row in changed.select(["was", "now", "name"]).to_pylist():
+        since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
+        changes = changed_details(row["was"], row["now"])
+        texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
+    return changed.select(["name", "ids"]).append_column("words", pa.array(texts, TEXT))
 
 
 def _plain(column: str, value: object) -> str:

@@ -14,18 +14,18 @@ from typing import Any, Final
 
 from treasury.actions import Confirmation, RampSeen
 from treasury.money import format_amount
-from treasury.panels.frames.blocks import Column, Fact, Line, Row
+from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text, detail
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["COLUMNS", "facts", "request_row"]
+__all__ = ["COLUMNS", "request_details", "request_row"]
 
 COLUMNS: Final = (
-    Column("Request"),
-    Column("Direction", wide=True),
-    Column("Fiat gross", end=True),
-    Column("Fee", end=True),
-    Column("Fiat net", end=True),
-    Column("Crypto", end=True),
+    Heading("Request"),
+    Heading("Direction", wide=True),
+    Heading("Fiat gross", end=True),
+    Heading("Fee", end=True),
+    Heading("Fiat net", end=True),
+    Heading("Crypto", end=True),
 )
 _DIRECTIONS: Final = {"ON_RAMP": "On-ramp", "OFF_RAMP": "Off-ramp"}
 _KNOWN_HOW: Final = {
@@ -36,90 +36,86 @@ _KNOWN_HOW: Final = {
 
 
 def request_row(
-    key: str, row: Mapping[str, Any], told: Iterable[Line] = (), *, settled: bool = False
-) -> Row:
+    key: str, row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
+) -> ListRow:
     """A row of `ramp_requests`; `told` is what else is known of it."""
-    seen = RampSeen.from_row(row)
-    gross, fee, net, crypto = _amounts(seen)
-    creator = seen.created_by or "an unknown user"
-    return Row(
+    request = RampSeen.from_row(row)
+    gross, fee, net, crypto = _amounts(request)
+    creator = request.created_by or "an unknown user"
+    return ListRow(
         key=key,
-        label=f"{seen.name}, {_direction(seen)}, fiat gross {gross}, crypto {crypto}",
+        label=f"{request.name}, {_direction(request)}, fiat gross {gross}, crypto {crypto}",
         cells=(
             (
-                Line(seen.name, "strong"),
-                Line(seen.id, "code"),
-                Line(f"by {creator}", "quiet"),
-                Line(instant(row["created_at"]), "quiet"),
-                *told,
+                Text(request.name, "strong"),
+                Text(request.id, "code"),
+                Text(f"by {creator}", "quiet"),
+                Text(instant(row["created_at"]), "quiet"),
+                *news,
             ),
-            (Line(_direction(seen)), Line(_exchange(seen), "quiet")),
-            (Line(gross),),
-            (Line(fee),),
-            (Line(net),),
-            (Line(crypto),),
+            (Text(_direction(request)), Text(_exchange(request), "quiet")),
+            (Text(gross),),
+            (Text(fee),),
+            (Text(net),),
+            (Text(crypto),),
         ),
         may_choose=not settled,
         settled=settled,
     )
 
 
-def facts(confirmed: Confirmation, read_at: datetime) -> tuple[Fact, ...]:
+def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail, ...]:
     """Who decides what, in which amounts, to whose account, on which version, when."""
-    seen = confirmed.request
-    assert seen is not None  # every kind that is shown so is about a request
-    gross, fee, net, crypto = _amounts(seen)
+    request = confirmed.request
+    assert request is not None  # every kind that is shown so is about a request
+    gross, fee, net, crypto = _amounts(request)
     actor = confirmed.actor
     return (
-        _fact("Request", Line(seen.name, "strong"), Line(seen.id, "code")),
-        _fact("Direction", Line(f"{_direction(seen)}, {_exchange(seen)}")),
-        _fact("Fiat gross", Line(gross)),
-        _fact("Fee", Line(fee)),
-        _fact("Fiat net", Line(net)),
-        _fact("Crypto", Line(crypto)),
-        _fact("Goes to", *_payee(seen)),
-        _fact("Created by", Line(seen.created_by or "unknown")),
-        _fact("Version", Line(f"{seen.version}, read from the service at {instant(read_at)}")),
-        _fact(
+        detail("Request", Text(request.name, "strong"), Text(request.id, "code")),
+        detail("Direction", Text(f"{_direction(request)}, {_exchange(request)}")),
+        detail("Fiat gross", Text(gross)),
+        detail("Fee", Text(fee)),
+        detail("Fiat net", Text(net)),
+        detail("Crypto", Text(crypto)),
+        detail("Goes to", *_payee(request)),
+        detail("Created by", Text(request.created_by or "unknown")),
+        detail("Version", Text(f"{request.version}, read from the service at {instant(read_at)}")),
+        detail(
             "Decided by",
-            Line(actor.name, "strong"),
-            Line(_KNOWN_HOW[actor.verified_source], "quiet"),
+            Text(actor.name, "strong"),
+            Text(_KNOWN_HOW[actor.verified_source], "quiet"),
         ),
-        _fact("Credential", Line(f"{confirmed.credential} ({confirmed.client_id})")),
-        _fact("When", Line(instant(confirmed.at))),
+        detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+        detail("When", Text(instant(confirmed.at))),
     )
 
 
-def _fact(name: str, *lines: Line) -> Fact:
-    return Fact(name, lines)
+def _payee(request: RampSeen) -> tuple[Text, ...]:
+    kind = "our wallet" if request.on_ramp else "our bank account"
+    if request.on_ramp and request.payee_chain:
+        kind += f" on {request.payee_chain}"
+    if request.payee_account is None:
+        return (Text(f"{kind}, which the service does not show", "warn"),)
+    return (Text(request.payee_account, "code"), Text(kind, "quiet"))
 
 
-def _payee(seen: RampSeen) -> tuple[Line, ...]:
-    kind = "our wallet" if seen.on_ramp else "our bank account"
-    if seen.on_ramp and seen.payee_chain:
-        kind += f" on {seen.payee_chain}"
-    if seen.payee_account is None:
-        return (Line(f"{kind}, which the service does not show", "warn"),)
-    return (Line(seen.payee_account, "code"), Line(kind, "quiet"))
+def _direction(request: RampSeen) -> str:
+    return _DIRECTIONS.get(request.ramp_type, request.ramp_type)
 
 
-def _direction(seen: RampSeen) -> str:
-    return _DIRECTIONS.get(seen.ramp_type, seen.ramp_type)
+def _exchange(request: RampSeen) -> str:
+    fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
+    coins = f"{crypto} on {request.crypto_chain}" if request.crypto_chain else crypto
+    return f"{fiat} to {coins}" if request.on_ramp else f"{coins} to {fiat}"
 
 
-def _exchange(seen: RampSeen) -> str:
-    fiat, crypto = seen.fiat_currency or "?", seen.crypto_currency or "?"
-    coins = f"{crypto} on {seen.crypto_chain}" if seen.crypto_chain else crypto
-    return f"{fiat} to {coins}" if seen.on_ramp else f"{coins} to {fiat}"
-
-
-def _amounts(seen: RampSeen) -> tuple[str, str, str, str]:
-    fiat, crypto = seen.fiat_currency, seen.crypto_currency
+def _amounts(request: RampSeen) -> tuple[str, str, str, str]:
+    fiat, crypto = request.fiat_currency, request.crypto_currency
     return (
-        _amount(seen.fiat_amount, fiat),
-        _amount(seen.fiat_fee_amount, fiat),
-        _amount(seen.fiat_net_amount, fiat),
-        _amount(seen.crypto_amount, crypto),
+        _amount(request.fiat_amount, fiat),
+        _amount(request.fiat_fee_amount, fiat),
+        _amount(request.fiat_net_amount, fiat),
+        _amount(request.crypto_amount, crypto),
     )
 
 

@@ -18,12 +18,12 @@ from treasury.errors import TreasuryError
 from treasury.extract import TABLES
 from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Column, Line, Message, Press, Row
+from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Press, Text
 from treasury.panels.frames.list_panel import Listing, ListPanel
 from treasury.panels.frames.panel import alert
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.frames.query_pages import SIZE, Held, Source
-from treasury.panels.panel_desk import Desk
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource, count_rows
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.syncing import SyncProgress, synced
 
 __all__ = ["SyncPanel"]
@@ -38,7 +38,7 @@ AGES: Final = pa.schema(
     ]
 )
 """`changed_at` is the commit that last changed the table, `synced_at` the last sync of any."""
-_KEPT: Final = "What was stored stays as it was."
+_UNCHANGED: Final = "What was stored stays as it was."
 _WELL: Final = "watching every "
 """How the sentence of a watching begins that has no trouble."""
 
@@ -48,7 +48,7 @@ class SyncPanel(ListPanel):
 
     title: ClassVar[str] = "Sync"
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not sync
         self._synced_at: datetime | None = None
         self._failure: Message | None = None
@@ -68,30 +68,30 @@ class SyncPanel(ListPanel):
             key="table",
             searched=('"table"', "title"),
             hint="Table",
-            columns=(Column("Table"), Column("Rows", end=True), Column("Last changed")),
+            columns=(Heading("Table"), Heading("Rows", end=True), Heading("Last changed")),
             row=self._row,
             empty="No table comes from the services.",
             several=True,
         )
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The ages, from the commits."""
         ages, self._synced_at = _ages(snapshot)
-        return Held(ages=ages)
+        return ArrowTables(ages=ages)
 
-    def more_notes(self) -> tuple[Line, ...]:
+    def more_notes(self) -> tuple[Text, ...]:
         """How long ago the last sync was, and who watches."""
         watching, trouble = self._watching()
-        age = Line(self._age(), "strong")
-        return (age, Line(watching, "quiet")) if watching and not trouble else (age,)
+        age = Text(self._age(), "strong")
+        return (age, Text(watching, "quiet")) if watching and not trouble else (age,)
 
     def banners(self) -> tuple[Message, ...]:
         """The last error, of this panel's sync and of the watching, until a sync works."""
         watching, trouble = self._watching()
-        found = [] if self._failure is None else [self._failure]
+        messages = [] if self._failure is None else [self._failure]
         if trouble:
-            found.append(Message("Watching is in trouble", (Line(watching),)))
-        return tuple(found)
+            messages.append(Message("Watching is in trouble", (Text(watching),)))
+        return tuple(messages)
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """A part of it, or all of it and everything compared."""
@@ -100,16 +100,16 @@ class SyncPanel(ListPanel):
             Button("full", "Sync and compare everything", enabled=idle),
         )
 
-    def _row(self, row: Mapping[str, Any]) -> Row:
+    def _row(self, row: Mapping[str, Any]) -> ListRow:
         changed, now = row["changed_at"], self._desk.settings.now()
         ago = "never stored" if changed is None else f"{_span(now - changed)} ago"
-        return Row(
+        return ListRow(
             key=row["table"],
             label=f"{row['table']}, {row['rows']:,} rows, {ago}",
             cells=(
-                (Line(row["table"].replace("_", " "), "strong"), Line(row["title"], "quiet")),
-                (Line(f"{row['rows']:,}"),),
-                (Line(ago), Line(instant(changed), "quiet")),
+                (Text(row["table"].replace("_", " "), "strong"), Text(row["title"], "quiet")),
+                (Text(f"{row['rows']:,}"),),
+                (Text(ago), Text(instant(changed), "quiet")),
             ),
         )
 
@@ -122,10 +122,10 @@ class SyncPanel(ListPanel):
     def _watching(self) -> tuple[str, bool]:
         """What a watching says of itself, and whether it is in trouble."""
         try:
-            said = self._desk.watching() or ""
+            sentence = self._desk.watching() or ""
         except TreasuryError as error:
             return str(error), True
-        return said, bool(said) and not said.startswith(_WELL)
+        return sentence, bool(sentence) and not sentence.startswith(_WELL)
 
     # What presses do
 
@@ -134,11 +134,10 @@ class SyncPanel(ListPanel):
         return {
             "sync": partial(self._begin, full=False),
             "full": partial(self._begin, full=True),
-            "some": self._some,
+            "some": lambda press: self._begin(
+                press, tables=[row["table"] for row in self.chosen_rows()], full=False
+            ),
         }
-
-    def _some(self, press: Press) -> None:
-        self._begin(press, tables=[row["table"] for row in self.chosen_rows()], full=False)
 
     def _begin(
         self, _: Press, *, tables: Collection[str] | None = None, full: bool = False
@@ -146,22 +145,26 @@ class SyncPanel(ListPanel):
         def task(work: Work) -> Message:
             report = self._desk.sync(tables=tables, full=full, progress=SyncProgress(work))
             message = synced(report)
-            drift = () if report.drift is None else tuple(Line(str(one)) for one in report.drift)
+            drift = (
+                ()
+                if report.drift is None
+                else tuple(Text(str(difference)) for difference in report.drift)
+            )
             if report.drift == ():
-                drift = (Line("What was stored is what the services have", "good"),)
+                drift = (Text("What was stored is what the services have", "good"),)
             with self.turn:
                 self._failure = None
                 self._chosen.clear()
                 self.refresh()
             return msgspec.structs.replace(message, lines=(*message.lines, *drift))
 
-        self.start("Syncing", task, self._failed, _KEPT)
+        self.start("Syncing", task, self._failed, _UNCHANGED)
 
     def _failed(self, error: TreasuryError) -> Message:
         with self.turn:
             at = instant(self._desk.settings.now())
-            self._failure = Message(f"The sync of {at} failed", (Line(error.what),))
-        return alert("Not synced", error, Line(_KEPT))
+            self._failure = Message(f"The sync of {at} failed", (Text(error.what),))
+        return alert("Not synced", error, Text(_UNCHANGED))
 
 
 def _ages(snapshot: Snapshot) -> tuple[pa.Table, datetime | None]:
@@ -172,23 +175,18 @@ def _ages(snapshot: Snapshot) -> tuple[pa.Table, datetime | None]:
         for name, version in msgspec.json.decode(commit["versions"], type=dict[str, int]).items():
             if changed.get(name, (None,))[0] != version:
                 changed[name] = (version, commit["at"])
-    synced_at = max((one["at"] for one in commits if one["kind"] == "sync"), default=None)
+    synced_at = max((row["at"] for row in commits if row["kind"] == "sync"), default=None)
     rows = [
         {
             "table": table.name,
             "title": table.title,
-            "rows": _count(snapshot, table.name),
+            "rows": count_rows(snapshot, table.name),
             "changed_at": changed[table.name][1] if table.name in changed else None,
             "synced_at": synced_at,
         }
         for table in TABLES
     ]
     return pa.Table.from_pylist(rows, schema=AGES), synced_at
-
-
-def _count(snapshot: Snapshot, name: str) -> int:
-    counted = snapshot.sql(f"SELECT count(*) FROM {name}")  # noqa: S608 - a table that we declare
-    return int(counted.column(0)[0].as_py())
 
 
 def _span(span: timedelta) -> str:

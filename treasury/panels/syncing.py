@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treasury.extract import SyncReport
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Line, Message
+from treasury.panels.frames.blocks import Message, Text
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 
@@ -44,9 +44,9 @@ def synced(report: SyncReport) -> Message:
     new = sum(table.new for table in report.tables)
     changed = sum(table.changed for table in report.tables)
     skipped = [
-        Line(f"{skip.table} stayed as it was: {skip.why}", "warn") for skip in report.skipped
+        Text(f"{skip.table} stayed as it was: {skip.why}", "warn") for skip in report.skipped
     ]
-    unoffered = [Line(unoffered.sentence) for unoffered in report.unoffered]
-    notices = [Line(notice, "warn") for notice in report.notices]
-    brought = Line(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
+    unoffered = [Text(source.sentence) for source in report.unoffered]
+    notices = [Text(notice, "warn") for notice in report.notices]
+    brought = Text(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
     return status("Synced", brought, *skipped, *unoffered, *notices)

@@ -23,27 +23,28 @@ from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Column,
-    Fact,
-    Field,
     Frame,
-    Line,
+    Heading,
+    InputField,
+    ListRow,
     Message,
     Press,
-    Row,
-    Step,
+    StepBlock,
+    Text,
+    confirm_buttons,
+    detail,
 )
 from treasury.panels.frames.list_panel import Listing
 from treasury.panels.frames.panel import alert, status
 from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel, answer_now
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 
 __all__ = ["TransfersPanel"]
 
-Shown = Literal["transfers", "legs", "accounts"]
+ListName = Literal["transfers", "legs", "accounts"]
 KINDS: Final = {
     "crypto": "crypto_transfer.create",
     "fiat": "fiat_transfer.create",
@@ -77,7 +78,7 @@ WHERE a.vanished_at IS NULL
 """
 
 
-class _AskedTransfer(msgspec.Struct, frozen=True):
+class _PendingTransfer(msgspec.Struct, frozen=True):
     """What a person is asked to confirm; `nonce` is good for one proposal."""
 
     nonce: str
@@ -89,11 +90,10 @@ class TransfersPanel(LookingPanel):
 
     title: ClassVar[str] = "Transfers"
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._shown: Shown = "transfers"
+        self._list_name: ListName = "transfers"
         self._form = ""
-        self._asked: _AskedTransfer | None = None
         self._waiting = 0
         super().__init__(desk, size=size)
 
@@ -118,7 +118,7 @@ class TransfersPanel(LookingPanel):
 
     def listing(self) -> Listing:
         """The transfers, the legs, or the accounts while a form is open."""
-        return _LISTINGS[self._shown]
+        return _LISTINGS[self._list_name]
 
     def content(self) -> Frame:
         """The list, and while a form is open its fields, whether the list has rows or not."""
@@ -144,17 +144,19 @@ class TransfersPanel(LookingPanel):
             "accounts": "Accounts",
         }
         return tuple(
-            Button(name, label, enabled=idle, pressed=self._shown == name)
+            Button(name, label, enabled=idle, pressed=self._list_name == name)
             for name, label in labels.items()
         )
 
-    def more_notes(self) -> tuple[Line, ...]:
+    def more_notes(self) -> tuple[Text, ...]:
         """Transfers that are proposed and not carried out yet."""
         number = self._waiting
         if not number:
             return ()
-        what = "1 transfer is" if number == 1 else f"{number:,} transfers are"
-        return (Line(f"{what} proposed and not sent: decide under t.panels.approvals()", "warn"),)
+        transfers = "1 transfer is" if number == 1 else f"{number:,} transfers are"
+        return (
+            Text(f"{transfers} proposed and not sent: decide under t.panels.approvals()", "warn"),
+        )
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """Trace one; or check what is typed."""
@@ -163,52 +165,49 @@ class TransfersPanel(LookingPanel):
                 Button("check", "Check…", "primary", enabled=idle),
                 Button("leave", "Close form", enabled=idle),
             )
-        return () if self._shown == "accounts" else super().bar(idle=idle)
+        return () if self._list_name == "accounts" else super().bar(idle=idle)
 
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[InputField, ...]:
         """The fields of the form that is open, each with what is wrong with it."""
         if not self._form:
             return ()
         needed = field_names(kind_of(KINDS[self._form]).fields)
-        found = [
-            Field(name, _label(name), _HINTS.get(name, "" if must else "Optional"),
-                  self.error_of(name))
-            for name, must in needed.items()
-        ]  # fmt: skip
-        return (*found, Field("reason", "Reason", "Kept in our journal", self.error_of("reason")))
+        hints = {name: _HINTS.get(name, "" if needed[name] else "Optional") for name in needed}
+        return (
+            *(
+                InputField(name, name.replace("_", " ").capitalize(), hint, self.error_of(name))
+                for name, hint in hints.items()
+            ),
+            InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),
+        )
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """The trace that is read, or the transfer that is to be proposed."""
-        return super().step() if self._asked is None else self._proposal(self._asked)
+        return super().step() if self._pending is None else self._proposal(self._pending)
 
-    def _proposal(self, asked: _AskedTransfer) -> Step:
-        confirmed, idle = asked.confirmed, self.is_idle
-        more = confirmed.needed - 1
+    def _proposal(self, pending: _PendingTransfer) -> StepBlock:
+        confirmed, more = pending.confirmed, pending.confirmed.needed - 1
         who = f"{more} more person" if more == 1 else f"{more} more people"
         needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
-        shown = [Fact(one.name, (Line(one.value),)) for one in confirmed.facts]
-        return Step(
-            key=asked.nonce,
+        return StepBlock(
+            key=pending.nonce,
             title=f"Propose {confirmed.money}?",
             text=confirmed.text,
-            notes=(Line(f"{needs}. Nothing is sent yet.", "warn"),),
+            notes=(Text(f"{needs}. Nothing is sent yet.", "warn"),),
             facts=(
-                *shown,
-                Fact("Proposed by", (Line(confirmed.actor.name, "strong"),)),
-                Fact("Credential", (Line(f"{confirmed.credential} ({confirmed.client_id})"),)),
-                Fact("When", (Line(instant(confirmed.at)),)),
+                *(detail(fact.name, Text(fact.value)) for fact in confirmed.facts),
+                detail("Proposed by", Text(confirmed.actor.name, "strong")),
+                detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+                detail("When", Text(instant(confirmed.at))),
             ),
-            buttons=(
-                Button("back", "Go back", enabled=idle),
-                Button("confirm", "Confirm proposal", "primary", enabled=idle),
-            ),
+            buttons=confirm_buttons("Confirm proposal", idle=self.is_idle),
         )
 
     # What presses do
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
         """The lists, the forms, and the two steps."""
-        lists: tuple[Shown, ...] = ("transfers", "accounts")
+        lists: tuple[ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()
             | {name: partial(self._show_list, name) for name in lists}
@@ -217,8 +216,6 @@ class TransfersPanel(LookingPanel):
                 "legs": self._find_legs,
                 "leave": self._leave,
                 "check": self._check,
-                "confirm": self._confirm,
-                "back": self._back,
             }
         )
 
@@ -237,16 +234,16 @@ class TransfersPanel(LookingPanel):
                 self._show_list("legs", press)
 
         def failed(error: TreasuryError) -> Message:
-            return alert("The two legs are not known", error, Line("Nothing was changed."))
+            return alert("The two legs are not known", error, Text("Nothing was changed."))
 
         self.start("Looking for both legs", task, failed, "What is shown is as it was.")
 
-    def _show_list(self, shown: Shown, _: Press) -> None:
+    def _show_list(self, list_name: ListName, _: Press) -> None:
         if self.step() is not None:
             return
-        self._shown, self._search = shown, ""
+        self._list_name, self._search = list_name, ""
         self._chosen.clear()
-        self.look(0)
+        self.show_page(0)
 
     def _open(self, form: str, press: Press) -> None:
         if self.step() is not None:
@@ -275,59 +272,51 @@ class TransfersPanel(LookingPanel):
             work.say("Checking the transfer")
             confirmed = self._actions.draft(kind, reason=reason, **typed)
             work.check()
-            with self.turn:
-                self._asked = _AskedTransfer(uuid.uuid4().hex, confirmed)
-                self.point_to("step")
+            self.ask(_PendingTransfer(uuid.uuid4().hex, confirmed))
 
         def failed(error: TreasuryError) -> Message:
-            return self.fail("Not proposed", error, Line(_NOTHING))
+            return self.fail("Not proposed", error, Text(_NOTHING))
 
         self.start("Checking the transfer", task, failed, _NOTHING)
 
-    def _confirm(self, press: Press) -> None:
-        asked = self._asked
-        if asked is None or press.step != asked.nonce:
-            return
+    def verb_of(self, _: _PendingTransfer) -> str:
+        """The button that a proposal began with."""
+        return "check"
+
+    def confirm(self, pending: _PendingTransfer, _: Press) -> None:
+        """Propose the transfer; nothing is sent."""
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing it to the journal")
-            (made,) = self._actions.propose_drafts(asked.confirmed, nonce=asked.nonce)
+            (action,) = self._actions.propose_drafts(pending.confirmed, nonce=pending.nonce)
             self._waiting = self._count_waiting()
             self._end(form="")
-            waits = made.state == "proposed"
+            waits = action.state == "proposed"
             after = "a colleague approves it" if waits else "carry it out"
             return status(
-                f"{made.id} is {made.state}; nothing is sent yet",
-                Line(made.text),
-                Line(f"Next: {after} under t.panels.approvals()", "strong"),
+                f"{action.id} is {action.state}; nothing is sent yet",
+                Text(action.text),
+                Text(f"Next: {after} under t.panels.approvals()", "strong"),
             )
 
         def failed(error: TreasuryError) -> Message:
             self._end(form=self._form)
-            return alert("Not proposed", error, Line("Nothing was sent."))
+            return alert("Not proposed", error, Text("Nothing was sent."))
 
         self.start("Writing it to the journal", task, failed, _NOTHING)
 
     def _end(self, *, form: str) -> None:
         with self.turn:
-            self._asked, self._form = None, form
-            self._shown = "accounts" if form else "transfers"
-            self.look(0)
+            self._pending, self._form = None, form
+            self._list_name = "accounts" if form else "transfers"
+            self.show_page(0)
 
     def _count_waiting(self) -> int:
         kinds = frozenset(KINDS.values())
-        return sum(one.kind in kinds and one.state in OPEN for one in self._actions.list())
-
-    def _back(self, press: Press) -> None:
-        if self._asked is None:
-            super().presses()["back"](press)
-            return
-        self._asked = None
-        self.tell(None)
-        self.point_to("check")
+        return sum(action.kind in kinds and action.state in OPEN for action in self._actions.list())
 
 
-def _legs(desk: Desk) -> pa.Table:
+def _legs(desk: PanelDesk) -> pa.Table:
     """The two legs, numbered; none before there is anything to reconcile."""
     try:
         legs = answer_now(desk).internal_transfers
@@ -346,10 +335,6 @@ _HINTS: Final = {
 }
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize().replace(" id", " id")
-
-
 # How a row reads
 
 
@@ -357,79 +342,80 @@ def _money(row: Mapping[str, Any], amount: str, unit: str) -> str:
     return "" if row[amount] is None else format_amount(row[amount], row[unit] or "?")
 
 
-def _party(name: str | None, account_id: str | None) -> tuple[Line, ...]:
+def _party(name: str | None, account_id: str | None) -> tuple[Text, ...]:
     if account_id is None:
-        return (Line("outside the service", "quiet"),)
-    return (Line(name or "no name"), Line(account_id, "code"))
+        return (Text("outside the service", "quiet"),)
+    return (Text(name or "no name"), Text(account_id, "code"))
 
 
-def _transfer_row(row: Mapping[str, Any]) -> Row:
+def _transfer_row(row: Mapping[str, Any]) -> ListRow:
     coins, fiat = _money(row, "amount", "asset"), _money(row, "fiat_amount", "fiat_currency")
     amount = coins or fiat or "not stated"
     kind = row["kind"].replace("_", " ")
     failed = row["status"] == "FAILED"
-    done = row["status"] == "COMPLETED"
+    completed = row["status"] == "COMPLETED"
     why = " ".join(filter(None, (row["failure_code"], row["failure_reason"]))) if failed else ""
-    said = [row["merchant_reference"], row["description"]]
-    return Row(
+    texts = [row["merchant_reference"], row["description"]]
+    return ListRow(
         key=literal_text(row["id"]),
         label=f"{kind} transfer, {amount}, {row['status']}",
         cells=(
             (
-                Line(kind, "strong"),
-                Line(row["id"], "code"),
-                *(Line(text) for text in said if text),
-                Line(instant(row["created_at"] or row["first_seen_at"]), "quiet"),
+                Text(kind, "strong"),
+                Text(row["id"], "code"),
+                *(Text(text) for text in texts if text),
+                Text(instant(row["created_at"] or row["first_seen_at"]), "quiet"),
             ),
-            (Line(amount), *([Line(fiat, "quiet")] if coins and fiat else [])),
+            (Text(amount), *([Text(fiat, "quiet")] if coins and fiat else [])),
             _party(row["sender"], row["sender_account_id"]),
             _party(row["receiver"], row["receiver_account_id"]),
             (
-                Line(
-                    row["status"] or "no status", "warn" if failed else "good" if done else "plain"
+                Text(
+                    row["status"] or "no status",
+                    "warn" if failed else "good" if completed else "plain",
                 ),
-                *([Line(why)] if why else []),
-                *([Line(row["transaction_hash"], "code")] if row["transaction_hash"] else []),
+                *([Text(why)] if why else []),
+                *([Text(row["transaction_hash"], "code")] if row["transaction_hash"] else []),
             ),
         ),
     )
 
 
-def _leg_row(row: Mapping[str, Any]) -> Row:
+def _leg_row(row: Mapping[str, Any]) -> ListRow:
     amount, state = _money(row, "amount", "currency"), row["state"].replace("_", " ")
     fine = row["state"] in {"both_legs", "not_ours"} or row["stage"] == "expected"
-    next_step = [Line(row["next_step"], "strong")] if row["next_step"] else []
-    return Row(
+    next_step = [Text(row["next_step"], "strong")] if row["next_step"] else []
+    return ListRow(
         key=row["number"],
         label=f"{amount}, {row['sent_from']} to {row['received_by']}, {state}",
         cells=(
-            (Line(amount, "strong"), Line(row["kind"], "quiet")),
-            (Line(row["sent_from"]), Line(f"out {row['out_on'] or 'not seen'}", "quiet")),
-            (Line(row["received_by"]), Line(f"in {row['in_on'] or 'not seen'}", "quiet")),
-            (Line(state, "plain" if fine else "warn"), Line(row["evidence"], "quiet"), *next_step),
+            (Text(amount, "strong"), Text(row["kind"], "quiet")),
+            (Text(row["sent_from"]), Text(f"out {row['out_on'] or 'not seen'}", "quiet")),
+            (Text(row["received_by"]), Text(f"in {row['in_on'] or 'not seen'}", "quiet")),
+            (Text(state, "plain" if fine else "warn"), Text(row["evidence"], "quiet"), *next_step),
         ),
     )
 
 
-def _account_row(row: Mapping[str, Any]) -> Row:
-    held = _money(row, "total", "asset") or "nothing seen"
+def _account_row(row: Mapping[str, Any]) -> ListRow:
+    balance = _money(row, "total", "asset") or "nothing seen"
     free = _money(row, "available", "asset")
     name = row["name"] or row["external_id"] or row["id"]
-    own = [Line(row["external_id"], "code", copy=f"our id of {name}")] if row["external_id"] else []
-    return Row(
+    own = [Text(row["external_id"], "code", copy=f"our id of {name}")] if row["external_id"] else []
+    return ListRow(
         key=literal_text(row["place"]),
-        label=f"{name}, {held}",
+        label=f"{name}, {balance}",
         cells=(
-            (Line(name, "strong"), Line(row["id"], "code", copy=f"account id of {name}"), *own),
-            (Line(held), *([Line(f"available {free}", "quiet")] if free else [])),
-            (Line(row["chain"] or "no chain"),),
-            (Line(row["status"] or "no status"), Line(row["kyc_status"] or "", "quiet")),
+            (Text(name, "strong"), Text(row["id"], "code", copy=f"account id of {name}"), *own),
+            (Text(balance), *([Text(f"available {free}", "quiet")] if free else [])),
+            (Text(row["chain"] or "no chain"),),
+            (Text(row["status"] or "no status"), Text(row["kyc_status"] or "", "quiet")),
         ),
         may_choose=False,
     )
 
 
-_LISTINGS: Final[dict[Shown, Listing]] = {
+_LISTINGS: Final[dict[ListName, Listing]] = {
     "transfers": Listing(
         caption="Transfers of all three kinds",
         query="SELECT * FROM transfers",
@@ -442,8 +428,8 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
         ),
         hint="Id, account, reference, amount or hash",
         columns=(
-            Column("Transfer"), Column("Amount", end=True), Column("From"), Column("To"),
-            Column("Status"),
+            Heading("Transfer"), Heading("Amount", end=True), Heading("From"), Heading("To"),
+            Heading("Status"),
         ),
         row=_transfer_row,
         empty="There is no transfer.",
@@ -456,8 +442,8 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
         searched=("state", "kind", "amount", "currency", "sent_from", "received_by", "evidence",
                   "transfer_id", "out_id", "in_id"),
         hint="Account, amount, state or id",
-        columns=(Column("Amount"), Column("Leg out"), Column("Leg in"),
-                 Column("State", wide=True)),
+        columns=(Heading("Amount"), Heading("Leg out"), Heading("Leg in"),
+                 Heading("State", wide=True)),
         row=_leg_row,
         empty="Nothing was moved between our own accounts this month.",
     ),
@@ -468,7 +454,9 @@ _LISTINGS: Final[dict[Shown, Listing]] = {
         key="place",
         searched=("id", "external_id", "name", "asset"),
         hint="Name, id or asset",
-        columns=(Column("Account"), Column("Holds", end=True), Column("Chain"), Column("Status")),
+        columns=(
+            Heading("Account"), Heading("Holds", end=True), Heading("Chain"), Heading("Status"),
+        ),
         row=_account_row,
         empty="There is no account.",
     ),

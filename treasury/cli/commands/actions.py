@@ -52,7 +52,7 @@ _COLUMNS = pa.schema(
     ]
 )
 _SPARE = ("why", "kind", "approved_by", "proposed_by")
-_SHOWN = ("id", "state", "kind", "amount", "proposed_by", "approved_by", "text", "why")
+_TABLE_COLUMNS = ("id", "state", "kind", "amount", "proposed_by", "approved_by", "text", "why")
 
 
 @click.group()
@@ -94,8 +94,8 @@ def kinds(kind: str | None, form: str) -> None:
         rows = [{"field": name, "needed": needed} for name, needed in fields.items()]
     else:
         rows = [
-            {"kind": one.name, "operation": one.operation, "credential": one.credential}
-            for one in KINDS.values()
+            {"kind": each.name, "operation": each.operation, "credential": each.credential}
+            for each in KINDS.values()
         ]
     print_rows(pa.Table.from_pylist(rows), form, title=kind or "Kinds of action")
 
@@ -109,14 +109,14 @@ def kinds(kind: str | None, form: str) -> None:
 @click.pass_context
 def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: Any) -> None:
     """Propose an action of KIND; sends nothing."""
-    given: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for field in fields:
         name, equals, value = field.partition("=")
-        if not equals or name in {*given, *how}:
+        if not equals or name in {*contents, *how}:
             raise InputError(f"{clean(field)} is not FIELD=VALUE", do="write amount=100.00")
-        given[name] = value
-    action = _desk(context).propose(kind, **how, **given)
-    _told([action])
+        contents[name] = value
+    action = _desk(context).propose(kind, **how, **contents)
+    _print_actions([action])
 
 
 @actions.command("list")
@@ -128,7 +128,7 @@ def list_actions(context: click.Context, state: Any, kind: str | None, form: str
     """List actions, oldest first."""
     rows = [_row(action) for action in _desk(context).list(state=state, kind=kind)]
     table = pa.Table.from_pylist(rows, schema=_COLUMNS)
-    print_rows(table, form, columns=_SHOWN, spare=_SPARE, title="Actions")
+    print_rows(table, form, columns=_TABLE_COLUMNS, spare=_SPARE, title="Actions")
 
 
 @actions.command()
@@ -143,13 +143,13 @@ def show(context: click.Context, action_id: str, form: str) -> None:
         return
     click.echo(f"{action.id}  {action.state}  {action.kind}\n{clean(action.text)}")
     click.echo(f"agreed: {', '.join(map(clean, action.people))}; needed: {action.needed}")
-    for one in action.facts:
-        click.echo(f"  {one.name}: {clean(one.value)}")
+    for fact in action.facts:
+        click.echo(f"  {fact.name}: {clean(fact.value)}")
     if action.outcome is not None:
-        told = action.outcome
-        at = instant_words(told.at.astimezone(desk_zone()), "%Y-%m-%d %H:%M")
-        click.echo(f"done at {at} ({told.how}): {clean(told.status)}")
-        click.echo(f"record {clean(told.record)}; service user {clean(told.service_user)}")
+        outcome = action.outcome
+        at = instant_words(outcome.at.astimezone(desk_zone()), "%Y-%m-%d %H:%M")
+        click.echo(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
+        click.echo(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
     if action.why:
         click.echo(clean(action.why))
     click.echo(f"content {action.content_hash}")
@@ -165,9 +165,9 @@ def approve(
 ) -> None:
     """Approve actions that somebody else proposed, all of them or none."""
     desk = _desk(context)
-    shown = desk.batch(*action_ids)
-    _confirm("Approve", shown, yes=yes)
-    _told(desk.approve(*shown.ids, shown=shown, reason=reason))
+    batch = desk.batch(*action_ids)
+    _confirm("Approve", batch, yes=yes)
+    _print_actions(desk.approve(*batch.ids, shown=batch, reason=reason))
 
 
 @actions.command()
@@ -176,7 +176,7 @@ def approve(
 @click.pass_context
 def reject(context: click.Context, action_id: str, reason: str) -> None:
     """Turn an action down."""
-    _told([_desk(context).reject(action_id, reason)])
+    _print_actions([_desk(context).reject(action_id, reason)])
 
 
 @actions.command()
@@ -185,7 +185,7 @@ def reject(context: click.Context, action_id: str, reason: str) -> None:
 @click.pass_context
 def withdraw(context: click.Context, action_id: str, reason: str) -> None:
     """Take back an action that you proposed."""
-    _told([_desk(context).withdraw(action_id, reason)])
+    _print_actions([_desk(context).withdraw(action_id, reason)])
 
 
 @actions.command()
@@ -195,7 +195,7 @@ def withdraw(context: click.Context, action_id: str, reason: str) -> None:
 @click.pass_context
 def again(context: click.Context, action_id: str, reason: str | None, without_key: bool) -> None:
     """Propose the same once more, on what is so now."""
-    _told([_desk(context).again(action_id, reason=reason, without_key=without_key)])
+    _print_actions([_desk(context).again(action_id, reason=reason, without_key=without_key)])
 
 
 @actions.command()
@@ -205,16 +205,16 @@ def again(context: click.Context, action_id: str, reason: str | None, without_ke
 def execute(context: click.Context, action_ids: Sequence[str], yes: bool) -> None:
     """Carry out actions that are ready, each once."""
     desk = _desk(context)
-    shown = desk.batch(*action_ids)
-    _confirm("Execute", shown, yes=yes)
-    ran = desk.execute_all(shown.ids)
-    for one in ran:
-        _told([one.action])
-        if one.error is not None:
-            click.echo(f"  {clean(one.error)}", err=True)
-    for action_id in shown.ids[len(ran) :]:
+    batch = desk.batch(*action_ids)
+    _confirm("Execute", batch, yes=yes)
+    ran = desk.execute_all(batch.ids)
+    for attempt in ran:
+        _print_actions([attempt.action])
+        if attempt.error is not None:
+            click.echo(f"  {clean(attempt.error)}", err=True)
+    for action_id in batch.ids[len(ran) :]:
         click.echo(f"{action_id}  not tried", err=True)
-    failed = [one.error for one in ran if one.error is not None]
+    failed = [attempt.error for attempt in ran if attempt.error is not None]
     if failed:
         sys.exit(failed[0].exit_code)
 
@@ -227,7 +227,7 @@ def recover(context: click.Context, action_ids: Sequence[str]) -> None:
     settled = _desk(context).recover(*action_ids)
     if not settled:
         click.echo("nothing is open")
-    _told(settled)
+    _print_actions(settled)
 
 
 @actions.command()
@@ -242,7 +242,7 @@ def settle(
     """Say what became of an action whose outcome is unknown."""
     carried_out = outcome == OUTCOMES[0]
     desk = _desk(context)
-    _told([desk.settle(action_id, carried_out=carried_out, reason=reason, record=record)])
+    _print_actions([desk.settle(action_id, carried_out=carried_out, reason=reason, record=record)])
 
 
 @actions.command()
@@ -252,21 +252,21 @@ def policy(context: click.Context, form: str) -> None:
     """Show how many people each kind of action needs, and who they may be."""
     from treasury.actions import KINDS
 
-    found = _desk(context).policy
+    rules = _desk(context).policy
     rows = [
         {
             "kind": kind.name,
-            "people": found.people(kind, None),
-            "propose": ", ".join(found.rule(kind).propose),
-            "approve": ", ".join(found.rule(kind).approve),
-            "two_people_from": _limits(found.rule(kind).two_people_from),
-            "at_most": _limits(found.rule(kind).at_most),
-            "per_day": _limits(found.rule(kind).per_day),
+            "people": rules.people(kind, None),
+            "propose": ", ".join(rules.rule(kind).propose),
+            "approve": ", ".join(rules.rule(kind).approve),
+            "two_people_from": _limits(rules.rule(kind).two_people_from),
+            "at_most": _limits(rules.rule(kind).at_most),
+            "per_day": _limits(rules.rule(kind).per_day),
         }
         for kind in KINDS.values()
     ]
-    print_rows(pa.Table.from_pylist(rows), form, title=f"Policy {found.hash[:12]}")
-    if form == "table" and found.one_person:
+    print_rows(pa.Table.from_pylist(rows), form, title=f"Policy {rules.hash[:12]}")
+    if form == "table" and rules.one_person:
         click.echo("This workspace has one person: nobody else approves anything.")
 
 
@@ -285,7 +285,7 @@ def _row(action: Action) -> dict[str, Any]:
         "text": action.text,
         "proposed_by": action.proposed_by.name,
         "proposed_at": action.proposed_at,
-        "approved_by": ", ".join(one.actor.name for one in action.approvals) or None,
+        "approved_by": ", ".join(approval.actor.name for approval in action.approvals) or None,
         "needed": action.needed,
         "target": action.target or None,
         "record": None if outcome is None else outcome.record,
@@ -294,7 +294,7 @@ def _row(action: Action) -> dict[str, Any]:
     }
 
 
-def _told(several: Iterable[Action]) -> None:
+def _print_actions(several: Iterable[Action]) -> None:
     for action in several:
         waits = f", waits for {action.waits_for} to approve" if action.waits_for else ""
         outcome = "" if action.outcome is None else f" ({clean(action.outcome.status)})"
@@ -302,16 +302,16 @@ def _told(several: Iterable[Action]) -> None:
         click.echo(f"{action.id}  {action.state}{outcome}{waits}{why}  {clean(action.text)}")
 
 
-def _confirm(verb: str, shown: Batch, *, yes: bool) -> None:
+def _confirm(verb: str, batch: Batch, *, yes: bool) -> None:
     """Say in full what is about to be decided, and ask."""
-    for action_id, line in zip(shown.ids, shown.lines, strict=True):
+    for action_id, line in zip(batch.ids, batch.lines, strict=True):
         click.echo(f"{action_id}  {clean(line)}")
-    _ask(f"{verb} {shown.text}", yes=yes)
+    _ask(f"{verb} {batch.text}", yes=yes)
 
 
-def _ask(what: str, *, yes: bool) -> None:
+def _ask(question: str, *, yes: bool) -> None:
     """Say what is about to be decided, and ask; without a terminal only `--yes` goes on."""
-    click.echo(what)
+    click.echo(question)
     if yes:
         return
     if not sys.stdin.isatty():

@@ -62,13 +62,13 @@ def close(
     if bool(reason) != withdraw:
         raise click.UsageError("--withdraw and --reason go together")
     workspace = workspace_of(context)
-    asked = workspace.month(month)
+    period = workspace.month(month)
     if withdraw:
-        taken = workspace.periods.withdraw(asked, reason)
-        by = clean(taken.close.prepared_by)
-        click.echo(f"{taken.month}: what {by} prepared is withdrawn")
+        withdrawn = workspace.periods.withdraw(period, reason)
+        by = clean(withdrawn.close.prepared_by)
+        click.echo(f"{withdrawn.month}: what {by} prepared is withdrawn")
         return
-    pack = workspace.close(asked, out, sign=sign, ledger=ledger, pdf=pdf, notebook=notebook)
+    pack = workspace.close(period, out, sign=sign, ledger=ledger, pdf=pdf, notebook=notebook)
     if form != "table":
         print_rows(pack_rows(pack), form)
         return
@@ -109,10 +109,12 @@ def verify(context: click.Context, pack: str, *, with_workspace: bool, form: str
     """
     from treasury.report.pack.pack_verification import verify_pack
 
-    found = workspace_of(context).verify_pack(pack) if with_workspace else verify_pack(Path(pack))
+    verified = (
+        workspace_of(context).verify_pack(pack) if with_workspace else verify_pack(Path(pack))
+    )
     if form == "table":
-        click.echo(str(found))
+        click.echo(str(verified))
     else:
-        print_rows(found.to_arrow(), form)
-    if not found.holds:
+        print_rows(verified.to_arrow(), form)
+    if not verified.holds:
         raise SystemExit(1)

@@ -46,16 +46,18 @@ def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R
     return click.option("--reason", default="", help="Why; it is journaled.")
 
 
-def _say(names: Iterable[str], what: str, *, dry_run: bool) -> None:
+def _say(names: Iterable[str], verdict: str, *, dry_run: bool) -> None:
     for name in names:
-        click.echo(f"{name}: {what}" + (" (not written)" if dry_run else ""))
+        click.echo(f"{name}: {verdict}" + (" (not written)" if dry_run else ""))
 
 
 def _say_late(decisions: Iterable[Decision]) -> None:
     """Where a line's month is closed, say which month the decision posts in."""
-    for one in decisions:
-        if one.closed_month:
-            click.echo(f"  {one.closed_month} is closed and stays so: it posts in {one.posts_to}")
+    for decision in decisions:
+        if decision.closed_month:
+            click.echo(
+                f"  {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}"
+            )
 
 
 # Verdicts on bank lines
@@ -81,10 +83,15 @@ def match_open(
     """List the lines that a person has to settle, oldest first."""
     table = workspace_of(context, as_of).matches.open().arrow
     if assigned_to:
-        mine = [name == assigned_to for name in table["assigned_to"].to_pylist()]
-        table = table.filter(pa.array(mine, pa.bool_()))
+        is_assigned = [name == assigned_to for name in table["assigned_to"].to_pylist()]
+        table = table.filter(pa.array(is_assigned, pa.bool_()))
     if form == "table":
-        table = with_short_ids(_reasoned(table))
+        from treasury.report import reason_words
+
+        reasons = [reason_words(reason or "") for reason in table["reason"].to_pylist()]
+        at = table.column_names.index("reason")
+        table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
+        table = with_short_ids(table)
     print_rows(table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines to be settled")
 
 
@@ -95,15 +102,6 @@ OPEN_COLUMNS = (
 OPEN_SPARE = (
     "assigned_to", "statement_account", "counterparty_name", "outcome", "direction", "reason",
 )  # fmt: skip
-
-
-def _reasoned(lines: pa.Table) -> pa.Table:
-    """The lines with their reasons in the words of the desk."""
-    from treasury.report import reason_words
-
-    reasons = [reason_words(reason or "") for reason in lines["reason"].to_pylist()]
-    at = lines.column_names.index("reason")
-    return lines.set_column(at, "reason", pa.array(reasons, pa.string()))
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
@@ -152,25 +150,25 @@ def match_accept(
 
     A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
     """
-    wanted, desk = typed_expectations(expectations), workspace_of(context)
-    accept = partial(desk.matches.accept, line, wanted, reason=reason)
+    typed, desk = typed_expectations(expectations), workspace_of(context)
+    accept = partial(desk.matches.accept, line, typed, reason=reason)
     _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
-    done = accept(dry_run=dry_run)
-    _say([done.entry_id], "accepted", dry_run=dry_run)
-    _say_late([done])
+    decision = accept(dry_run=dry_run)
+    _say([decision.entry_id], "accepted", dry_run=dry_run)
+    _say_late([decision])
 
 
 def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
     """Name what speaks against decisions on lines, and what changes beside these."""
-    against = [one for decision in planned for one in decision.despite]
-    for one in against:
-        click.echo(f"although {clean(one)}")
+    against = [objection for decision in planned for objection in decision.despite]
+    for objection in against:
+        click.echo(f"although {clean(objection)}")
     effects = desk.decision_effects(*planned)
     _require_agreed(effects, "also changes", dry_run=dry_run, ask=bool(against))
 
 
 def _require_agreed(
-    effects: Effects, what: str = "changes", *, dry_run: bool, ask: bool = False
+    effects: Effects, title: str = "changes", *, dry_run: bool, ask: bool = False
 ) -> None:
     """Name what changes; at a terminal, go on only when that is confirmed."""
     if effects.unknown:
@@ -178,7 +176,7 @@ def _require_agreed(
     if not ask and not len(effects):
         return
     if len(effects):
-        click.echo(f"{what}, in the open items of {effects.month}:")
+        click.echo(f"{title}, in the open items of {effects.month}:")
     for effect in effects:
         click.echo(f"  {clean(str(effect))}")
     if not dry_run and sys.stdin.isatty():
@@ -198,9 +196,9 @@ def match_reject(
     desk = workspace_of(context)
     reject = partial(desk.matches.reject, line, expectation, reason=reason)
     _require_agreed_lines(desk, reject(dry_run=True), dry_run=dry_run)
-    done = reject(dry_run=dry_run)
-    _say([done.entry_id], "rejected", dry_run=dry_run)
-    _say_late([done])
+    decision = reject(dry_run=dry_run)
+    _say([decision.entry_id], "rejected", dry_run=dry_run)
+    _say_late([decision])
 
 
 @match.command("ignore")
@@ -215,9 +213,9 @@ def match_ignore(
     desk = workspace_of(context)
     ignore = partial(desk.matches.ignore, *lines, reason=reason)
     _require_agreed_lines(desk, *ignore(dry_run=True), dry_run=dry_run)
-    done = ignore(dry_run=dry_run)
-    _say([one.entry_id for one in done], "closed", dry_run=dry_run)
-    _say_late(done)
+    decisions = ignore(dry_run=dry_run)
+    _say([decision.entry_id for decision in decisions], "closed", dry_run=dry_run)
+    _say_late(decisions)
 
 
 @match.command("assign")
@@ -228,8 +226,8 @@ def match_ignore(
 @click.pass_context
 def match_assign(context: click.Context, line: str, name: str, reason: str, dry_run: bool) -> None:
     """Hand LINE to the colleague NAME; it stays open."""
-    done = workspace_of(context).matches.assign(line, name, reason=reason, dry_run=dry_run)
-    _say([done.entry_id], f"assigned to {done.to}", dry_run=dry_run)
+    decision = workspace_of(context).matches.assign(line, name, reason=reason, dry_run=dry_run)
+    _say([decision.entry_id], f"assigned to {decision.to}", dry_run=dry_run)
 
 
 @match.command("undo")
@@ -253,9 +251,9 @@ def match_undo(
     undo = partial(desk.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed_lines(desk, planned, dry_run=dry_run)
-    done = undo(seq=planned.undoes, dry_run=dry_run)
-    _say([done.entry_id], "undone", dry_run=dry_run)
-    _say_late([done])
+    decision = undo(seq=planned.undoes, dry_run=dry_run)
+    _say([decision.entry_id], "undone", dry_run=dry_run)
+    _say_late([decision])
 
 
 # Remarks on ramp requests
@@ -289,8 +287,8 @@ REMARKS = (
 """Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
 
 
-def _remark(command: str, verb: str, said: str, told: str) -> None:
-    @request.command(command, help=told)
+def _remark(command: str, verb: str, verdict: str, help_text: str) -> None:
+    @request.command(command, help=help_text)
     @click.argument("name")
     @reason_option(required=True)
     @dry_run_option
@@ -299,7 +297,7 @@ def _remark(command: str, verb: str, said: str, told: str) -> None:
         desk = workspace_of(context)
         make = partial(getattr(desk.funding, verb), name, reason)
         _require_agreed(desk.remark_effects(make(dry_run=True)), dry_run=dry_run)
-        _say([make(dry_run=dry_run).name], said, dry_run=dry_run)
+        _say([make(dry_run=dry_run).name], verdict, dry_run=dry_run)
 
 
 for remark in REMARKS:
@@ -320,8 +318,8 @@ def request_undo(
     undo = partial(desk.funding.undo, name, reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed(desk.remark_effects(planned), dry_run=dry_run)
-    done = undo(seq=planned.undoes, dry_run=dry_run)
-    _say([done.name], "undone", dry_run=dry_run)
+    remark = undo(seq=planned.undoes, dry_run=dry_run)
+    _say([remark.name], "undone", dry_run=dry_run)
 
 
 @request.command("list")
@@ -347,15 +345,15 @@ def rules() -> None:
 @click.pass_context
 def rules_preview(context: click.Context, file: str, form: str) -> None:
     """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
-    found = workspace_of(context).rules.preview(file)
+    effect = workspace_of(context).rules.preview(file)
     if form != "table":
-        print_rows(found.lines, form)
+        print_rows(effect.lines, form)
         return
-    print_rows(found.totals, form, title="Lines that would move")
-    print_rows(found.lines, form, columns=_MOVED, title="Each of them")
-    print_rows(found.requests, form, columns=_WAITING, title="Requests due otherwise")
-    if found.closed.num_rows:
-        click.echo(f"{found.closed.num_rows} lines of closed months stay as they were closed")
+    print_rows(effect.totals, form, title="Lines that would move")
+    print_rows(effect.lines, form, columns=_MOVED, title="Each of them")
+    print_rows(effect.requests, form, columns=_WAITING, title="Requests due otherwise")
+    if effect.closed.num_rows:
+        click.echo(f"{effect.closed.num_rows} lines of closed months stay as they were closed")
 
 
 @rules.command("save")
@@ -364,9 +362,9 @@ def rules_preview(context: click.Context, file: str, form: str) -> None:
 @click.pass_context
 def rules_save(context: click.Context, file: str, reason: str) -> None:
     """Put the rules in FILE in force; content and effect are journaled."""
-    found = workspace_of(context).rules.save(file, reason)
-    print_rows(found.totals, "table", title="Lines that moved")
-    click.echo(f"rules {found.rules.hash[:12]} are in force")
+    effect = workspace_of(context).rules.save(file, reason)
+    print_rows(effect.totals, "table", title="Lines that moved")
+    click.echo(f"rules {effect.rules.hash[:12]} are in force")
 
 
 @rules.command("history")
@@ -418,10 +416,10 @@ def periods_roll_forward(
 ) -> None:
     """Show a month's open items from opening to closing."""
     workspace = workspace_of(context, as_of)
-    asked = workspace.month(month)
-    found = workspace.periods.roll_forward(asked)
-    table = found.items if per_request else found.totals
-    print_rows(table, form, title=f"Open items of {asked}")
+    period = workspace.month(month)
+    roll_forward = workspace.periods.roll_forward(period)
+    table = roll_forward.items if per_request else roll_forward.totals
+    print_rows(table, form, title=f"Open items of {period}")
 
 
 @periods.command("late")
@@ -470,11 +468,11 @@ def compare(
     workspace = workspace_of(context)
     ends = [workspace.at(instant) for instant in instants] + [workspace] * (len(instants) == 1)
     first, last = (end.reconcile(month) for end in ends)
-    found = workspace.compare(first, last)
+    comparison = workspace.compare(first, last)
     if form == "table":
-        click.echo(found.title)
-        print_rows(found.totals, form, title="Lines that moved")
-    print_rows(found.arrow, form, columns=_MOVED, title="Each of them")
+        click.echo(comparison.title)
+        print_rows(comparison.totals, form, title="Lines that moved")
+    print_rows(comparison.arrow, form, columns=_MOVED, title="Each of them")
 
 
 _MOVED = (

@@ -158,10 +158,10 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
 def _short_ids(ids: Sequence[str]) -> Mapping[str, str]:
     """Each id by as much of its beginning as none of the others has."""
     for length in range(_SHORT, max(map(len, ids), default=0)):
-        short = {one: one[: one.find(":") + 1 + length] for one in ids}
+        short = {item_id: item_id[: item_id.find(":") + 1 + length] for item_id in ids}
         if len(set(short.values())) == len(ids):
             return short
-    return {one: one for one in ids}
+    return {item_id: item_id for item_id in ids}
 
 
 _SHORT = 8
@@ -232,7 +232,10 @@ def fees(
         )
     workspace = workspace_of(context, as_of)
     if invoice is not None:
-        _tie(workspace, invoice, month, form)
+        tied = workspace.tie_invoice(invoice, month)
+        print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
+        if not tied.agrees:
+            raise SystemExit(1)
         return
     try:
         result = workspace.fees(month, calculate=calculate)
@@ -295,13 +298,6 @@ CHECK_COLUMNS = (
 )
 
 
-def _tie(workspace: Workspace, invoice: str, month: str | None, form: str) -> None:
-    tied = workspace.tie_invoice(invoice, month)
-    print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
-    if not tied.agrees:
-        raise SystemExit(1)
-
-
 @click.command()
 @month_argument
 @as_of_option
@@ -341,14 +337,14 @@ def trace(context: click.Context, what: str, as_of: str | None, provider: bool, 
 
     WHAT is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
     """
-    found = workspace_of(context, as_of).trace(what)
+    payment = workspace_of(context, as_of).trace(what)
     if provider and form != "table":
         raise click.UsageError("--provider prints a message, and takes no --format")
-    if provider and not found.hops:
-        raise InputError(f"{found.asked!r} stands for several payments", do="name one by its id")
+    if provider and not payment.hops:
+        raise InputError(f"{payment.asked!r} stands for several payments", do="name one by its id")
     if provider:
-        click.echo(found.provider_text(), nl=False)
+        click.echo(payment.provider_text(), nl=False)
     elif form == "table":
-        echo_folded(str(found))
+        echo_folded(str(payment))
     else:
-        print_rows(found.to_arrow(), form)
+        print_rows(payment.to_arrow(), form)

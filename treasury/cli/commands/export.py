@@ -61,11 +61,11 @@ def export(
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=out) as name:
-            made = Path(name)
-            books.write_csv(made / JOURNAL, mapping)
-            books.write_beancount(made / BEANCOUNT, mapping)
+            folder = Path(name)
+            books.write_csv(folder / JOURNAL, mapping)
+            books.write_beancount(folder / BEANCOUNT, mapping)
             for file in (JOURNAL, BEANCOUNT):
-                os.replace(made / file, out / file)
+                os.replace(folder / file, out / file)
     except OSError as error:
         raise StorageError(
             f"{out} cannot be written: {error.strerror}", do="name a folder you may write to"

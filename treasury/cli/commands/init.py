@@ -84,20 +84,20 @@ def init(context: click.Context, /, **given: Any) -> None:
         raise InputError(
             f"{folder / FILE_NAME} exists", do="edit it, or name another folder with --workspace"
         )
-    asked = _Asked(given)
-    new = asked.connected(NewSettings(company=asked.company(), time_zone=given["time_zone"]))
-    new = msgspec.structs.replace(new, accounts=asked.accounts())
+    answers = _Answers(given)
+    new = answers.connected(NewSettings(company=answers.company(), time_zone=given["time_zone"]))
+    new = msgspec.structs.replace(new, accounts=answers.accounts())
     new.write(folder)
     click.echo(f"wrote {folder / FILE_NAME}")
     click.echo(f"next: {Workspace(folder).doctor().next_step or 'all is in order'}")
 
 
-class _Asked:
+class _Answers:
     """What the options say, and whether to ask for the rest."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self._given = given
-        self._asks: bool = sys.stdin.isatty() if given["ask"] is None else given["ask"]
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._given = options
+        self._asks: bool = sys.stdin.isatty() if options["ask"] is None else options["ask"]
 
     def company(self) -> str:
         """The company's name; asked for until it can stand in a report."""
@@ -116,33 +116,35 @@ class _Asked:
 
     def connected(self, new: NewSettings) -> NewSettings:
         """The settings with addresses and credentials with which the services answer."""
-        given = self._given
-        urls = [given[name] for name in ("token_url", "finance_url", "ramp_url")]
+        options = self._given
+        urls = [options[name] for name in ("token_url", "finance_url", "ramp_url")]
         if not any(urls) and not (
             self._asks and click.confirm("Are the services' addresses at hand?", default=True)
         ):
-            if given["credentials"]:
+            if options["credentials"]:
                 raise InputError(
                     "credentials without the services' addresses",
                     do="give --token-url, --finance-url and --ramp-url too",
                 )
-            return msgspec.structs.replace(new, environment=given["environment"] or new.environment)
+            return msgspec.structs.replace(
+                new, environment=options["environment"] or new.environment
+            )
         while True:
             try:
                 connected = self._addressed(new)
                 settings = connected.check()
-                if not given["offline"]:
+                if not options["offline"]:
                     _try(settings)
             except TreasuryError as error:
                 self._say(error)
-                given.update(dict.fromkeys(("token_url", "finance_url", "ramp_url")))
-                given["credentials"] = ()
+                options.update(dict.fromkeys(("token_url", "finance_url", "ramp_url")))
+                options["credentials"] = ()
             else:
                 return connected
 
     def _addressed(self, new: NewSettings) -> NewSettings:
-        given = self._given
-        environment = given["environment"] or (
+        options = self._given
+        environment = options["environment"] or (
             click.prompt(
                 "Environment", type=click.Choice(get_args(Environment)), default=new.environment
             )
@@ -150,7 +152,7 @@ class _Asked:
             else new.environment
         )
         token, finance, ramp = (
-            self._url(given[name], words)
+            self._url(options[name], words)
             for name, words in (
                 ("token_url", "Address of tokens"),
                 ("finance_url", "Address of the finance service, version included"),
@@ -167,10 +169,10 @@ class _Asked:
             },
         )
 
-    def _url(self, given: str | None, words: str) -> str:
-        if given is None and not self._asks:
+    def _url(self, option: str | None, words: str) -> str:
+        if option is None and not self._asks:
             raise InputError(f"there is no {words.lower()}", do="give all three addresses, or none")
-        url = given or click.prompt(words)
+        url = option or click.prompt(words)
         require_https(url)
         return str(url)
 
@@ -188,23 +190,29 @@ class _Asked:
 
     def accounts(self) -> tuple[BankAccount, ...]:
         """The accounts of the bank files that were named, and of those that are asked for."""
-        found: dict[tuple[str, str], BankAccount] = {}
+        accounts: dict[tuple[str, str], BankAccount] = {}
         sources: tuple[tuple[str, Source], ...] = (
             ("bank_files", "own_bank"),
             ("reports", "provider_report"),
         )
         for name, source in sources:
             for file in self._given[name]:
-                found |= {(one.account, one.currency): one for one in self._read(file, source)}
+                accounts |= {
+                    (account.account, account.currency): account
+                    for account in self._read(file, source)
+                }
         while self._asks and (file := click.prompt("A bank file, empty to end", default="")):
             try:
                 source = click.prompt(
                     "Whose account is it", type=click.Choice(get_args(Source)), default="own_bank"
                 )
-                found |= {(one.account, one.currency): one for one in self._read(file, source)}
+                accounts |= {
+                    (account.account, account.currency): account
+                    for account in self._read(file, source)
+                }
             except TreasuryError as error:
                 self._say(error)
-        return tuple(found.values())
+        return tuple(accounts.values())
 
     def _read(self, file: str, source: Source) -> Iterator[BankAccount]:
         """The accounts in a bank file, each said with what its statements prove."""

@@ -58,10 +58,10 @@ def items_carry(
 ) -> None:
     """Propose to carry each ITEM; a second person accepts it."""
     verbs = workspace_of(context).items
-    done = verbs.carry(
+    carried = verbs.carry(
         *names, owner=owner, by=by, reason=reason, month=month, ledger=ledger, dry_run=dry_run
     )
-    _say(done, "proposed to be carried", dry_run=dry_run)
+    _say(carried, "proposed to be carried", dry_run=dry_run)
 
 
 @items.command("accept")
@@ -73,8 +73,8 @@ def items_accept(
     context: click.Context, names: tuple[str, ...], month: str | None, dry_run: bool
 ) -> None:
     """Accept that each ITEM is carried as somebody else proposed it."""
-    done = workspace_of(context).items.accept(*names, month=month, dry_run=dry_run)
-    _say(done, "accepted", dry_run=dry_run)
+    accepted = workspace_of(context).items.accept(*names, month=month, dry_run=dry_run)
+    _say(accepted, "accepted", dry_run=dry_run)
 
 
 @items.command("withdraw")
@@ -135,7 +135,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _say(items: OpenItems, what: str, *, dry_run: bool) -> None:
+def _say(items: OpenItems, verdict: str, *, dry_run: bool) -> None:
     for item in items:
-        click.echo(clean(f"{item.item_id}: {what}" + (" (not written)" if dry_run else "")))
+        click.echo(clean(f"{item.item_id}: {verdict}" + (" (not written)" if dry_run else "")))
         click.echo(clean(f"  {item}"))

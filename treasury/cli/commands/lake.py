@@ -22,8 +22,8 @@ def tables(name: str | None, form: str) -> None:
     from treasury.desk.dictionary import column_rows, table_rows
 
     rows = table_rows() if name is None else column_rows(name)
-    shown = () if name is None else ("column", "type", "unit", "meaning", "source", "section")
-    print_rows(rows, form, columns=shown, title=name or "Tables")
+    columns = () if name is None else ("column", "type", "unit", "meaning", "source", "section")
+    print_rows(rows, form, columns=columns, title=name or "Tables")
 
 
 @click.command()
@@ -61,18 +61,13 @@ def durations(
     if status is not None:
         rows = rows.filter(pc.equal(rows["status"], status))
     if form == "table":
-        rows = _in_words(rows)
+        for name in ("seconds", "at_least", "at_most"):
+            texts = pa.array(map(_span, rows[name].to_pylist()), pa.string())
+            rows = rows.set_column(rows.column_names.index(name), name, texts)
+        rows = rows.rename_columns(
+            ["lasted" if name == "seconds" else name for name in rows.column_names]
+        )
     print_rows(rows, form, title=f"Durations in {table}")
-
-
-def _in_words(durations: pa.Table) -> pa.Table:
-    """The seconds as people say them: 2 d 03:05."""
-    for name in ("seconds", "at_least", "at_most"):
-        said = pa.array(map(_span, durations[name].to_pylist()), pa.string())
-        place = durations.column_names.index(name)
-        durations = durations.set_column(place, name, said)
-    names = ["lasted" if name == "seconds" else name for name in durations.column_names]
-    return durations.rename_columns(names)
 
 
 def _span(seconds: int | None) -> str | None:
@@ -95,12 +90,12 @@ def _span(seconds: int | None) -> str | None:
 @click.pass_context
 def doctor(context: click.Context, repair: bool, accept_loss: tuple[str, ...], form: str) -> None:
     """Say what is there, what is missing or damaged, and the next step of each."""
-    found = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
+    examination = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
     if form == "table":
-        click.echo(str(found))
+        click.echo(str(examination))
     else:
-        print_rows(found.arrow, form)
-    if found.damaged:
+        print_rows(examination.arrow, form)
+    if examination.damaged:
         sys.exit(3)
 
 
@@ -140,8 +135,8 @@ def sweep(context: click.Context) -> None:
 def pin(context: click.Context, why: str, commit: int | None) -> None:
     """Keep a commit readable, file by file, for good."""
     workspace = workspace_of(context)
-    kept = workspace.lake.pin(why, workspace.now(), commit=commit)
-    click.echo(f"commit {kept.commit.number} of {kept.commit.at:%F %T}Z is kept: {kept.why}")
+    pinned = workspace.lake.pin(why, workspace.now(), commit=commit)
+    click.echo(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")
 
 
 @lake.command("unpin")

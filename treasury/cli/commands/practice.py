@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -133,7 +132,11 @@ def sandbox(
         volume=Volume.parse(volume),
     )
     if clock:
-        _move_on(company, parse_instant(clock))
+        instant = parse_instant(clock)
+        if instant > company.now:
+            company.clock.set(instant)
+        else:
+            click.echo(f"the clock stands at {company.now:%Y-%m-%dT%H:%MZ} already", err=True)
     if bank_files:
         for path in company.write_bank_files(Path(bank_files)):
             click.echo(str(path))
@@ -148,14 +151,6 @@ def sandbox(
             click.echo(f"{name:<8} client_id={client_id} client_secret={secret} (practice only)")
 
     serve_forever(company, port, ready=announce)
-
-
-def _move_on(company: Sandbox, instant: datetime) -> None:
-    """Set the clock; one that a kept company has passed already stays, and says so."""
-    if instant > company.now:
-        company.clock.set(instant)
-    else:
-        click.echo(f"the clock stands at {company.now:%Y-%m-%dT%H:%MZ} already", err=True)
 
 
 @click.command()
@@ -268,8 +263,8 @@ def _step(name: str, work: Callable[[], object]) -> None:
     """Do one step of the demo and say what came of it; a failure says which step it was."""
     began = time.monotonic()
     try:
-        told = str(work())
+        sentence = str(work())
     except TreasuryError:
         click.echo(f"{name}: failed", err=True)
         raise
-    click.echo(f"{name:<11} {time.monotonic() - began:5.1f} s  {told.splitlines()[0]}")
+    click.echo(f"{name:<11} {time.monotonic() - began:5.1f} s  {sentence.splitlines()[0]}")

@@ -17,11 +17,11 @@ from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.journal import Head, SignatureRules
-    from treasury.journal.signing import Signature, SigningKey
+    from treasury.journal.signing import Signature
 
 __all__ = ["head", "key", "verify"]
 
-_SHOWN = 20
+_MOST_FALSE = 20
 _FALSE = frozenset({"wrong", "another's key"})
 
 
@@ -43,7 +43,7 @@ def head(context: click.Context, form: str) -> None:
 
 @click.command()
 @click.option(
-    "--head", "noted", multiple=True, metavar="NUMBER:HASH", help="An end that was noted elsewhere."
+    "--head", "ends", multiple=True, metavar="NUMBER:HASH", help="An end that was noted elsewhere."
 )
 @click.option(
     "--heads",
@@ -60,7 +60,7 @@ def head(context: click.Context, form: str) -> None:
 @format_option
 @click.pass_context
 def verify(
-    context: click.Context, noted: Sequence[str], files: Sequence[str], keys: str | None, form: str
+    context: click.Context, ends: Sequence[str], files: Sequence[str], keys: str | None, form: str
 ) -> None:
     """Hold every entry against the chain, its signature, and ends that were noted elsewhere.
 
@@ -69,7 +69,7 @@ def verify(
     """
     journal = workspace_of(context).journal
     rules = journal.signing.rules() if keys is None else _rules_in(Path(keys))
-    heads = _heads(noted, files)
+    heads = _heads(ends, files)
     end = journal.verify(*heads, rules=rules)
     signatures = journal.signatures(rules)
     if form != "table":
@@ -92,12 +92,12 @@ def _print_facts(form: str, **facts: Any) -> None:
     print_rows(pa.Table.from_pylist([facts]), form)
 
 
-def _heads(noted: Sequence[str], files: Sequence[str]) -> list[Head]:
+def _heads(typed: Sequence[str], files: Sequence[str]) -> list[Head]:
     from treasury.journal.chain import read_head
     from treasury.journal.kept_heads import read_heads
 
     published = (head for file in files for head in read_heads(Path(file)))
-    return [*map(read_head, noted), *published]
+    return [*map(read_head, typed), *published]
 
 
 def _rules_in(path: Path) -> SignatureRules:
@@ -118,10 +118,10 @@ def _say_signatures(signatures: dict[int, Signature]) -> None:
     for state, number in sorted(counts.items()):
         click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
     false = [number for number, signature in signatures.items() if signature.state in _FALSE]
-    for number in false[:_SHOWN]:
+    for number in false[:_MOST_FALSE]:
         click.echo(f"entry {number}: {clean(str(signatures[number]))}")
-    if len(false) > _SHOWN:
-        click.echo(f"and {len(false) - _SHOWN} more")
+    if len(false) > _MOST_FALSE:
+        click.echo(f"and {len(false) - _MOST_FALSE} more")
     if false:
         raise SystemExit(1)
 
@@ -156,7 +156,15 @@ def make(context: click.Context, place: str | None) -> None:
 @click.pass_context
 def show(context: click.Context) -> None:
     """Show your public key, and whose it is by the policy."""
-    public = _own_key(context).public
+    from treasury.journal.signing import load_key
+
+    place = _place(context)
+    own_key = load_key(place)
+    if own_key is None:
+        raise InputError(
+            f"there is no signing key at {place}", do="run `treasury journal key make`"
+        )
+    public = own_key.public
     owner = workspace_of(context).journal.signing.rules().owner(public)
     click.echo(public)
     click.echo(f"enrolled as {clean(owner)}" if owner else "not enrolled in policy.toml", err=True)
@@ -167,8 +175,8 @@ def show(context: click.Context) -> None:
 @click.pass_context
 def list_keys(context: click.Context, form: str) -> None:
     """List whose public keys the policy knows."""
-    known = workspace_of(context).journal.signing.rules().keys
-    rows = [{"name": name, "key": one} for name, keys in known.items() for one in keys]
+    people = workspace_of(context).journal.signing.rules().keys
+    rows = [{"name": name, "key": public} for name, keys in people.items() for public in keys]
     schema = pa.schema([("name", pa.string()), ("key", pa.string())])
     print_rows(pa.Table.from_pylist(rows, schema=schema), form, title="Keys", empty="none enrolled")
 
@@ -192,14 +200,3 @@ def _place(context: click.Context) -> str:
     from treasury.settings import JournalPlace
 
     return (workspace_of(context).settings.journal or JournalPlace()).key
-
-
-def _own_key(context: click.Context) -> SigningKey:
-    from treasury.journal.signing import load_key
-
-    own_key = load_key(_place(context))
-    if own_key is None:
-        raise InputError(
-            f"there is no signing key at {_place(context)}", do="run `treasury journal key make`"
-        )
-    return own_key

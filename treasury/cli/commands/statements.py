@@ -265,9 +265,9 @@ def propose(context: click.Context, file: str, account: str | None, name: str, s
         click.echo(sketch_profile(Path(file)))
         context.exit(1)
     profile = proposal.profile
-    known = "known already" if proposal.is_known else "proposed; look whether it reads right"
-    click.echo(f"# {known}\n{to_toml(profile)}")
-    _print_entries(proposal.entries.slice(0, SHOWN), "table", "It reads")
+    status = "known already" if proposal.is_known else "proposed; look whether it reads right"
+    click.echo(f"# {status}\n{to_toml(profile)}")
+    _print_entries(proposal.entries.slice(0, SAMPLE_ROWS), "table", "It reads")
     _print_heads(proposal.statements, "table", "It proves")
     _tell(proposal.problems)
     if save and not proposal.is_known:
@@ -281,7 +281,7 @@ def propose(context: click.Context, file: str, account: str | None, name: str, s
         click.echo(f"kept as {path}")
 
 
-SHOWN = 10
+SAMPLE_ROWS = 10
 SHORT_ID = 8
 
 
@@ -299,11 +299,11 @@ def _declared(workspace: Workspace) -> dict[str, str]:
     return {account.account: account.source for account in workspace.settings.accounts}
 
 
-def _profiles(context: click.Context, given: str | None) -> tuple[Profile, ...]:
+def _profiles(context: click.Context, file: str | None) -> tuple[Profile, ...]:
     from treasury.statements.csv.profiles import FOLDER, load_profile, load_profiles
 
-    named = (load_profile(Path(given)),) if given else ()
-    return (*named, *load_profiles(_folder(context) / FOLDER))
+    chosen = (load_profile(Path(file)),) if file else ()
+    return (*chosen, *load_profiles(_folder(context) / FOLDER))
 
 
 def _tell(problems: tuple[Problem, ...]) -> None:

@@ -17,7 +17,6 @@ from treasury.cli.output import format_option, print_report
 from treasury.cli.progress import TerminalProgress
 from treasury.extract import WatchState, watch
 from treasury.ground.wording import instant_words
-from treasury.workspace import Workspace
 
 __all__ = ["sync"]
 
@@ -88,12 +87,12 @@ def sync(
     if every is not None and form != "table":
         raise click.UsageError("--format is for one sync, and --watch goes on")
     workspace = workspace_of(context)
-    named = None if tables is None else [name.strip() for name in tables.split(",")]
+    names = None if tables is None else [name.strip() for name in tables.split(",")]
 
     def once() -> Any:
         with TerminalProgress() as progress:
             return workspace.sync(
-                tables=named,
+                tables=names,
                 since=since,
                 full=full,
                 details=details,
@@ -104,26 +103,24 @@ def sync(
     if every is None:
         print_report(once(), form)
     else:
-        _watch(workspace, once, every)
-
-
-def _watch(workspace: Workspace, once: Any, every: timedelta) -> None:
-    with _stopped_by_signal() as stop:
-        watch(
-            once,
-            workspace.folder,
-            every=every,
-            now=workspace.now,
-            wait=stop.wait,
-            tell=lambda state: _tell(state, workspace.now().astimezone(workspace.settings.zone)),
-        )
+        with _stopped_by_signal() as stop:
+            watch(
+                once,
+                workspace.folder,
+                every=every,
+                now=workspace.now,
+                wait=stop.wait,
+                tell=lambda state: _tell(
+                    state, workspace.now().astimezone(workspace.settings.zone)
+                ),
+            )
 
 
 def _tell(state: WatchState, now: datetime) -> None:
     """A line for each sync that ended, one way or the other; `now` is in the desk's zone."""
     if state.doing == "waiting":
-        said = f"failed: {state.error}" if state.failures else state.brought
-        click.echo(f"{instant_words(now, SECONDS)} {said}")
+        sentence = f"failed: {state.error}" if state.failures else state.brought
+        click.echo(f"{instant_words(now, SECONDS)} {sentence}")
     elif state.doing == "stopped":
         click.echo(f"{instant_words(now, SECONDS)} stopped")
 
@@ -136,12 +133,14 @@ def _stopped_by_signal() -> Iterator[threading.Event]:
     """
     stop = threading.Event()
 
-    def asked(*_: object) -> None:
+    def stop_once(*_: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
 
-    before = {number: signal.signal(number, asked) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, stop_once) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield stop
     finally:

@@ -56,6 +56,14 @@ def add_file(
     Without --from and --to it covers from its first movement to its last. The same file again adds
     nothing.
     """
+    headings = {}
+    for pair in columns:
+        name, equals, heading = pair.partition("=")
+        if not equals or not heading.strip():
+            raise InputError(
+                f"--column {pair[:40]!r} names no heading", do="write it as hash=Txhash"
+            )
+        headings[name.strip().lower()] = heading.strip()
     added = workspace_of(context).wallets.add_evidence(
         file,
         chain=chain,
@@ -64,7 +72,7 @@ def add_file(
         last=last,
         assets=assets,
         source=source,
-        names=dict(_named(one) for one in columns),
+        names=headings,
         replace=replace,
     )
     click.echo(str(added))
@@ -105,10 +113,3 @@ def list_evidence(context: click.Context, as_of: str | None, form: str) -> None:
     if as_of:
         workspace = workspace.at(as_of)
     print_rows(workspace.wallets.list().arrow, form, title="Wallet evidence", empty="none added")
-
-
-def _named(pair: str) -> tuple[str, str]:
-    name, equals, heading = pair.partition("=")
-    if not equals or not heading.strip():
-        raise InputError(f"--column {pair[:40]!r} names no heading", do="write it as hash=Txhash")
-    return name.strip().lower(), heading.strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from treasury.panels.frames.blocks import Progress
+from treasury.panels.frames.blocks import ProgressBlock
 
 __all__ = ["Cancelled", "Work"]
 
@@ -25,17 +25,17 @@ class Work:
         self._lock = threading.Lock()
         self._changed = changed
         self._cancelled = False
-        self._shown = Progress(label)
+        self._progress = ProgressBlock(label)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> ProgressBlock:
         """How far it is."""
-        return self._shown
+        return self._progress
 
     def cancel(self) -> bool:
         """Ask it to stop; False where it is too late."""
         with self._lock:
-            self._cancelled = self._cancelled or self._shown.may_cancel
+            self._cancelled = self._cancelled or self._progress.may_cancel
             return self._cancelled
 
     def check(self) -> None:
@@ -44,15 +44,15 @@ class Work:
             if self._cancelled:
                 raise Cancelled
 
-    def say(self, label: str, done: int = 0, total: int | None = None) -> None:
+    def say(self, label: str, count: int = 0, total: int | None = None) -> None:
         """Show how far it is, and stop here if asked to."""
         self.check()
-        self._show(Progress(label, done, total))
+        self._show(ProgressBlock(label, count, total))
 
-    def go_on(self, label: str, done: int, total: int) -> None:
+    def go_on(self, label: str, count: int, total: int) -> None:
         """Show how far it is, where it may be stopped again before what comes next."""
         with self._lock:
-            self._shown = Progress(label, done, total)
+            self._progress = ProgressBlock(label, count, total)
         self._changed()
         self.check()
 
@@ -61,10 +61,10 @@ class Work:
         with self._lock:
             if self._cancelled:
                 raise Cancelled
-            self._shown = Progress(label, may_cancel=False)
+            self._progress = ProgressBlock(label, may_cancel=False)
         self._changed()
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self, progress: ProgressBlock) -> None:
         with self._lock:
-            self._shown = progress
+            self._progress = progress
         self._changed()

@@ -13,34 +13,36 @@ import msgspec
 
 __all__ = [
     "Button",
-    "Column",
-    "Fact",
-    "Field",
+    "Detail",
     "Frame",
+    "Heading",
+    "InputField",
     "Letter",
-    "Line",
+    "ListRow",
     "Message",
     "Pager",
     "Press",
-    "Progress",
-    "Row",
-    "Step",
-    "Table",
+    "ProgressBlock",
+    "StepBlock",
+    "TableBlock",
+    "Text",
+    "confirm_buttons",
+    "detail",
 ]
 
-Look = Literal["plain", "strong", "quiet", "code", "good", "warn"]
+LineStyle = Literal["plain", "strong", "quiet", "code", "good", "warn"]
 Tone = Literal["go", "stop"]
 
 
-class Line(msgspec.Struct, frozen=True):
+class Text(msgspec.Struct, frozen=True):
     """One line of text; `copy` names what a Copy button beside it copies: this text, all of it."""
 
     text: str
-    look: Look = "plain"
+    look: LineStyle = "plain"
     copy: str = ""
 
 
-class Column(msgspec.Struct, frozen=True):
+class Heading(msgspec.Struct, frozen=True):
     """A column's heading; amounts are aligned at the end, a wide one gets a line on a phone."""
 
     label: str
@@ -48,7 +50,7 @@ class Column(msgspec.Struct, frozen=True):
     wide: bool = False
 
 
-class Row(msgspec.Struct, frozen=True):
+class ListRow(msgspec.Struct, frozen=True):
     """A row: `key` comes back when it is chosen, `label` is what a screen reader says of it.
 
     One that is settled has a tick in the place of its choice.
@@ -56,17 +58,17 @@ class Row(msgspec.Struct, frozen=True):
 
     key: str
     label: str
-    cells: tuple[tuple[Line, ...], ...]
+    cells: tuple[tuple[Text, ...], ...]
     may_choose: bool = True
     settled: bool = False
 
 
-class Table(msgspec.Struct, frozen=True):
+class TableBlock(msgspec.Struct, frozen=True):
     """One page of rows, of which one can be chosen, or several; `chosen` are their keys."""
 
     caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[Heading, ...]
+    rows: tuple[ListRow, ...]
     chosen: tuple[str, ...] = ()
     several: bool = False
 
@@ -81,7 +83,17 @@ class Button(msgspec.Struct, frozen=True):
     pressed: bool | None = None
 
 
-class Field(msgspec.Struct, frozen=True):
+def confirm_buttons(
+    label: str, style: Literal["primary", "danger"] = "primary", *, idle: bool
+) -> tuple[Button, ...]:
+    """The buttons of a step: the way back, and the one that confirms."""
+    return (
+        Button("back", "Go back", enabled=idle),
+        Button("confirm", label, style, enabled=idle),
+    )
+
+
+class InputField(msgspec.Struct, frozen=True):
     """A line to type in; its content comes with the next press. `error` stands beside it."""
 
     name: str
@@ -98,11 +110,16 @@ class Pager(msgspec.Struct, frozen=True):
     on: bool = False
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Detail(msgspec.Struct, frozen=True):
     """A name and what it stands for."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[Text, ...]
+
+
+def detail(name: str, *lines: Text) -> Detail:
+    """A detail of these lines."""
+    return Detail(name, lines)
 
 
 class Letter(msgspec.Struct, frozen=True):
@@ -112,7 +129,7 @@ class Letter(msgspec.Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-class Step(msgspec.Struct, frozen=True):
+class StepBlock(msgspec.Struct, frozen=True):
     """A step to confirm: `key` names this one asking, `text` is what is agreed to and journaled.
 
     `items` are the sentences of several that are confirmed together, each journaled as it stands.
@@ -121,15 +138,15 @@ class Step(msgspec.Struct, frozen=True):
     key: str
     title: str
     text: str
-    facts: tuple[Fact, ...]
+    facts: tuple[Detail, ...]
     buttons: tuple[Button, ...]
-    notes: tuple[Line, ...] = ()
+    notes: tuple[Text, ...] = ()
     tone: Tone = "go"
     items: tuple[str, ...] = ()
     letter: Letter | None = None
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ProgressBlock(msgspec.Struct, frozen=True):
     """Work under way; `total` is None where nobody knows how much there is."""
 
     label: str
@@ -142,7 +159,7 @@ class Message(msgspec.Struct, frozen=True):
     """What came of the last press. An alert interrupts a screen reader, a status waits."""
 
     title: str
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Text, ...] = ()
     role: Literal["status", "alert"] = "status"
 
 
@@ -155,19 +172,19 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     title: str
-    notes: tuple[Line, ...] = ()
+    notes: tuple[Text, ...] = ()
     tools: tuple[Button, ...] = ()
     views: tuple[Button, ...] = ()
     banners: tuple[Message, ...] = ()
-    search: Field | None = None
-    table: Table | None = None
+    search: InputField | None = None
+    table: TableBlock | None = None
     empty: str = ""
     bar: tuple[Button, ...] = ()
-    fields: tuple[Field, ...] = ()
+    fields: tuple[InputField, ...] = ()
     form: int = 0
     pager: Pager | None = None
-    step: Step | None = None
-    progress: Progress | None = None
+    step: StepBlock | None = None
+    progress: ProgressBlock | None = None
     message: Message | None = None
     focus: str = ""
 

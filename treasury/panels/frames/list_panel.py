@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final, Protocol
 
 import duckdb
 import msgspec
@@ -19,28 +19,36 @@ from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Column,
-    Field,
     Frame,
-    Line,
+    Heading,
+    InputField,
+    ListRow,
     Message,
     Pager,
     Press,
-    Row,
-    Step,
-    Table,
+    StepBlock,
+    TableBlock,
+    Text,
 )
 from treasury.panels.frames.panel import Panel, alert, status
 from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
-from treasury.panels.frames.query_pages import SIZE, Page, Source, read_page
-from treasury.panels.panel_desk import Desk
+from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
+from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.syncing import SyncProgress, synced
 from treasury.reconcile import Rows
 from treasury.tables.csv_output import csv_text, rows_of
 
-__all__ = ["ListPanel", "Listing"]
+__all__ = ["ListPanel", "Listing", "PendingDecision"]
 
-Record = Mapping[str, Any]
+_UNCHANGED: Final = "What was stored stays as it was."
+
+
+class PendingDecision(Protocol):
+    """What a person is asked to confirm, whatever it is about."""
+
+    @property
+    def nonce(self) -> str:
+        """The key of its step, good for one answer."""
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +64,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     searched: tuple[str, ...]
     hint: str
-    columns: tuple[Column, ...]
-    row: Callable[[Record], Row]
+    columns: tuple[Heading, ...]
+    row: Callable[[Mapping[str, Any]], ListRow]
     empty: str
     several: bool = False
 
@@ -65,15 +73,16 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class ListPanel(Panel):
     """A panel around one list at a time; a subclass gives what is marked so below."""
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         super().__init__()
         self._desk = desk
         self._zone = desk.settings.zone
         self._size = size
-        self._page = Page(size=size)
+        self._page = QueryPage(size=size)
         self._search = ""
         self._chosen: dict[str, None] = {}
-        self._source: Source | Snapshot | None = None
+        self._source: QuerySource | Snapshot | None = None
+        self._pending: Any = None
         self.refresh()
 
     # What a subclass gives
@@ -82,7 +91,7 @@ class ListPanel(Panel):
         """The list that is shown; to be given."""
         raise NotImplementedError
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """What the list is read from: the lake itself, if a panel does not say otherwise."""
         return snapshot
 
@@ -91,7 +100,7 @@ class ListPanel(Panel):
         del idle
         return ()
 
-    def fields(self) -> tuple[Field, ...]:
+    def fields(self) -> tuple[InputField, ...]:
         """What can be typed in beside them."""
         return ()
 
@@ -109,11 +118,11 @@ class ListPanel(Panel):
         """What must be seen before anything is done."""
         return ()
 
-    def more_notes(self) -> tuple[Line, ...]:
+    def more_notes(self) -> tuple[Text, ...]:
         """What else stands below the title."""
         return ()
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """The step that is to be confirmed, if there is one."""
         return None
 
@@ -121,13 +130,21 @@ class ListPanel(Panel):
         """What the subclass's own presses do."""
         return {}
 
+    def confirm(self, pending: Any, press: Press) -> None:
+        """Carry out what was confirmed; to be given where there are decisions."""
+        raise NotImplementedError
+
+    def verb_of(self, pending: Any) -> str:
+        """The button that a decision began with; to be given where there are decisions."""
+        raise NotImplementedError
+
     # What a program gets
 
     @property
     def sql(self) -> str:
         """The query behind the list, over all pages."""
-        one = self.listing()
-        return f"{one.query} ORDER BY {one.order}"
+        listing = self.listing()
+        return f"{listing.query} ORDER BY {listing.order}"
 
     @property
     def rows(self) -> Rows:
@@ -143,7 +160,7 @@ class ListPanel(Panel):
         return duckdb.from_arrow(source.sql(self.sql))
 
     @property
-    def source(self) -> Source | Snapshot:
+    def source(self) -> QuerySource | Snapshot:
         """What the list is read from, as it was at the last look."""
         assert self._source is not None  # the first look is taken before anybody has the panel
         return self._source
@@ -163,14 +180,17 @@ class ListPanel(Panel):
 
     def content(self) -> Frame:
         """The list, the buttons that propose, and below them the step that confirms."""
-        page, work, one, step = self._page, self._work, self.listing(), self.step()
+        page, work, listing, step = self._page, self._work, self.listing(), self.step()
         idle = work is None and step is None
         has_rows = bool(page.rows)
         several = page.total > page.size
+        empty = "None holds that." if self._search else listing.empty
+        if self._commit is None:
+            empty = "Nothing is known yet. Sync first."
         download = (Button("download", "Download CSV", enabled=idle),) if page.total else ()
         return Frame(
             title=self.title,
-            notes=(self._known(), *self.more_notes()),
+            notes=(self._origin(), *self.more_notes()),
             tools=(
                 *((Button("retry", "Retry", "primary", enabled=idle),) if self._is_broken else ()),
                 *self.tools(idle=idle),
@@ -179,9 +199,9 @@ class ListPanel(Panel):
             ),
             views=self.views(idle=idle),
             banners=self.banners(),
-            search=Field("search", "Search", one.hint) if several else None,
-            table=self._table(one) if has_rows else None,
-            empty="" if has_rows else self._emptiness(one),
+            search=InputField("search", "Search", listing.hint) if several else None,
+            table=self._table(listing) if has_rows else None,
+            empty="" if has_rows else empty,
             bar=self.bar(idle=idle) if has_rows else (),
             fields=self.fields() if has_rows else (),
             form=self._form_number,
@@ -192,20 +212,18 @@ class ListPanel(Panel):
             focus=self._focus,
         )
 
-    def _known(self) -> Line:
+    def _origin(self) -> Text:
+        """The company, its environment and the commit that the list was read from."""
         desk, commit = self._desk.settings.workspace, self._commit
-        known = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
+        state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
         sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
-        return Line(f"{desk.company} · {sandbox} · {known}", "quiet")
+        return Text(f"{desk.company} · {sandbox} · {state}", "quiet")
 
-    def _emptiness(self, one: Listing) -> str:
-        if self._commit is None:
-            return "Nothing is known yet. Sync first."
-        return "None holds that." if self._search else one.empty
-
-    def _table(self, one: Listing) -> Table:
-        rows = tuple(one.row(row) for row in self._page.rows)
-        return Table(one.caption, one.columns, rows, tuple(self._chosen), one.several)
+    def _table(self, listing: Listing) -> TableBlock:
+        rows = tuple(listing.row(row) for row in self._page.rows)
+        return TableBlock(
+            listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
+        )
 
     def _pager(self) -> Pager | None:
         page = self._page
@@ -227,6 +245,8 @@ class ListPanel(Panel):
             "download": self._download,
             "previous": partial(self._turn_page, -1),
             "next": partial(self._turn_page, 1),
+            "confirm": self._confirm,
+            "back": self._back,
             **self.presses(),
         }
 
@@ -242,8 +262,8 @@ class ListPanel(Panel):
         self._chosen.update(dict.fromkeys(press.chosen))
 
     def _greet(self, _: Press) -> None:
-        """A view appeared: show it what is so now, unless somebody is in the middle of a step."""
-        if self.is_idle and self.step() is None and self._moved_on():
+        """Refresh for a view that appears, unless somebody is in the middle of a step."""
+        if self.is_idle and self.step() is None and self._is_outdated():
             self.refresh()
 
     def _sync(self, _: Press) -> None:
@@ -258,31 +278,54 @@ class ListPanel(Panel):
             return message
 
         self.start(
-            "Syncing",
-            task,
-            lambda error: alert("Not synced", error, Line("What was stored stays as it was.")),
-            "What was stored stays as it was.",
+            "Syncing", task, lambda error: alert("Not synced", error, Text(_UNCHANGED)), _UNCHANGED
         )
 
     def _find(self, press: Press) -> None:
         self._search = press.typed.get("search", "").strip()
-        self.look(0)
+        self.show_page(0)
 
     def _turn_page(self, step: int, _: Press) -> None:
-        self.look(self._page.number + step)
+        self.show_page(self._page.number + step)
 
     def _download(self, press: Press) -> None:
         name = f"{self.title.lower()}-{self._desk.settings.now():%Y-%m-%d}.csv"
         self.hand_over(press, name, "text/csv", self.csv())
-        self._message = status(f"Downloaded {name}", Line(f"all {self._page.total:,} rows"))
+        self._message = status(f"Downloaded {name}", Text(f"all {self._page.total:,} rows"))
+
+    # The two steps of a decision
+
+    def ask(self, pending: PendingDecision) -> None:
+        """Show the step that confirms a decision."""
+        with self.turn:
+            self._pending = pending
+            self.point_to("step")
+
+    def _confirm(self, press: Press) -> None:
+        if self._pending is not None and press.step == self._pending.nonce:
+            self.confirm(self._pending, press)
+
+    def _back(self, _: Press) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self.tell(None)
+            self.point_to(self.verb_of(pending))
+
+    def finish(self, message: Message) -> Message:
+        """Leave the step, whatever its outcome, and read the list again."""
+        with self.turn:
+            self._pending = None
+            self._chosen.clear()
+            self.refresh()
+            return message
 
     # What it knows
 
     def forget(self) -> None:
         """Drop what was found out beside the lake; a sync has just brought it up to date."""
 
-    def _moved_on(self) -> bool:
-        """Whether there is more in the lake or the journal than at the last look."""
+    def _is_outdated(self) -> bool:
+        """Whether the lake or the journal has more than when the list was read."""
         head = self._desk.journal.head()
         return (self._desk.snapshot().commit, head) != (self._commit, self._head)
 
@@ -293,24 +336,24 @@ class ListPanel(Panel):
         source = self.read(snapshot)
         # Only what was read counts as looked at: after a failure the next look reads it again.
         self._source, self._commit, self._head = source, snapshot.commit, head
-        self.look(self._page.number)
+        self.show_page(self._page.number)
 
     def recover(self) -> None:
         """Leave what was found out aside, and look again without a choice or a search."""
         self.forget()
         self._search = ""
         self._chosen.clear()
-        self._page = Page(size=self._size)
+        self._page = QueryPage(size=self._size)
         self.refresh()
 
-    def look(self, number: int) -> None:
+    def show_page(self, number: int) -> None:
         """Read a page of the list."""
-        one = self.listing()
+        listing = self.listing()
         self._page = read_page(
             self.source,
-            one.query,
-            one.order,
-            one.searched,
+            listing.query,
+            listing.order,
+            listing.searched,
             search=self._search,
             number=number,
             size=self._size,
@@ -318,18 +361,18 @@ class ListPanel(Panel):
 
     def chosen_rows(self) -> list[dict[str, Any]]:
         """The rows that are chosen, on whatever page; InputError where none is, or one has gone."""
-        one = self.listing()
+        listing = self.listing()
         if not self._chosen:
             raise InputError("Nothing is chosen", do="choose in the list, then press again")
         keys = list(self._chosen)
-        here = {literal_text(str(row[one.key])): row for row in self._page.rows}
+        here = {literal_text(str(row[listing.key])): row for row in self._page.rows}
         if not here.keys() >= self._chosen.keys():
-            marks = ", ".join("?" * len(keys))
-            found = self.source.sql(
-                f"SELECT * FROM ({one.query}) WHERE {one.key} IN ({marks})",  # noqa: S608 - ours
+            places = ", ".join("?" * len(keys))
+            table = self.source.sql(
+                f"SELECT * FROM ({listing.query}) WHERE {listing.key} IN ({places})",  # noqa: S608 - ours
                 keys,
             )
-            here |= {literal_text(str(row[one.key])): row for row in found.to_pylist()}
+            here |= {literal_text(str(row[listing.key])): row for row in table.to_pylist()}
         missing = [key for key in keys if key not in here]
         if missing:
             self._chosen = {key: None for key in keys if key in here}

@@ -24,7 +24,7 @@ import msgspec
 from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.ground.decoding import convert
 from treasury.panels.frames.background_work import Cancelled, Work
-from treasury.panels.frames.blocks import Button, Frame, Line, Message, Press
+from treasury.panels.frames.blocks import Button, Frame, Message, Press, Text
 from treasury.panels.frames.panel_text import desk_clock, literal
 
 __all__ = ["Panel", "alert", "status"]
@@ -117,7 +117,9 @@ class Panel(anywidget.AnyWidget):
         elif press.name == "part":
             self._send_part(press)
         elif press.name == "retry":
-            self._retry()
+            if self._work is None:  # work that is under way goes on
+                self._message, self._is_broken = None, False
+                self.recover()
         elif press.name == "hello" or self._work is None:
             self._error = None
             if press.name == "confirm":
@@ -130,12 +132,6 @@ class Panel(anywidget.AnyWidget):
 
     def recover(self) -> None:
         """Look at everything anew after a failure; a panel says what that is."""
-
-    def _retry(self) -> None:
-        """Try again what failed; work that is under way goes on."""
-        if self._work is None:
-            self._message, self._is_broken = None, False
-            self.recover()
 
     def _break(self, error: Exception) -> None:
         """Note a fault of ours, so that it is said and can be tried again."""
@@ -165,11 +161,11 @@ class Panel(anywidget.AnyWidget):
 
     # What goes wrong, and what leaves as a file
 
-    def fail(self, title: str, error: TreasuryError, *before: Line) -> Message:
+    def fail(self, title: str, error: TreasuryError, *before: Text) -> Message:
         """Show an error: in the panel, and beside the field that it begins with."""
-        field, colon, what = error.what.partition(": ")
+        field, colon, problem = error.what.partition(": ")
         if isinstance(error, InputError | ActionRefused) and colon and field.isidentifier():
-            self._error = (field, what if error.do is None else f"{what}; {error.do}")
+            self._error = (field, problem if error.do is None else f"{problem}; {error.do}")
         self._message = alert(title, error, *before)
         return self._message
 
@@ -187,8 +183,8 @@ class Panel(anywidget.AnyWidget):
         part = int(press.typed["part"])
         piece = text[part * PART : (part + 1) * PART]
         is_last = (part + 1) * PART >= len(text)
-        told = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
-        self.send({"view": press.view, "file": told})
+        content = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
+        self.send({"view": press.view, "file": content})
 
     def start(
         self,
@@ -218,24 +214,24 @@ class Panel(anywidget.AnyWidget):
             try:
                 self._ended(task(work))
             except Cancelled:
-                self._ended(status("Cancelled", Line(cancelled)))
+                self._ended(status("Cancelled", Text(cancelled)))
             except TreasuryError as error:
-                self._ended(self._told_failure(failed, error))
+                self._ended(self._failure_message(failed, error))
             except Exception as error:
                 self._break(error)
                 self._ended(self._message)
                 raise
 
-    def _told_failure(
+    def _failure_message(
         self, failed: Callable[[TreasuryError], Message], error: TreasuryError
     ) -> Message:
         """What is said of an error, also where the list cannot be read again because of it."""
         try:
             return failed(error)
         except TreasuryError as again:
-            told = self._message or alert("That did not work", error)
-            stays = Line(f"The list is as it was: {again.what}", "warn")
-            return msgspec.structs.replace(told, lines=(*told.lines, stays))
+            message = self._message or alert("That did not work", error)
+            stays = Text(f"The list is as it was: {again.what}", "warn")
+            return msgspec.structs.replace(message, lines=(*message.lines, stays))
 
     def _ended(self, message: Message | None) -> None:
         with self._turn:
@@ -268,16 +264,16 @@ class Panel(anywidget.AnyWidget):
         )
 
 
-def status(title: str, *lines: Line) -> Message:
+def status(title: str, *lines: Text) -> Message:
     """Something to know."""
     return Message(title, lines)
 
 
-def alert(title: str, error: TreasuryError, *before: Line) -> Message:
+def alert(title: str, error: TreasuryError, *before: Text) -> Message:
     """Something that went wrong, and what to do next."""
-    lines = [*before, Line(error.what)]
+    lines = [*before, Text(error.what)]
     if error.do is not None:
-        lines.append(Line(f"Next: {error.do}", "strong"))
+        lines.append(Text(f"Next: {error.do}", "strong"))
     return Message(title, tuple(lines), "alert")
 
 
@@ -287,9 +283,9 @@ def _unforeseen(error: Exception) -> Message:
     return Message(
         "This panel failed",
         (
-            Line(f"{type(error).__name__}; the log has the details."),
-            Line("Whether anything was sent is in the journal."),
-            Line("Next: sync and look at the request before deciding again", "strong"),
+            Text(f"{type(error).__name__}; the log has the details."),
+            Text("Whether anything was sent is in the journal."),
+            Text("Next: sync and look at the request before deciding again", "strong"),
         ),
         "alert",
     )

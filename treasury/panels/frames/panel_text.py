@@ -28,9 +28,9 @@ LONGEST: Final = 2_000
 
 def literal_text(text: str) -> str:
     """The text with every hidden character shown, cut (and saying so) where it is very long."""
-    shown = visible(text[:LONGEST])
+    literal = visible(text[:LONGEST])
     missing = len(text) - LONGEST
-    return f"{shown} … ({missing} more characters)" if missing > 0 else shown
+    return f"{literal} … ({missing} more characters)" if missing > 0 else literal
 
 
 def literal(content: object) -> Any:

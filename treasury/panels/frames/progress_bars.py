@@ -23,8 +23,8 @@ class NotebookProgress:
     def __init__(self) -> None:
         self.box = widgets.VBox([])
         self._bars: dict[str, widgets.IntProgress] = {}
-        self._shown = False
-        self._done = 0
+        self._is_displayed = False
+        self._finished = 0
 
     def start(self, task: str, total: int) -> None:
         """`task` begins and has `total` steps."""
@@ -37,8 +37,8 @@ class NotebookProgress:
         )
         self._bars[task] = bar
         self._draw()
-        if not self._shown:
-            self._shown = True
+        if not self._is_displayed:
+            self._is_displayed = True
             self._show()
 
     def advance(self, task: str) -> None:
@@ -48,13 +48,13 @@ class NotebookProgress:
     def finish(self, task: str) -> None:
         """The task is done."""
         del self._bars[task]
-        self._done += 1
+        self._finished += 1
         self._draw()
 
     def _draw(self) -> None:
-        noun = "table" if self._done == 1 else "tables"
-        done = (widgets.Label(f"{self._done} {noun} read"),) if self._done else ()
-        self.box.children = (*self._bars.values(), *done)
+        noun = "table" if self._finished == 1 else "tables"
+        count = (widgets.Label(f"{self._finished} {noun} read"),) if self._finished else ()
+        self.box.children = (*self._bars.values(), *count)
 
     def _show(self) -> None:
         from IPython.display import display

@@ -7,6 +7,7 @@ all of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,19 +15,19 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot, engine
 
-__all__ = ["SIZE", "Held", "Page", "Source", "read_page"]
+__all__ = ["SIZE", "ArrowTables", "QueryPage", "QuerySource", "count_rows", "read_page"]
 
 SIZE: Final = 12
 
 
-class Source(Protocol):
-    """What a page is read from: a snapshot of the lake, or tables that are held."""
+class QuerySource(Protocol):
+    """What a page is read from: a snapshot of the lake, or Arrow tables."""
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
 
 
-class Held:
+class ArrowTables:
     """Tables worked out once, to page and to search in: `Held(open_lines=table)`."""
 
     def __init__(self, **tables: pa.Table) -> None:
@@ -34,12 +35,12 @@ class Held:
         self.add(**tables)
 
     def add(self, **tables: pa.Table) -> None:
-        """Hold further tables."""
+        """Add further tables."""
         for name, table in tables.items():
-            self._connection.register("given", table)
+            self._connection.register("arrow", table)
             quoted = engine.quoted(name)
-            self._connection.execute(f"CREATE TABLE {quoted} AS FROM given")
-            self._connection.unregister("given")
+            self._connection.execute(f"CREATE TABLE {quoted} AS FROM arrow")
+            self._connection.unregister("arrow")
 
     def sql(self, query: str, params: list[Any] | None = None) -> pa.Table:
         """The rows of one SELECT of ours."""
@@ -47,12 +48,12 @@ class Held:
             return engine.rows(cursor, query, params)
 
 
-class Page(msgspec.Struct, frozen=True):
-    """Rows `first` … `last` (counted from 1) of `found`, out of `total` without the search."""
+class QueryPage(msgspec.Struct, frozen=True):
+    """Rows `first` … `last` (counted from 1) of `matching`, out of `total` without the search."""
 
     rows: tuple[dict[str, Any], ...] = ()
     number: int = 0
-    found: int = 0
+    matching: int = 0
     total: int = 0
     size: int = SIZE
 
@@ -62,8 +63,8 @@ class Page(msgspec.Struct, frozen=True):
         if not self.rows:
             return f"none found, {self.total:,} in all" if self.total else ""
         first = self.number * self.size + 1
-        several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.found:,}"
-        return several if self.found == self.total else f"{several} found, {self.total:,} in all"
+        several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.matching:,}"
+        return several if self.matching == self.total else f"{several} found, {self.total:,} in all"
 
     @property
     def is_first(self) -> bool:
@@ -73,11 +74,11 @@ class Page(msgspec.Struct, frozen=True):
     @property
     def is_last(self) -> bool:
         """Whether there is none after it."""
-        return (self.number + 1) * self.size >= self.found
+        return (self.number + 1) * self.size >= self.matching
 
 
 def read_page(
-    source: Source | Snapshot,
+    source: QuerySource | Snapshot,
     query: str,
     order: str,
     searched: tuple[str, ...],
@@ -85,24 +86,24 @@ def read_page(
     search: str = "",
     number: int = 0,
     size: int = SIZE,
-) -> Page:
+) -> QueryPage:
     """The page `number` of a query's rows that hold `search` in one of the columns `searched`.
 
     `query`, `order` and `searched` are ours; `search` is what a person typed, and bound. A page
     past the end is the last one.
     """
-    total = _count(source, query, "true", [])
+    total = count_rows(source, f"({query})")
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
     typed = [_as_stored(search)] if search else []
-    found = _count(source, query, where, typed) if search else total
-    number = max(0, min(number, (found - 1) // size))
+    matching = count_rows(source, f"({query})", where, typed) if search else total
+    number = max(0, min(number, (matching - 1) // size))
     rows = source.sql(
         f"SELECT * FROM ({query}) WHERE {where}"  # noqa: S608 - our own SQL
         f" ORDER BY {order} LIMIT ? OFFSET ?",
         [*typed, size, number * size],
     )
-    return Page(tuple(rows.to_pylist()), number, found, total, size)
+    return QueryPage(tuple(rows.to_pylist()), number, matching, total, size)
 
 
 _AMOUNT: Final = re.compile(
@@ -118,6 +119,9 @@ def _as_stored(search: str) -> str:
     return search.rpartition(" ")[2].replace(",", "")
 
 
-def _count(source: Source | Snapshot, query: str, where: str, typed: list[str]) -> int:
-    counted = source.sql(f"SELECT count(*) FROM ({query}) WHERE {where}", typed)  # noqa: S608
+def count_rows(
+    source: QuerySource | Snapshot, query: str, where: str = "true", params: Sequence[str] = ()
+) -> int:
+    """How many rows a table or a query of ours has where a condition of ours holds."""
+    counted = source.sql(f"SELECT count(*) FROM {query} WHERE {where}", list(params))  # noqa: S608
     return int(counted.column(0)[0].as_py())

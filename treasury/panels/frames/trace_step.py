@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import uuid
 
-from treasury.panels.frames.blocks import Button, Fact, Letter, Line, Step
+from treasury.panels.frames.blocks import Button, Detail, Letter, StepBlock, Text
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.trace.payment_trace import GAPS, Hop, Trace
 
 __all__ = ["trace_of", "trace_step"]
 
 
-def trace_of(desk: Desk, *names: str | None) -> Trace:
+def trace_of(desk: PanelDesk, *names: str | None) -> Trace:
     """The trace of the first name that there is; raises as `trace` does."""
     return desk.trace(next(name for name in names if name))
 
 
-def trace_step(trace: Trace, *, idle: bool) -> Step:
+def trace_step(trace: Trace, *, idle: bool) -> StepBlock:
     """The hops in the order of the way, what is missing marked, and what to send."""
     lines = tuple(trace.provider_text().rstrip("\n").split("\n"))
     gaps = len(trace.gaps)
     missing = "nothing is missing" if not gaps else f"{gaps} of {len(trace.hops)} hops are open"
-    step = [Line(f"Next: {trace.next_step}", "strong")] if trace.next_step else []
-    return Step(
+    step = [Text(f"Next: {trace.next_step}", "strong")] if trace.next_step else []
+    return StepBlock(
         key=uuid.uuid4().hex,
         title=f"Trace of {trace.asked}",
         text=f"{trace.title}: {missing}.",
@@ -38,13 +38,13 @@ def trace_step(trace: Trace, *, idle: bool) -> Step:
     )
 
 
-def _fact(number: int, hop: Hop) -> Fact:
+def _fact(number: int, hop: Hop) -> Detail:
     when = instant(hop.at) if hop.at is not None else _days(hop)
-    state = Line(hop.state.upper(), "warn") if hop.state in GAPS else Line(hop.state, "quiet")
-    lines = [Line(hop.says), state]
-    lines += [Line(when, "quiet")] if when else []
-    lines += [Line(hop.evidence, "code")] if hop.evidence else []
-    return Fact(f"{number}. {hop.place}", tuple(lines))
+    state = Text(hop.state.upper(), "warn") if hop.state in GAPS else Text(hop.state, "quiet")
+    lines = [Text(hop.says), state]
+    lines += [Text(when, "quiet")] if when else []
+    lines += [Text(hop.evidence, "code")] if hop.evidence else []
+    return Detail(f"{number}. {hop.place}", tuple(lines))
 
 
 def _days(hop: Hop) -> str:

@@ -7,7 +7,7 @@ A panel that only looks says what its tables are (`tables`) and by which of a ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
@@ -15,12 +15,12 @@ from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, TreasuryError
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Line, Message, Press, Step
+from treasury.panels.frames.blocks import Button, Message, Press, StepBlock, Text
 from treasury.panels.frames.list_panel import ListPanel
 from treasury.panels.frames.panel import alert
-from treasury.panels.frames.query_pages import SIZE, Held, Source
+from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.trace_step import trace_of, trace_step
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile import Reconciliation
 
 __all__ = ["LookingPanel", "answer_now"]
@@ -28,7 +28,7 @@ __all__ = ["LookingPanel", "answer_now"]
 _NOTHING: Final = "Nothing was changed."
 
 
-def answer_now(desk: Desk) -> Reconciliation:
+def answer_now(desk: PanelDesk) -> Reconciliation:
     """The month that it is, once it has a bank line, or else the last one that ended.
 
     Raises NothingStored where neither has anything.
@@ -49,9 +49,12 @@ def answer_now(desk: Desk) -> Reconciliation:
 class LookingPanel(ListPanel):
     """A list over worked-out tables, with Trace; a subclass gives `tables` and `names`."""
 
-    def __init__(self, desk: Desk, *, size: int = SIZE) -> None:
-        self._traced: Step | None = None
-        self._mark: tuple[int, int] | None = None
+    working: ClassVar[str] = "Looking at what is new"
+    not_worked_out: ClassVar[str] = "Not looked at again"
+
+    def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
+        self._traced: StepBlock | None = None
+        self._read_state: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
 
@@ -67,39 +70,39 @@ class LookingPanel(ListPanel):
 
     # What is on screen
 
-    def read(self, snapshot: Snapshot) -> Source | Snapshot:
+    def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The tables, as they are now."""
         self.work_out(snapshot)
-        return Held(**self._tables)
+        return ArrowTables(**self._tables)
 
     def bar(self, *, idle: bool) -> tuple[Button, ...]:
         """What can be done with one row."""
         return (Button("trace", "Trace", "primary", enabled=idle),)
 
-    def step(self) -> Step | None:
+    def step(self) -> StepBlock | None:
         """The trace that is being read."""
         return self._traced
 
     # What presses do
 
     def presses(self) -> dict[str, Callable[[Press], None]]:
-        """Trace one, and go on."""
-        return {"hello": self._hello, "trace": self._trace, "back": self._close}
+        """Trace one row."""
+        return {"trace": self._trace}
 
-    def _hello(self, _: Press) -> None:
-        """A view appeared: work out again, aside, what has been written since."""
+    def _greet(self, _: Press) -> None:
+        """Work the tables out again, aside, for a view that appears where they are outdated."""
         if not self.is_idle or self.step() is not None:
             return
-        if self._marked(self._desk.snapshot()) == self._mark:
+        if self._state_of(self._desk.snapshot()) == self._read_state:
             return
 
         def task(_: Work) -> None:
             self.refresh_aside()
 
         self.start(
-            "Looking at what is new",
+            self.working,
             task,
-            lambda error: self.fail("Not looked at again", error),
+            lambda error: self.fail(self.not_worked_out, error),
             "What is shown is as it was.",
         )
 
@@ -123,12 +126,14 @@ class LookingPanel(ListPanel):
                 self.point_to("step")
 
         def failed(error: TreasuryError) -> Message:
-            return alert("Not traced", error, Line(_NOTHING))
+            return alert("Not traced", error, Text(_NOTHING))
 
         self.start("Following the payment", task, failed, _NOTHING)
 
-    def _close(self, _: Press) -> None:
-        if self._traced is not None:
+    def _back(self, press: Press) -> None:
+        if self._traced is None:
+            super()._back(press)
+        else:
             self._traced = None
             self.point_to("trace")
 
@@ -136,7 +141,7 @@ class LookingPanel(ListPanel):
 
     def recover(self) -> None:
         """Work the tables out anew, whatever they were, and show the list of the beginning."""
-        self._traced, self._mark = None, None
+        self._traced, self._read_state = None, None
         super().recover()
 
     def refresh_aside(self) -> None:
@@ -147,10 +152,10 @@ class LookingPanel(ListPanel):
 
     def work_out(self, snapshot: Snapshot) -> None:
         """Work the tables out, where anything was written since."""
-        mark = self._marked(snapshot)
-        if mark != self._mark:
-            self._tables, self._mark = self.tables(snapshot), mark
+        state = self._state_of(snapshot)
+        if state != self._read_state:
+            self._tables, self._read_state = self.tables(snapshot), state
 
-    def _marked(self, snapshot: Snapshot) -> tuple[int, int]:
+    def _state_of(self, snapshot: Snapshot) -> tuple[int, int]:
         commit = snapshot.commit
         return (0 if commit is None else commit.number, self._desk.journal.head().seq)

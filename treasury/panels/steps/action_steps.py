@@ -1,7 +1,7 @@
-"""The two steps of a decision, without a screen: ask what is so, then do what was agreed.
+"""The two steps of a decision on requests, without a screen: `ask`, then `decide`.
 
-Asking reads each request from the service as it is now and compares it with the row that the person
-saw. Doing reads it once more and sends only if nothing moved, with the version that was shown and a
+`ask` drafts each action on the request as the service has it now, and compares that with the row
+that the person saw. `decide` sends only if nothing moved, with the version that was shown and a
 nonce that the journal accepts once. Until the point is passed, stopping leaves nothing behind; of
 several, those whose turn has not come stay ready.
 """
@@ -26,16 +26,16 @@ from treasury.errors import (
     TreasuryError,
 )
 from treasury.panels.frames.background_work import Cancelled, Work
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 
-__all__ = ["Asked", "Came", "ask", "carry_out", "execute", "propose_all", "what_became"]
+__all__ = ["BatchResult", "PendingRequests", "ask", "decide", "execute", "sending_state"]
 
 AWAITING: Final = "AWAITING_APPROVAL"
 _CHECKER: Final = "checker"
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What a person is asked to confirm; `nonce` is good for one answer."""
+class PendingRequests(msgspec.Struct, frozen=True):
+    """Decisions on requests that wait to be confirmed; `nonce` is good for one answer."""
 
     nonce: str
     kind: str
@@ -52,47 +52,46 @@ class Asked(msgspec.Struct, frozen=True):
         return self.all[0]
 
     @property
-    def is_simple(self) -> bool:
-        """Whether it is about one request that one person may decide."""
-        return len(self.all) == 1 and self.confirmed.needed <= 1
-
-    @property
     def name(self) -> str:
         """`PAY-2026-000001`, or `3 requests`."""
-        return _seen(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
+        return (
+            _request_of(self.confirmed).name if len(self.all) == 1 else f"{len(self.all)} requests"
+        )
 
 
-class Came(msgspec.Struct, frozen=True):
-    """What came of several; `cancelled` where a person stopped it before the end."""
+class BatchResult(msgspec.Struct, frozen=True):
+    """The actions that were tried, and the others; `cancelled` where a person stopped it."""
 
     ran: tuple[Ran, ...]
     waiting: tuple[Action, ...] = ()
     untried: tuple[Action, ...] = ()
     cancelled: bool = False
+    outcome: Outcome | None = None
+    """That of a request which one person decided alone."""
 
 
 def ask(
-    desk: Desk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
-) -> Asked:
+    desk: PanelDesk, kind: str, rows: Iterable[Mapping[str, Any]], reason: str | None, work: Work
+) -> PendingRequests:
     """What to confirm; `all` is empty where none of them awaits a decision any more."""
     rows = list(rows)
     drafts, changes, left_out = [], [], []
-    for done, row in enumerate(rows):
-        seen = RampSeen.from_row(row)
-        work.say(f"Reading {seen.name} from the service", done, len(rows))
+    for number, row in enumerate(rows):
+        shown_request = RampSeen.from_row(row)
+        work.say(f"Reading {shown_request.name} from the service", number, len(rows))
         try:
-            drafted = desk.actions.draft(kind, reason=reason, live=True, request_id=seen.id)
+            draft = desk.actions.draft(kind, reason=reason, live=True, request_id=shown_request.id)
         except (ActionRefused, InputError):
-            request = desk.client(_reader(desk)).ramp.requests.get(seen.id).value
+            request = desk.client(_reader(desk)).ramp.requests.get(shown_request.id).value
             if request.status == AWAITING:
                 raise
             left_out.append(request)
         else:
-            about = f"{seen.name}: " if len(rows) > 1 else ""
-            changes += [f"{about}{change}" for change in moved(seen, _seen(drafted))]
-            drafts.append(drafted)
+            about = f"{shown_request.name}: " if len(rows) > 1 else ""
+            changes += [f"{about}{change}" for change in moved(shown_request, _request_of(draft))]
+            drafts.append(draft)
         work.check()
-    return Asked(
+    return PendingRequests(
         nonce=uuid.uuid4().hex,
         kind=kind,
         all=tuple(drafts),
@@ -102,24 +101,30 @@ def ask(
     )
 
 
-def propose_all(desk: Desk, asked: Asked, work: Work) -> Came:
-    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else."""
-    work.pass_the_point(f"Writing {asked.name} to the journal")
-    proposed = desk.actions.propose_drafts(*asked.all, nonce=asked.nonce)
-    ready = [one.id for one in proposed if one.state == "ready"]
-    came = execute(desk, ready, work) if ready else Came(())
-    waiting = tuple(one for one in proposed if one.state == "proposed")
-    return msgspec.structs.replace(came, waiting=waiting)
+def decide(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult:
+    """Propose what was confirmed, all of it or nothing, and execute what needs nobody else.
+
+    A request that one person decides alone is compared with what was shown before anything is
+    journaled, and what is in its way is raised. Of several each lapses, or is refused, by itself.
+    """
+    if len(pending.all) == 1 and pending.confirmed.needed <= 1:
+        return BatchResult((), outcome=_decide_alone(desk, pending, work))
+    work.pass_the_point(f"Writing {pending.name} to the journal")
+    proposed = desk.actions.propose_drafts(*pending.all, nonce=pending.nonce)
+    ready = [action.id for action in proposed if action.state == "ready"]
+    result = execute(desk, ready, work) if ready else BatchResult(())
+    waiting = tuple(action for action in proposed if action.state == "proposed")
+    return msgspec.structs.replace(result, waiting=waiting)
 
 
-def execute(desk: Desk, ids: Iterable[str], work: Work) -> Came:
+def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
     """Carry out what is ready, fifty at a time; Cancel leaves what has not been tried ready."""
     ids, cancelled = list(ids), False
 
-    def progress(done: int, total: int) -> None:
+    def progress(count: int, total: int) -> None:
         nonlocal cancelled
         try:
-            work.go_on(f"Sent {done:,} of {total:,}", done, total)
+            work.go_on(f"Sent {count:,} of {total:,}", count, total)
         except Cancelled:
             cancelled = True
             raise
@@ -128,34 +133,44 @@ def execute(desk: Desk, ids: Iterable[str], work: Work) -> Came:
     try:
         ran = desk.actions.execute_all(ids, progress=progress)
     except Cancelled:
-        stands = [desk.actions.get(one) for one in ids]
-        ran = tuple(Ran(action=one) for one in stands if one.state != "ready")
-    tried = {one.action.id for one in ran}
-    untried = tuple(desk.actions.get(one) for one in ids if one not in tried)
-    return Came(ran, untried=untried, cancelled=cancelled)
+        actions = map(desk.actions.get, ids)
+        ran = tuple(Ran(action=action) for action in actions if action.state != "ready")
+    tried = {attempt.action.id for attempt in ran}
+    untried = tuple(desk.actions.get(action_id) for action_id in ids if action_id not in tried)
+    return BatchResult(ran, untried=untried, cancelled=cancelled)
 
 
-def carry_out(desk: Desk, asked: Asked, work: Work) -> Outcome:
+def _decide_alone(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outcome:
     """Send the decision if the request is still what was shown; raises what `execute` raises."""
-    confirmed = asked.confirmed
-    seen, verb = _seen(confirmed), KINDS[confirmed.kind].verb
-    work.say(f"Checking that {seen.name} has not moved")
+    confirmed = pending.confirmed
+    request, verb = _request_of(confirmed), KINDS[confirmed.kind].verb.lower()
+    work.say(f"Checking that {request.name} has not moved")
 
     def compare(fresh: RampSeen | None) -> None:
-        if fresh is not None and fresh != seen:
+        if fresh is not None and fresh != request:
             raise ActionRefused(
-                f"{seen.name} changed while you looked at it: {_changes(seen, fresh)}."
+                f"{request.name} changed while you looked at it: {_changes(request, fresh)}."
                 " Nothing was sent",
                 do="look at it as it is now, then decide again",
             )
-        work.pass_the_point(f"Sent: {verb.lower()} {seen.name}. Waiting for the answer")
+        work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
 
-    outcome = desk.actions.carry_out(confirmed, nonce=asked.nonce, compare=compare).outcome
+    outcome = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare).outcome
     assert outcome is not None  # it raises unless it is done
     return outcome
 
 
-def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, str]:
+def _changes(request: RampSeen, fresh: RampSeen) -> str:
+    """What of the request moved since it was shown, in a sentence."""
+    changes = [str(change) for change in moved(request, fresh)]
+    if fresh.version != request.version:
+        changes.append(f"version was {request.version}, is {fresh.version}")
+    return "; ".join(changes) or "who created it is told otherwise"
+
+
+def sending_state(
+    desk: PanelDesk, pending: PendingRequests, error: TreasuryError
+) -> tuple[bool, str]:
     """Whether surely nothing was carried out, and that in a sentence.
 
     The error or, where that does not know, the journal bears it out.
@@ -168,28 +183,21 @@ def what_became(desk: Desk, asked: Asked, error: TreasuryError) -> tuple[bool, s
         case ServiceError() | ActionRefused():
             return True, "Nothing was carried out."
     try:
-        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == asked.nonce]
-        left = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
+        proposed = [e for e in desk.journal.entries("action.proposed") if e.nonce == pending.nonce]
+        sendings = [e for p in proposed for e in desk.journal.entries("action.sending", p.subject)]
     except JournalError:
         return False, "Whether anything was sent cannot be read from the journal."
-    if left:
+    if sendings:
         return False, "It may have been sent."
     return True, "Nothing was sent."
 
 
-def _reader(desk: Desk) -> str:
+def _reader(desk: PanelDesk) -> str:
     """The checker's credential; the only one there is where there is no checker."""
     names = sorted(desk.settings.credentials)
     return names[0] if len(names) == 1 else _CHECKER
 
 
-def _seen(confirmed: Confirmation) -> RampSeen:
+def _request_of(confirmed: Confirmation) -> RampSeen:
     assert confirmed.request is not None  # every kind that this panel offers is about a request
     return confirmed.request
-
-
-def _changes(seen: RampSeen, fresh: RampSeen) -> str:
-    changes = [str(change) for change in moved(seen, fresh)]
-    if fresh.version != seen.version:
-        changes.append(f"version was {seen.version}, is {fresh.version}")
-    return "; ".join(changes) or "who created it is told otherwise"

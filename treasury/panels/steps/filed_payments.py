@@ -25,19 +25,19 @@ def note_file(
     ActionRefused where a request is in another file already, where somebody remarked on it, or
     where the nonce was used; JournalError where it cannot be written.
     """
-    wanted = tuple(requests)
-    draft = Draft(FILE_MADE, name, {"requests": wanted, **facts}, journal.who(), nonce)
+    names = tuple(requests)
+    draft = Draft(FILE_MADE, name, {"requests": names, **facts}, journal.who(), nonce)
 
     def build(head: Head) -> Sequence[Draft]:
         entries = read_decided(journal, head=head).entries
-        files, marks = standing_files(entries), standing_remarks(entries)
-        remarked = sorted({clean(marks[one].by) for one in wanted if one in marks})
+        files, remarks = standing_files(entries), standing_remarks(entries)
+        remarked = sorted({clean(remarks[request].by) for request in names if request in remarks})
         if remarked:
             raise ActionRefused(
                 f"some of it was remarked on by {', '.join(remarked)} meanwhile; no file was made",
                 do="look at the list again",
             )
-        others = sorted({clean(files[one].name) for one in wanted if one in files})
+        others = sorted({clean(files[request].name) for request in names if request in files})
         if others:
             raise ActionRefused(
                 f"some of it has left in {', '.join(others)}; no file was made",

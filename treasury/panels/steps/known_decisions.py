@@ -13,69 +13,61 @@ import msgspec
 
 from treasury.api.models import RampRequest
 from treasury.journal import Entry
-from treasury.panels.frames.blocks import Line
+from treasury.panels.frames.blocks import Text
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["Told", "read_at_service", "said_in_journal"]
+__all__ = ["RequestUpdate", "update_at_service", "updates_in_journal"]
 
-_DONE: Final = "action.done"
+_CARRIED_OUT: Final = "action.done"
 _SENT: Final = frozenset({"action.sending", "action.unknown"})
 _NOT_DONE: Final = frozenset({"action.refused", "action.recovered", "action.lapsed"})
 
 
-class Told(msgspec.Struct, frozen=True):
+class RequestUpdate(msgspec.Struct, frozen=True):
     """What is known of a request, up to which version; `settled` where it needs no decision."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[Text, ...]
     version: int | None
     settled: bool
 
     def is_newer_than(self, row: Mapping[str, Any]) -> bool:
         """Whether the row in the lake is from before it."""
-        known = row["version"]
-        return self.version is None or known is None or self.version > known
+        version = row["version"]
+        return self.version is None or version is None or self.version > version
 
 
-def said_in_journal(entries: Iterable[Entry]) -> dict[str, Told]:
+def updates_in_journal(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
     """By request: the last thing that was done about it from this workspace."""
-    told: dict[str, Told] = {}
+    updates: dict[str, RequestUpdate] = {}
     for entry in entries:
         request_id = entry.body.get("target") or entry.subject
-        if entry.kind == _DONE:
-            told[request_id] = _done(entry)
+        if entry.kind == _CARRIED_OUT:
+            facts = entry.body if "kind" in entry.body else entry.body["facts"]
+            verb = _ENDS_WAITING.get(facts["kind"])
+            by, at = entry.actor.name, instant(entry.at)
+            sentence = f"{verb or 'Changed'} by {by} at {at}: {facts['status']}"
+            lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
+            updates[request_id] = RequestUpdate(lines, facts["version"], settled=verb is not None)
         elif entry.kind in _SENT:
-            told[request_id] = _uncertain(entry)
+            # It was not answered, or cut off on the way: the service is asked before all else.
+            at = instant(entry.at)
+            line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
+            updates[request_id] = RequestUpdate((Text(line, "warn"),), None, settled=False)
         elif entry.kind in _NOT_DONE:
-            told.pop(request_id, None)
-    return told
+            updates.pop(request_id, None)
+    return updates
 
 
-def read_at_service(request: RampRequest) -> Told:
+def update_at_service(request: RampRequest) -> RequestUpdate:
     """What the service says of a request that no longer awaits approval."""
-    return Told((Line(_who_and_when(request), "good"), _AFTER_SYNC), request.version, settled=True)
-
-
-def _done(entry: Entry) -> Told:
-    facts = entry.body if "kind" in entry.body else entry.body["facts"]
-    verb = _ENDS_WAITING.get(facts["kind"])
-    said = f"{verb or 'Changed'} by {entry.actor.name} at {instant(entry.at)}: {facts['status']}"
-    lines = (Line(said, "good"), _AFTER_SYNC if verb else _CHANGED)
-    return Told(lines, facts["version"], settled=verb is not None)
-
-
-def _uncertain(entry: Entry) -> Told:
-    """Sent and not answered, or cut off on the way: the service is asked before anything else."""
-    at = instant(entry.at)
-    line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
-    return Told((Line(line, "warn"),), None, settled=False)
-
-
-def _who_and_when(request: RampRequest) -> str:
-    last = request.events[-1] if request.events else None
-    if last is None:
-        return f"Already {request.status} at the service"
-    by = last.email or last.username or "an unnamed user"
-    return f"Already {request.status}: {last.event_type} by {by} at {instant(last.created_at)}"
+    sentence = f"Already {request.status}"
+    if request.events:
+        last = request.events[-1]
+        by = last.email or last.username or "an unnamed user"
+        sentence += f": {last.event_type} by {by} at {instant(last.created_at)}"
+    else:
+        sentence += " at the service"
+    return RequestUpdate((Text(sentence, "good"), _AFTER_SYNC), request.version, settled=True)
 
 
 _ENDS_WAITING: Final = {
@@ -83,5 +75,5 @@ _ENDS_WAITING: Final = {
     "ramp_request.reject": "Rejected",
     "ramp_request.cancel": "Cancelled",
 }
-_CHANGED: Final = Line("Sync to see it as it is now", "quiet")
-_AFTER_SYNC: Final = Line("Sync to take it off this list", "quiet")
+_CHANGED: Final = Text("Sync to see it as it is now", "quiet")
+_AFTER_SYNC: Final = Text("Sync to take it off this list", "quiet")

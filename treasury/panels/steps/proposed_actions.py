@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -18,23 +19,32 @@ from treasury.errors import InputError
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Column, Fact, Line, Message, Row, Step
+from treasury.panels.frames.blocks import (
+    Heading,
+    LineStyle,
+    ListRow,
+    Message,
+    StepBlock,
+    Text,
+    confirm_buttons,
+    detail,
+)
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import Desk
-from treasury.panels.steps.action_steps import Came, execute
+from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.steps.action_steps import BatchResult, execute
 
 __all__ = [
     "ACTIONS",
     "COLUMNS",
     "VERBS",
-    "AskedActions",
-    "Verb",
+    "ActionVerb",
+    "PendingActions",
     "action_row",
     "action_table",
+    "actions_step",
     "ask_about",
-    "step_of",
-    "what_came",
+    "batch_message",
 ]
 
 ACTIONS: Final = pa.schema(
@@ -53,35 +63,35 @@ ACTIONS: Final = pa.schema(
     ]
 )
 COLUMNS: Final = (
-    Column("Action"),
-    Column("What will happen", wide=True),
-    Column("Amount", end=True),
-    Column("State", wide=True),
+    Heading("Action"),
+    Heading("What will happen", wide=True),
+    Heading("Amount", end=True),
+    Heading("State", wide=True),
 )
 _ON_SCREEN: Final = OPEN | UNSETTLED
 
 
-class Verb(msgspec.Struct, frozen=True, kw_only=True):
+class ActionVerb(msgspec.Struct, frozen=True, kw_only=True):
     """A decision on actions: `states` it is for, and what it does with what was confirmed."""
 
     label: str
     asks: str
     consequence: str
     states: frozenset[str]
-    carry_out: Callable[[Desk, AskedActions, Work], Message]
+    carry_out: Callable[[PanelDesk, PendingActions, Work], Message]
     confirm: str
     needs_reason: bool = False
     stops: bool = False
 
 
-class AskedActions(msgspec.Struct, frozen=True, kw_only=True):
+class PendingActions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person is asked to confirm; `nonce` is good for one answer."""
 
     nonce: str
     verb: str
-    shown: Batch
+    batch: Batch
     reason: str | None
-    asked_of: str
+    decided_by: str
     """The person who is asked, and how that is known."""
 
 
@@ -89,161 +99,163 @@ def action_table(actions: Iterable[Action]) -> pa.Table:
     """What is open or unsettled; `amount` in `currency`."""
     rows = [
         {
-            "id": one.id,
-            "kind": one.kind,
-            "state": one.state,
-            "text": one.text,
-            "amount": None if one.money is None else one.money.amount,
-            "currency": None if one.money is None else one.money.currency,
-            "waits_for": one.waits_for,
-            "people": ", ".join(one.people),
-            "proposed_at": one.proposed_at,
-            "changed_at": one.changed_at,
-            "why": one.why,
+            "id": action.id,
+            "kind": action.kind,
+            "state": action.state,
+            "text": action.text,
+            "amount": None if action.money is None else action.money.amount,
+            "currency": None if action.money is None else action.money.currency,
+            "waits_for": action.waits_for,
+            "people": ", ".join(action.people),
+            "proposed_at": action.proposed_at,
+            "changed_at": action.changed_at,
+            "why": action.why,
         }
-        for one in actions
-        if one.state in _ON_SCREEN
+        for action in actions
+        if action.state in _ON_SCREEN
     ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
 
-def action_row(row: Mapping[str, Any]) -> Row:
+def action_row(row: Mapping[str, Any]) -> ListRow:
     """A row of ACTIONS."""
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"])
-    return Row(
+    return ListRow(
         key=row["id"],
         label=f"{row['id']}, {row['kind']}, {amount or 'no amount'}, {row['state']}",
         cells=(
             (
-                Line(row["id"], "strong"),
-                Line(row["kind"], "quiet"),
-                Line(instant(row["proposed_at"]), "quiet"),
+                Text(row["id"], "strong"),
+                Text(row["kind"], "quiet"),
+                Text(instant(row["proposed_at"]), "quiet"),
             ),
-            (Line(row["text"]),),
-            (Line(amount),),
+            (Text(row["text"]),),
+            (Text(amount),),
             _state(row),
         ),
     )
 
 
-def _state(row: Mapping[str, Any]) -> tuple[Line, ...]:
+def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
     more = row["waits_for"]
     match row["state"]:
         case "proposed":
             who = "one more person" if more == 1 else f"{more} more people"
-            return (Line(f"Waits for {who}", "warn"), Line(f"by {row['people']}", "quiet"))
+            return (Text(f"Waits for {who}", "warn"), Text(f"by {row['people']}", "quiet"))
         case "ready":
-            return (Line("Ready", "good"), Line(f"by {row['people']}", "quiet"))
-    said = [Line(row["why"], "quiet")] if row["why"] else []
-    return (Line("OUTCOME UNKNOWN: recover it", "warn"), *said)
+            return (Text("Ready", "good"), Text(f"by {row['people']}", "quiet"))
+    lines = [Text(row["why"], "quiet")] if row["why"] else []
+    return (Text("OUTCOME UNKNOWN: recover it", "warn"), *lines)
 
 
 def ask_about(
-    desk: Desk, verb: str, ids: Iterable[str], reason: str | None, who: str
-) -> AskedActions:
+    desk: PanelDesk, verb: str, ids: Iterable[str], reason: str | None, who: str
+) -> PendingActions:
     """What to confirm; InputError where a chosen one is in a state that the verb is not for."""
-    told = VERBS[verb]
-    if told.needs_reason and not reason:
+    decision = VERBS[verb]
+    if decision.needs_reason and not reason:
         raise InputError("reason: is missing", do="say why; it is kept in the journal")
-    shown = desk.actions.batch(*ids)
-    for action_id in shown.ids:
+    batch = desk.actions.batch(*ids)
+    for action_id in batch.ids:
         state = desk.actions.get(action_id).state
-        if state not in told.states:
+        if state not in decision.states:
             raise InputError(
-                f"{action_id} is {state}, which is not for “{told.label}”; nothing was changed",
-                do=f"choose what is {' or '.join(sorted(told.states))}",
+                f"{action_id} is {state}, which is not for “{decision.label}”; nothing was changed",
+                do=f"choose what is {' or '.join(sorted(decision.states))}",
             )
-    return AskedActions(nonce=uuid.uuid4().hex, verb=verb, shown=shown, reason=reason, asked_of=who)
-
-
-def step_of(asked: AskedActions, at: str, *, idle: bool) -> Step:
-    """The step that confirms them: totals by currency, and each sentence as it is journaled."""
-    told, shown = VERBS[asked.verb], asked.shown
-    several = shown.ids[0] if len(shown.ids) == 1 else f"{len(shown.ids)} actions"
-    reason = (Fact("Reason", (Line(asked.reason),)),) if asked.reason else ()
-    totals = tuple(Line(f"{one.money}  ({one.count})", "strong") for one in shown.totals)
-    return Step(
-        key=asked.nonce,
-        title=f"{told.asks} {several}?",
-        text=f"{shown.text} {told.consequence}",
-        items=shown.lines,
-        facts=(
-            Fact("Total by currency", totals or (Line("no amounts"),)),
-            Fact("Decided by", (Line(asked.asked_of, "strong"),)),
-            Fact("When", (Line(at),)),
-            *reason,
-        ),
-        buttons=(
-            Button("back", "Go back", enabled=idle),
-            Button("confirm", told.confirm, "danger" if told.stops else "primary", enabled=idle),
-        ),
-        tone="stop" if told.stops else "go",
+    return PendingActions(
+        nonce=uuid.uuid4().hex, verb=verb, batch=batch, reason=reason, decided_by=who
     )
 
 
-def what_came(came: Came, what: str) -> Message:
+def actions_step(pending: PendingActions, at: str, *, idle: bool) -> StepBlock:
+    """The step that confirms them: totals by currency, and each sentence as it is journaled."""
+    verb, batch = VERBS[pending.verb], pending.batch
+    several = batch.ids[0] if len(batch.ids) == 1 else f"{len(batch.ids)} actions"
+    totals = [Text(f"{money.money}  ({money.count})", "strong") for money in batch.totals]
+    return StepBlock(
+        key=pending.nonce,
+        title=f"{verb.asks} {several}?",
+        text=f"{batch.text} {verb.consequence}",
+        items=batch.lines,
+        facts=(
+            detail("Total by currency", *(totals or [Text("no amounts")])),
+            detail("Decided by", Text(pending.decided_by, "strong")),
+            detail("When", Text(at)),
+            *((detail("Reason", Text(pending.reason)),) if pending.reason else ()),
+        ),
+        buttons=confirm_buttons(verb.confirm, "danger" if verb.stops else "primary", idle=idle),
+        tone="stop" if verb.stops else "go",
+    )
+
+
+def batch_message(result: BatchResult, verb: str) -> Message:
     """What came of carrying out: done, refused, not known, not tried; nothing is left out."""
-    done = [one.action for one in came.ran if one.action.state == "done"]
-    other = [one for one in came.ran if one.action.state != "done"]
-    lines = [Line(f"{one.id}: {one.outcome.status}. {one.text}") for one in done if one.outcome]
-    for one in other:
-        why = one.error.what if one.error is not None else one.action.why
-        lines.append(Line(f"{one.action.id} is {one.action.state}: {why}", "warn"))
-        if one.error is not None and one.error.do:
-            lines.append(Line(f"Next: {one.error.do}", "strong"))
-    for action in came.waiting:
-        people = f"{action.waits_for} more"
-        lines.append(Line(f"{action.id} waits for {people} to approve it: {action.text}"))
-    if came.untried:
-        lines.append(Line(f"{len(came.untried):,} not tried: ready, and nothing was sent", "warn"))
-    title = f"{what}: {len(done):,} done"
-    if came.cancelled:
-        title = f"Cancelled after {len(came.ran):,}"
-    elif came.waiting and not came.ran:
+    executed = [attempt.action for attempt in result.ran if attempt.action.state == "done"]
+    failed = [attempt for attempt in result.ran if attempt.action.state != "done"]
+    lines = [
+        Text(f"{action.id}: {action.outcome.status}. {action.text}")
+        for action in executed
+        if action.outcome
+    ]
+    for attempt in failed:
+        action, error = attempt.action, attempt.error
+        why = action.why if error is None else error.what
+        lines.append(Text(f"{action.id} is {action.state}: {why}", "warn"))
+        if error is not None and error.do:
+            lines.append(Text(f"Next: {error.do}", "strong"))
+    for action in result.waiting:
+        more = action.waits_for
+        lines.append(Text(f"{action.id} waits for {more} more to approve it: {action.text}"))
+    if result.untried:
+        count = len(result.untried)
+        lines.append(Text(f"{count:,} not tried: ready, and nothing was sent", "warn"))
+    title = f"{verb}: {len(executed):,} done"
+    if result.cancelled:
+        title = f"Cancelled after {len(result.ran):,}"
+    elif result.waiting and not result.ran:
         title = "Proposed, nothing sent: waiting for a second person"
-    return Message(title, tuple(lines), "alert" if other else "status")
+    return Message(title, tuple(lines), "alert" if failed else "status")
 
 
 # What each verb does
 
 
-def _approve(desk: Desk, asked: AskedActions, work: Work) -> Message:
+def _approve(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Writing the approval to the journal")
-    approved = desk.actions.approve(*asked.shown.ids, shown=asked.shown, reason=asked.reason)
-    lines = [Line(f"{one.id} is {one.state}. {one.text}") for one in approved]
-    ready = sum(one.state == "ready" for one in approved)
-    after = (Line("Next: carry out what is ready", "strong"),) if ready else ()
+    batch = pending.batch
+    approved = desk.actions.approve(*batch.ids, shown=batch, reason=pending.reason)
+    lines = [Text(f"{action.id} is {action.state}. {action.text}") for action in approved]
+    ready = sum(action.state == "ready" for action in approved)
+    after = (Text("Next: carry out what is ready", "strong"),) if ready else ()
     return status(f"Approved {len(approved):,}, {ready:,} ready", *lines, *after)
 
 
-def _execute(desk: Desk, asked: AskedActions, work: Work) -> Message:
-    return what_came(execute(desk, asked.shown.ids, work), "Carried out")
+def _execute(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+    return batch_message(execute(desk, pending.batch.ids, work), "Carried out")
 
 
-def _reject(desk: Desk, asked: AskedActions, work: Work) -> Message:
+def _end(verb: str, title: str, desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
+    """Close actions for good by a verb of `t.actions`, `reject` or `withdraw`."""
     work.pass_the_point("Writing it to the journal")
-    ended = [desk.actions.reject(one, asked.reason or "") for one in asked.shown.ids]
-    return status(f"Rejected {len(ended):,}", *(Line(f"{one.id}: {one.text}") for one in ended))
+    end, reason = getattr(desk.actions, verb), pending.reason or ""
+    ended = [end(action_id, reason) for action_id in pending.batch.ids]
+    lines = (Text(f"{action.id}: {action.text}") for action in ended)
+    return status(f"{title} {len(ended):,}", *lines)
 
 
-def _withdraw(desk: Desk, asked: AskedActions, work: Work) -> Message:
-    work.pass_the_point("Writing it to the journal")
-    ended = [desk.actions.withdraw(one, asked.reason or "") for one in asked.shown.ids]
-    return status(f"Withdrew {len(ended):,}", *(Line(f"{one.id}: {one.text}") for one in ended))
-
-
-def _recover(desk: Desk, asked: AskedActions, work: Work) -> Message:
+def _recover(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
     work.pass_the_point("Asking the service what became of it")
-    settled = desk.actions.recover(*asked.shown.ids)
-    lines = [
-        Line(f"{one.id} is {one.state}. {one.why}", "plain" if one.state == "done" else "warn")
-        for one in settled
-    ]
+    settled = desk.actions.recover(*pending.batch.ids)
+    lines = []
+    for action in settled:
+        style: LineStyle = "plain" if action.state == "done" else "warn"
+        lines.append(Text(f"{action.id} is {action.state}. {action.why}", style))
     return status(f"Looked at {len(settled):,}", *lines)
 
 
-VERBS: Final[dict[str, Verb]] = {
-    "approve": Verb(
+VERBS: Final[dict[str, ActionVerb]] = {
+    "approve": ActionVerb(
         label="Approve…",
         asks="Approve",
         consequence="All of them are approved, or none; nothing is sent yet.",
@@ -251,7 +263,7 @@ VERBS: Final[dict[str, Verb]] = {
         carry_out=_approve,
         confirm="Confirm approval",
     ),
-    "execute": Verb(
+    "execute": ActionVerb(
         label="Carry out…",
         asks="Carry out",
         consequence="Each is sent once.",
@@ -259,26 +271,26 @@ VERBS: Final[dict[str, Verb]] = {
         carry_out=_execute,
         confirm="Confirm and send",
     ),
-    "reject": Verb(
+    "reject": ActionVerb(
         label="Reject…",
         asks="Reject",
         consequence="They are closed for good.",
         states=OPEN,
-        carry_out=_reject,
+        carry_out=partial(_end, "reject", "Rejected"),
         confirm="Confirm rejection",
         needs_reason=True,
         stops=True,
     ),
-    "withdraw": Verb(
+    "withdraw": ActionVerb(
         label="Withdraw…",
         asks="Withdraw",
         consequence="They are closed for good.",
         states=OPEN,
-        carry_out=_withdraw,
+        carry_out=partial(_end, "withdraw", "Withdrew"),
         confirm="Confirm withdrawal",
         stops=True,
     ),
-    "recover": Verb(
+    "recover": ActionVerb(
         label="Recover…",
         asks="Recover",
         consequence="The service is asked; nothing is sent that could take effect twice.",

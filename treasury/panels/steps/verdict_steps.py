@@ -21,13 +21,13 @@ from treasury.journal import Actor
 from treasury.journal.decision_history import Decision
 from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Fact, Line, Message, Step
+from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, confirm_buttons, detail
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
-from treasury.panels.panel_desk import Desk
+from treasury.panels.panel_desk import PanelDesk
 from treasury.text import clean
 
-__all__ = ["VERBS", "AskedVerdict", "Verdict", "ask_verdict", "settle", "verdict_step"]
+__all__ = ["VERBS", "PendingVerdict", "Verdict", "ask_verdict", "settle", "verdict_step"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
 
 
-class AskedVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class PendingVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a person is asked to confirm; `nonce` is good for one answer."""
 
     nonce: str
@@ -59,7 +59,7 @@ class _Words(msgspec.Struct, frozen=True):
 
     label: str
     asks: str
-    done: str
+    past_tense: str
     confirm: str
     joins: str
     consequence: str
@@ -89,14 +89,14 @@ VERBS: Final = {
 }  # fmt: skip
 
 
-def ask_verdict(desk: Desk, verdict: Verdict) -> AskedVerdict | Message:
+def ask_verdict(desk: PanelDesk, verdict: Verdict) -> PendingVerdict | Message:
     """What to confirm; or, where just that stands already, a message that says who decided it."""
     head = desk.journal.head().seq
     planned = _say(desk, verdict, dry_run=True)
-    if verdict.verb != "undo" and not any(one.facts for one in planned):
+    if verdict.verb != "undo" and not any(decision.facts for decision in planned):
         standing = _say(desk, verdict, dry_run=False)  # it stands: this writes nothing
-        return _already([one for one in standing if (one.seq or 0) <= head])
-    return AskedVerdict(
+        return _already([decision for decision in standing if (decision.seq or 0) <= head])
+    return PendingVerdict(
         nonce=uuid.uuid4().hex,
         verdict=verdict,
         planned=planned,
@@ -105,46 +105,44 @@ def ask_verdict(desk: Desk, verdict: Verdict) -> AskedVerdict | Message:
     )
 
 
-def settle(desk: Desk, asked: AskedVerdict, work: Work) -> Message:
+def settle(desk: PanelDesk, pending: PendingVerdict, work: Work) -> Message:
     """Journal what was confirmed; ActionRefused where what it rests on has moved since."""
     work.say("Checking that nothing has moved")
     head = desk.journal.head().seq
-    fresh = _say(desk, asked.verdict, dry_run=True)
-    for one, now in zip(asked.planned, fresh, strict=True):
-        if now.facts and one.facts != now.facts:
+    fresh = _say(desk, pending.verdict, dry_run=True)
+    for decision, now in zip(pending.planned, fresh, strict=True):
+        if now.facts and decision.facts != now.facts:
             raise ActionRefused(
-                f"the line {clean(one.entry_id)} or what it may belong to changed while you looked"
-                " at it; nothing was journaled",
+                f"the line {clean(decision.entry_id)} or what it may belong to changed while you"
+                " looked at it; nothing was journaled",
                 do="look at it as it is now, then decide again",
             )
     work.pass_the_point("Writing it to the journal")
-    made = _say(desk, asked.verdict, dry_run=False)
-    before = [one for one in made if (one.seq or 0) <= head]
-    added = [one for one in made if (one.seq or 0) > head]
+    decisions = _say(desk, pending.verdict, dry_run=False)
+    before = [decision for decision in decisions if (decision.seq or 0) <= head]
+    added = [decision for decision in decisions if (decision.seq or 0) > head]
     if not added:
         return _already(before)
-    said = VERBS[asked.verdict.verb].done
-    lines = [Line(journaled(one)) for one in added]
+    past_tense = VERBS[pending.verdict.verb].past_tense
+    lines = [Text(journaled(decision)) for decision in added]
     if before:
-        lines += [Line(f"Already decided: {journaled(one)}", "warn") for one in before]
-    return status(f"{said} {_count(len(added))}", *lines)
+        lines += [Text(f"Already decided: {journaled(decision)}", "warn") for decision in before]
+    return status(f"{past_tense} {_count(len(added))}", *lines)
 
 
-def verdict_step(asked: AskedVerdict, *, idle: bool) -> Step:
+def verdict_step(pending: PendingVerdict, *, idle: bool) -> StepBlock:
     """The step that confirms it: each sentence as it is journaled, totals by currency."""
-    words, planned = VERBS[asked.verdict.verb], asked.planned
-    one = len(planned) == 1
-    stops = asked.verdict.verb in {"reject", "ignore", "undo"}
-    return Step(
-        key=asked.nonce,
+    words, planned = VERBS[pending.verdict.verb], pending.planned
+    single = len(planned) == 1
+    several = f"{_count(len(planned))}: all of them or none."
+    stops = pending.verdict.verb in {"reject", "ignore", "undo"}
+    return StepBlock(
+        key=pending.nonce,
         title=f"{words.asks} {_count(len(planned))}?",
-        text=f"{sentence(planned[0]) if one else _sum(planned)} {words.consequence}",
-        items=() if one else tuple(map(sentence, planned)),
-        facts=_facts(asked),
-        buttons=(
-            Button("back", "Go back", enabled=idle),
-            Button("confirm", words.confirm, "danger" if stops else "primary", enabled=idle),
-        ),
+        text=f"{sentence(planned[0]) if single else several} {words.consequence}",
+        items=() if single else tuple(map(sentence, planned)),
+        facts=_details(pending),
+        buttons=confirm_buttons(words.confirm, "danger" if stops else "primary", idle=idle),
         tone="stop" if stops else "go",
     )
 
@@ -152,19 +150,16 @@ def verdict_step(asked: AskedVerdict, *, idle: bool) -> Step:
 def sentence(decision: Decision) -> str:
     """What a decision says, told from the facts that the journal holds of it."""
     words, line = VERBS[decision.verb], decision.facts.get("line") or {}
-    names = [_name(decision, one) for one in decision.expectations]
+    names = [_name(decision, expectation) for expectation in decision.expectations]
     to = names or ([clean(decision.to)] if decision.to else [])
     about = f" {words.joins} {' and '.join(to)}" if to and words.joins else ""
     reason = f" Reason: {clean(decision.reason)}." if decision.reason else ""
-    what = _line(line) if line else f"line {clean(decision.entry_id)}"
-    return f"{words.asks} {what}{about}.{reason}{_posting(decision)}"
-
-
-def _posting(decision: Decision) -> str:
-    """Where a decision about a closed month's line posts."""
-    if not decision.closed_month:
-        return ""
-    return f" {decision.closed_month} is closed and stays so: it posts in {decision.posts_to}."
+    closed = decision.closed_month
+    posting = (
+        f" {closed} is closed and stays so: it posts in {decision.posts_to}." if closed else ""
+    )
+    object_words = _line(line) if line else f"line {clean(decision.entry_id)}"
+    return f"{words.asks} {object_words}{about}.{reason}{posting}"
 
 
 def journaled(decision: Decision) -> str:
@@ -175,17 +170,17 @@ def journaled(decision: Decision) -> str:
 def _line(line: Mapping[str, Any]) -> str:
     way = "credit on" if line["direction"] == "CRDT" else "debit on"
     amount = format_amount(Decimal(line["amount"]), line["currency"])
-    other = (
+    counterparty = (
         f", other side {clean(line['counterparty_account'])}"
         if line["counterparty_account"]
         else ""
     )
-    return f"{amount}, {way} {clean(line['account'])} of {line['booking_date']}{other}"
+    return f"{amount}, {way} {clean(line['account'])} of {line['booking_date']}{counterparty}"
 
 
 def _name(decision: Decision, expectation: str) -> str:
-    seen = (decision.facts.get("expectations") or {}).get(expectation) or {}
-    name = clean(seen.get("code") or expectation)
+    facts = (decision.facts.get("expectations") or {}).get(expectation) or {}
+    name = clean(facts.get("code") or expectation)
     share = decision.shares.get(expectation)
     if share is None:
         return name
@@ -193,53 +188,49 @@ def _name(decision: Decision, expectation: str) -> str:
     return f"{name} with {format_amount(share, line.get('currency') or '?')}"
 
 
-def _facts(asked: AskedVerdict) -> tuple[Fact, ...]:
+def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
     amounts: dict[str, list[Decimal]] = {}
-    for one in asked.planned:
-        line = one.facts.get("line") or {}
-        if line:
+    for decision in pending.planned:
+        if line := decision.facts.get("line"):
             amounts.setdefault(line["currency"], []).append(Decimal(line["amount"]))
     totals = [
-        Line(f"{format_amount(total(several), currency)}  ({len(several)})", "strong")
+        Text(f"{format_amount(total(several), currency)}  ({len(several)})", "strong")
         for currency, several in sorted(amounts.items())
     ]
-    against = tuple(Line(clean(why), "warn") for one in asked.planned for why in one.despite)
+    against = [Text(clean(why), "warn") for each in pending.planned for why in each.despite]
+    reason, effects = pending.verdict.reason, pending.effects
     return (
-        Fact("Total by currency", tuple(totals) or (Line("no amounts"),)),
-        Fact("Decided by", (Line(asked.actor.name, "strong"),)),
-        Fact("When", (Line(instant(asked.planned[0].at)),)),
-        *((Fact("Reason", (Line(asked.verdict.reason),)),) if asked.verdict.reason else ()),
-        *((Fact("Although", against),) if against else ()),
-        *(() if asked.effects is None else (Fact("Changes beside it", _beside(asked.effects)),)),
+        detail("Total by currency", *(totals or [Text("no amounts")])),
+        detail("Decided by", Text(pending.actor.name, "strong")),
+        detail("When", Text(instant(pending.planned[0].at))),
+        *((detail("Reason", Text(reason)),) if reason else ()),
+        *((detail("Although", *against),) if against else ()),
+        *(() if effects is None else (detail("Changes beside it", *_beside(effects)),)),
     )
 
 
-def _beside(effects: Effects) -> tuple[Line, ...]:
+def _beside(effects: Effects) -> tuple[Text, ...]:
     """Each item that changes beside the lines that are decided, and why."""
     if effects.unknown:
-        return (Line(f"not known: {clean(effects.unknown)}", "warn"),)
+        return (Text(f"not known: {clean(effects.unknown)}", "warn"),)
     if not len(effects):
-        return (Line("no other open item"),)
-    lines = [Line(clean(str(one)), "warn") for one in effects.effects[:MOST_EFFECTS]]
+        return (Text("no other open item"),)
+    lines = [Text(clean(str(effect)), "warn") for effect in effects.effects[:MOST_EFFECTS]]
     if more := len(effects) - len(lines):
-        lines.append(Line(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
+        lines.append(Text(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
     return tuple(lines)
 
 
 def _already(stand: Sequence[Decision]) -> Message:
-    lines = [Line(journaled(one)) for one in stand]
-    return status("Already decided", Line("Nothing was written."), *lines)
-
-
-def _sum(planned: Sequence[Decision]) -> str:
-    return f"{_count(len(planned))}: all of them or none."
+    lines = [Text(journaled(decision)) for decision in stand]
+    return status("Already decided", Text("Nothing was written."), *lines)
 
 
 def _count(number: int) -> str:
     return "1 line" if number == 1 else f"{number:,} lines"
 
 
-def _say(desk: Desk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
+def _say(desk: PanelDesk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]:
     """Run the verb; what it decided, or would."""
     verbs, reason = desk.matches, verdict.reason
     line, expectations = verdict.pairs[0]
@@ -247,8 +238,8 @@ def _say(desk: Desk, verdict: Verdict, *, dry_run: bool) -> tuple[Decision, ...]
         case "accept":
             return tuple(verbs.accept_many(verdict.pairs, reason=reason, dry_run=dry_run))
         case "reject":
-            (one,) = expectations
-            return (verbs.reject(line, one, reason=reason, dry_run=dry_run),)
+            (expectation,) = expectations
+            return (verbs.reject(line, expectation, reason=reason, dry_run=dry_run),)
         case "ignore":
             lines = [name for name, _ in verdict.pairs]
             return tuple(verbs.ignore(*lines, reason=reason, dry_run=dry_run))

@@ -1,0 +1,286 @@
+"""The verbs of `t.periods`: months prepared, signed, withdrawn, reopened and shown again.
+
+A closed month is made again from what its close pinned; an open one from what is known now.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.close.late_items import late_items
+from treasury.close.period_pins import (
+    basis_of,
+    basis_on,
+    examine,
+    journaled_roll_forward,
+    reconcile,
+    reopen_period,
+    roll_forward_of,
+)
+from treasury.close.roll_forward import ROLL_FORWARD, RollForward
+from treasury.desk.desk_context import DeskContext
+from treasury.errors import InputError
+from treasury.items import OpenItems
+from treasury.journal import Actor
+from treasury.journal.decision_log import Decided, require_present
+from treasury.journal.kept_heads import publish_head
+from treasury.journal.period_history import (
+    Close,
+    Period,
+    Preparation,
+    closed_periods,
+    period_history,
+    preparations,
+)
+from treasury.reconcile import Reconciliation, Rows
+from treasury.reconcile.monthly import Basis, require_synced
+from treasury.reconcile.standing_knowledge import known
+
+if TYPE_CHECKING:
+    from treasury.close.closing import Closing, VerifiedMonth
+    from treasury.close.sign_off import PreparedMonth
+
+__all__ = ["Periods"]
+
+
+class Periods:
+    """The months of a workspace: prepared, signed, reopened, given again."""
+
+    def __init__(self, desk: DeskContext) -> None:
+        self._desk = desk
+
+    def prepare(
+        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
+    ) -> Closing:
+        """Prepare a month that has ended to be signed by a second person.
+
+        Pins the lake's commit, the journal's end and the hash of the list of open items; the ledger
+        in the CSV file `ledger` is compared, and journaled with it. Raises ActionRefused where
+        something blocks that nobody proposed to carry, and TreasuryError where the open items do
+        not roll forward.
+        """
+        prepared = self._prepare(month, ledger, actor, show=False)
+        if prepared.refusal is not None:
+            raise prepared.refusal
+        return prepared.closing
+
+    def prepare_or_show(
+        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
+    ) -> PreparedMonth:
+        """Prepare a month, or show it as it is now with the reason why it is not prepared."""
+        return self._prepare(month, ledger, actor, show=True)
+
+    def _prepare(
+        self, month: str | Month, ledger: Path | None, actor: Actor | None, *, show: bool
+    ) -> PreparedMonth:
+        from treasury.close.ledger.provided_ledger import read_ledger
+        from treasury.close.sign_off import prepare_month
+
+        desk = self._desk
+        require_present(desk.until)
+        return prepare_month(
+            desk.journal,
+            desk.lake,
+            desk.question(month, None),
+            actor=actor or desk.journal.who(),
+            policy=desk.policy(),
+            now=desk.now(),
+            ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),
+            show=show,
+        )
+
+    def sign(self, month: str | Month, *, actor: Actor | None = None) -> Closing:
+        """Sign what somebody else prepared, and lock the month.
+
+        Raises ActionRefused for whoever prepared it, unless the policy is that of one person: the
+        close then says that nobody reviewed it. The journal's head is published where the settings
+        say so; StorageError where it cannot be, and the month is closed all the same.
+        """
+        from treasury.close.closing import closed_month
+        from treasury.close.sign_off import sign_month
+
+        desk = self._desk
+        require_present(desk.until)
+        period, closing = sign_month(
+            desk.journal,
+            desk.lake,
+            _month(month),
+            actor=actor or desk.journal.who(),
+            policy=desk.policy(),
+        )
+        if desk.heads is not None:
+            last = desk.journal.last()
+            assert last is not None  # the close, or what came after it
+            publish_head(desk.heads, last, f"close of {period.month}")
+        return closed_month(desk.journal, desk.lake, period) if closing is None else closing
+
+    def withdraw(
+        self, month: str | Month, reason: str, *, actor: Actor | None = None
+    ) -> Preparation:
+        """Take a preparation back, so that the month can be prepared anew."""
+        from treasury.close.sign_off import withdraw_preparation
+
+        desk = self._desk
+        require_present(desk.until)
+        who = actor or desk.journal.who()
+        desk.policy().check_identity(who)
+        return withdraw_preparation(desk.journal, _month(month), reason, actor=who)
+
+    def month(self, month: str | Month | None = None, *, ledger: Path | None = None) -> Closing:
+        """A month with its balances, verdict and roll-forward: as it was closed, else as of now.
+
+        Without a month it is the last one that has ended.
+        `ledger` is compared where the month is open; a closed one has that of its close.
+        """
+        return self.closing_on(month, self._desk.decided(), ledger=ledger)
+
+    def items_on(
+        self, month: str | Month | None, decided: Decided, ledger: Path | None = None
+    ) -> OpenItems:
+        """A month's list under these decisions; the prepared one where it waits for a signature."""
+        from treasury.close.sign_off import prepared_month
+
+        desk = self._desk
+        month = desk.month.previous if month is None else _month(month)
+        preparation = preparations(decided.entries).get(str(month))
+        if preparation is None:
+            return self.closing_on(month, decided, ledger=ledger).items
+        return prepared_month(desk.journal, desk.lake, preparation, decided.entries).items
+
+    def closing_on(
+        self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
+    ) -> Closing:
+        """A month with its balances, verdict and roll-forward under the given decisions."""
+        from treasury.close.closing import closed_month, found_of
+        from treasury.close.ledger.provided_ledger import read_ledger
+
+        desk = self._desk
+        month = desk.month.previous if month is None else _month(month)
+        period = closed_periods(decided.entries).get(str(month))
+        if period is not None and ledger is not None:
+            raise InputError(
+                f"{period.month} is closed, with the ledger that was given then",
+                do="leave the ledger out, or reopen the month",
+            )
+        if period is not None:
+            return closed_month(desk.journal, desk.lake, period)
+        basis = basis_on(desk.snapshot(), desk.question(month, None), decided)
+        return found_of(
+            examine(desk.journal, desk.lake, basis, decided),
+            desk.zone,
+            ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),
+            preparation=preparations(decided.entries).get(str(month)),
+        )
+
+    def reopen(self, month: str | Month, reason: str, *, actor: Actor | None = None) -> Period:
+        """Let a closed month go, the last one only; journaled with the reason."""
+        require_present(self._desk.until)
+        journal = self._desk.journal
+        return reopen_period(journal, _month(month), reason, actor=actor or journal.who())
+
+    def list(self) -> Rows:
+        """Every close there was, and what waits for a signature: who, when, what it rests on."""
+        entries = self._desk.decided().entries
+        rows = [_row(period.close, period) for period in period_history(entries)]
+        rows += [_row(each.close, None) for each in preparations(entries).values()]
+        return Rows(pa.Table.from_pylist(rows, schema=_PERIODS), zone=self._desk.zone)
+
+    def get(self, month: str | Month) -> Period:
+        """The close of a month; InputError where it is not closed."""
+        period = closed_periods(self._desk.decided().entries).get(str(_month(month)))
+        if period is None:
+            raise InputError(f"{_month(month)} is not closed", do="close it, or ask for another")
+        return period
+
+    def answer(self, month: str | Month) -> Reconciliation:
+        """A closed month's answer, made again from what it was closed on."""
+        desk = self._desk
+        return reconcile(basis_of(desk.journal, desk.lake, self.get(month).close))
+
+    def verify(self, month: str | Month) -> VerifiedMonth:
+        """A closed month held against what its close says; JournalError where it differs.
+
+        One that other models closed is held against what they stored, and says so.
+        """
+        from treasury.close.closing import verify_period
+
+        desk = self._desk
+        return verify_period(desk.journal, desk.lake, self.get(month))
+
+    def closing(self, period: Period) -> pa.Table:
+        """The roll-forward that a close journaled; columns as in ROLL_FORWARD."""
+        rows = journaled_roll_forward(period.close)
+        return pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
+
+    def roll_forward(self, month: str | Month) -> RollForward:
+        """The month's open items from opening to closing, as they are known now.
+
+        Raises NothingStored where the services were never read: what is open is not known.
+        """
+        desk = self._desk
+        require_synced(desk.snapshot())
+        return roll_forward_of(desk.journal, desk.lake, self._basis(month), self._desk.decided())
+
+    def late(self, month: str | Month | None = None) -> Rows:
+        """What was learnt about closed months, or one, after the close, and where it posts to."""
+        entries = self._desk.decided().entries
+        knowledge = known(self._basis(self._desk.month))
+        items = late_items(knowledge, closed_periods(entries), entries)
+        if month is not None:
+            items = items.filter(pc.equal(items["month"], str(month)))
+        return Rows(items, zone=self._desk.zone)
+
+    def _basis(self, month: str | Month) -> Basis:
+        desk = self._desk
+        return basis_on(desk.snapshot(), desk.question(month, None), self._desk.decided())
+
+
+_PERIODS = pa.schema(
+    [
+        ("month", pa.string()),
+        ("state", pa.string()),
+        ("closed_at", pa.timestamp("us", tz="UTC")),
+        ("prepared_by", pa.string()),
+        ("reviewed_by", pa.string()),
+        ("signed_alone", pa.bool_()),
+        ("reason", pa.string()),
+        ("open_items", pa.int64()),
+        ("commit", pa.int64()),
+        ("rules_hash", pa.string()),
+        ("reopened_at", pa.timestamp("us", tz="UTC")),
+        ("reopened_by", pa.string()),
+        ("reopen_reason", pa.string()),
+    ]
+)
+
+
+def _row(close: Close, period: Period | None) -> dict[str, Any]:
+    state = "prepared" if period is None else "closed" if period.is_closed else "reopened"
+    row = {
+        "month": close.month,
+        "state": state,
+        "prepared_by": close.prepared_by,
+        "reviewed_by": None if close.alone else close.reviewed_by or None,
+        "signed_alone": close.alone,
+        "reason": close.reason,
+        "open_items": sum(item["items"] for item in close.open_items),
+        "commit": close.commit,
+        "rules_hash": close.rules_hash,
+    }
+    if period is None:
+        return row
+    return row | {
+        "closed_at": period.closed_at,
+        "reopened_at": period.reopened_at,
+        "reopened_by": period.reopened_by or None,
+        "reopen_reason": period.reopen_reason or None,
+    }
+
+
+def _month(month: str | Month) -> Month:
+    return month if isinstance(month, Month) else Month.parse(month)
