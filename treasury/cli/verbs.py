@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.errors import InputError
 
-__all__ = ["EXTRAS", "VERBS", "Verb", "Verbs"]
+__all__ = ["ARROW_ALONE", "EXTRAS", "VERBS", "Verb", "Verbs"]
 
 
 class Verb(msgspec.Struct, frozen=True):
@@ -136,6 +136,9 @@ VERBS: Final = {
     ),
     "journal": Verb("journal", "journal", "Look at what people decided."),
 }
+
+ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})
+"""The verbs that only look: they do without numpy, which Arrow loads where it is to be had."""
 
 EXTRAS: Final = {
     "keyring": "keyring",
