@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.cli.verbs import EXTRAS, VERBS
+from treasury.cli.verbs import ARROW_ALONE, EXTRAS, VERBS
 from treasury.workspace import Workspace
 
 HEAVY = ("duckdb", "httpx", "pandas", "pyarrow", "sqlalchemy", "starlette", "treasury.sandbox")
 ELSEWHERE = (
     # what the first screen has no use for, though the libraries it uses might
-    "httpx", "matplotlib", "pandas", "treasury.api.client", "treasury.statements.read_files",
-    "treasury.sandbox",
+    "httpx", "matplotlib", "numpy", "pandas", "sqlalchemy", "treasury.api.client",
+    "treasury.statements.read_files", "treasury.sandbox",
 )  # fmt: skip
 PRACTICE = {"demo", "practice", "sandbox"}
 
@@ -59,16 +62,49 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
-def test_the_first_screen_loads_what_it_shows_and_no_more(month_end: Workspace) -> None:
-    done = python(
+def loaded(folder: Path, *arguments: str) -> list[str]:
+    """The lines that a verb prints, and which of ELSEWHERE it loaded."""
+    return python(
         "import sys\n"
-        f"sys.argv = ['treasury', '--workspace', {str(month_end.folder)!r}, 'status', '2026-10']\n"
+        f"sys.argv = ['treasury', '--workspace', {str(folder)!r}, *{arguments!r}]\n"
         "from treasury.cli import main\n"
         "try:\n    main()\n"
         f"finally:\n    print('loaded:', [n for n in {ELSEWHERE!r} if n in sys.modules])\n"
+    ).stdout.splitlines()
+
+
+def test_the_first_screen_loads_what_it_shows_and_no_more(month_end: Workspace) -> None:
+    lines = loaded(month_end.folder, "status", "2026-10")
+    assert lines[0].startswith("October 2026")
+    assert lines[-1] == "loaded: []"
+
+
+def test_once_something_is_decided_its_database_is_loaded_too(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "decided"
+    shutil.copytree(month_end.folder, folder)
+    desk = Workspace(folder)
+    line = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
+    desk.matches.accept(line["entry_id"], line["suggestion"], reason="as the payer said")
+    lines = loaded(folder, "status", "2026-10")
+    assert lines[0].startswith("October 2026")
+    assert lines[-1] == "loaded: ['sqlalchemy']"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize("verb", sorted(ARROW_ALONE))
+def test_a_verb_that_only_looks_shows_the_same_without_numpy(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch, verb: str, form: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = loaded(month_end.folder, verb, "--format", form)
+    ran = CliRunner().invoke(
+        treasury, ["--workspace", str(month_end.folder), verb, "--format", form]
     )
-    assert done.stdout.startswith("October 2026")
-    assert done.stdout.splitlines()[-1] == "loaded: []"
+    assert (ran.exit_code, ran.stdout.splitlines()) == (0, lines[:-1])
+    assert lines[-1] == "loaded: []"
+    assert "numpy" in sys.modules  # which the other side had
 
 
 def test_without_the_practice_services_every_other_verb_is_there() -> None:

@@ -12,17 +12,39 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from treasury import __version__
-from treasury.cli.verbs import VERBS, Verbs
+from treasury.cli.verbs import ARROW_ALONE, VERBS, Verbs
 from treasury.errors import TreasuryError
 from treasury.ground.access import keep_to_user
 from treasury.ground.terminal import guard_output, guarded_output
 
 __all__ = ["main", "treasury"]
+
+
+class _Unneeded(MetaPathFinder):
+    """Says of libraries that are there that they are not installed.
+
+    Arrow imports pandas to look at any list, half a second of processor time, and numpy whatever it
+    is to do, a fifth; no verb gives a frame, and few need numpy.
+    """
+
+    def __init__(self) -> None:
+        self.refused = {"pandas"}
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Refuse these, and leave everything else to the finders after this one."""
+        if name in self.refused:
+            raise ModuleNotFoundError(f"this verb does without {name}", name=name)
+        return None
+
+
+_UNNEEDED: Final = _Unneeded()
 
 
 class _Guarded(click.Group):
@@ -31,6 +53,12 @@ class _Guarded(click.Group):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.commands = Verbs()
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """The command of a verb, loaded with what it needs."""
+        if name in ARROW_ALONE:
+            _UNNEEDED.refused.add("numpy")
+        return super().get_command(context, name)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs, none of which is loaded for it."""
@@ -64,25 +92,10 @@ def treasury(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Says that pandas is not installed.
-
-    Arrow imports it to look at any list, half a second of processor time; no verb gives a frame.
-    """
-
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Refuse pandas, and leave everything else to the finders after this one."""
-        if name == "pandas":
-            raise ModuleNotFoundError(f"no verb needs {name}", name=name)
-        return None
-
-
 def main() -> None:
     """Run a command; whatever it cannot do becomes one line and an exit code."""
     guard_output()
-    sys.meta_path.insert(0, _WithoutPandas())
+    sys.meta_path.insert(0, _UNNEEDED)
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:

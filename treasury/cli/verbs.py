@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.errors import InputError
 
-__all__ = ["EXTRAS", "VERBS", "VerbEntry", "Verbs"]
+__all__ = ["ARROW_ALONE", "EXTRAS", "VERBS", "VerbEntry", "Verbs"]
 
 
 class VerbEntry(msgspec.Struct, frozen=True):
@@ -140,6 +140,9 @@ VERBS: Final = {
     ),
     "journal": VerbEntry("journal", "journal", "Look at what people decided."),
 }
+
+ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})
+"""The verbs that only look: they do without numpy, which Arrow loads where it is to be had."""
 
 EXTRAS: Final = {
     "keyring": "keyring",

@@ -1,4 +1,4 @@
-"""The names that a package gives, each loaded from its module when somebody first asks for it."""
+"""Modules that are loaded when somebody first asks for something of theirs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["given_names"]
+__all__ = ["Later", "given_names"]
+
+
+class Later:
+    """A module that is imported when a name of it is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._module), name)
 
 
 def given_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:

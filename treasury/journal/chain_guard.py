@@ -12,14 +12,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-import sqlalchemy as sa
 
+from treasury.ground.loading import Later
 from treasury.journal.chain import FIRST, Head, unbroken
-from treasury.journal.journal_schema import entries
 from treasury.journal.signing import SignatureRules, require_signed
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from treasury.journal import journal_schema
+else:
+    sa = Later("sqlalchemy")
+    journal_schema = Later("treasury.journal.journal_schema")
 
 __all__ = ["ChainGuard", "holds"]
 
@@ -101,12 +108,15 @@ class ChainGuard:
 
 def holds(connection: sa.Connection, head: Head) -> bool:
     """Whether the chain has this entry, or is only asked for its beginning."""
-    stored = connection.scalar(sa.select(entries.c.hash).where(entries.c.seq == head.seq))
+    stored = connection.scalar(
+        sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
+    )
     return head == START or stored == head.hash
 
 
 def _walk(connection: sa.Connection, head: Head, rules: SignatureRules) -> Head:
     """The end of the chain that goes on from a head; JournalError where it breaks."""
+    entries = journal_schema.entries
     query = sa.select(entries).where(entries.c.seq > head.seq).order_by(entries.c.seq)
     with connection.execute(query, execution_options={"yield_per": _AT_ONCE}) as rows:
         for row in map(dict, rows.mappings()):

@@ -11,12 +11,16 @@ import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any, Final
 
 from treasury.errors import JournalError
+from treasury.ground.loading import Later
 from treasury.settings import Secret
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+else:
+    sa = Later("sqlalchemy")  # a desk on which nothing was decided yet does without
 
 __all__ = ["WRITES", "address_of", "create_file", "file_of", "open_engines", "unusable"]
 
@@ -30,9 +34,15 @@ def address_of(url: sa.URL) -> str:
     return f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
 
 
-def open_engines(url: str, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
-    """One to read with, and the one whose connection the chain is verified and added to on."""
-    parsed = sa.make_url(url)
+def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, sa.Engine]:
+    """One to read with, and the one whose connection the chain is verified and added to on.
+
+    A path is that of a SQLite file.
+    """
+    if isinstance(url, Path):
+        parsed = sa.URL.create("sqlite", database=str(url))
+    else:
+        parsed = sa.make_url(url)
     if password is not None:
         parsed = parsed.set(password=password.reveal())
     if parsed.get_backend_name() != "sqlite":

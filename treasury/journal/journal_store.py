@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import sqlalchemy as sa
 
 from treasury.errors import ActionRefused, JournalError, SettingsError, TreasuryError
 from treasury.ground import durable
 from treasury.ground.decoding import convert
+from treasury.ground.loading import Later
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import (
     FIRST,
@@ -44,7 +44,6 @@ from treasury.journal.engines import (
     unusable,
 )
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
-from treasury.journal.journal_schema import bring_up_to_date, entries, is_present
 from treasury.journal.signing import (
     Signature,
     SignatureRules,
@@ -56,14 +55,19 @@ from treasury.journal.signing import (
 )
 from treasury.settings import Secret
 
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from treasury.journal import journal_schema
+else:  # a desk on which nothing was decided yet does without
+    sa = Later("sqlalchemy")
+    journal_schema = Later("treasury.journal.journal_schema")
+
 __all__ = ["Draft", "Journal"]
 
 FILE_NAME: Final = "journal.sqlite"
 ATTEMPTS: Final = 50
 """How often a decision is made anew because somebody else was first."""
-_LAST: Final = (
-    sa.select(entries.c.seq, entries.c.at, entries.c.hash).order_by(entries.c.seq.desc()).limit(1)
-)
 
 
 class Draft(msgspec.Struct, frozen=True):
@@ -94,19 +98,26 @@ class Journal:
         who: Callable[[], Actor] = current_actor,
         signing: Signing | None = None,
     ) -> None:
-        url = f"sqlite:///{place / FILE_NAME}" if isinstance(place, Path) else place
-        try:
-            self._engine, self._chain_engine = open_engines(url, password)
-        except (sa.exc.ArgumentError, ImportError) as error:
-            raise JournalError(
-                f"the journal's address cannot be used: {type(error).__name__}",
-                do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
-                " second needs pip install 'treasury[postgresql]'",
-            ) from None
-        where = place if isinstance(place, Path) else folder
-        address = FILE_NAME if isinstance(place, Path) else address_of(self._engine.url)
+        self._engines: tuple[sa.Engine, sa.Engine] | None = None
+        self._opening = threading.Lock()
+        self._url = place / FILE_NAME if isinstance(place, Path) else place
+        self._file: Path | None = self._url if isinstance(self._url, Path) else None
+        self._password = password
+        where, address = folder, FILE_NAME
+        if isinstance(place, Path):
+            where = place
+        else:
+            try:
+                self._file = file_of(self._engine.url)
+            except (sa.exc.ArgumentError, ImportError) as error:
+                raise JournalError(
+                    f"the journal's address cannot be used: {type(error).__name__}",
+                    do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
+                    " second needs pip install 'treasury[postgresql]'",
+                ) from None
+            address = address_of(self._engine.url)
         self._end = None if where is None else NotedEnd(where, address)
-        self._guard = ChainGuard(file_of(self._engine.url))
+        self._guard = ChainGuard(self._file)
         self._now = now
         self.who: Final = who
         self.signing: Final = signing or Signing()
@@ -114,8 +125,25 @@ class Journal:
         self._lock = threading.Lock()
         self._turn = threading.RLock()
         self._opened: tuple[int, ...] = ()
-        for engine in (self._engine, self._chain_engine):
-            weakref.finalize(self, engine.dispose)
+
+    @property
+    def _engine(self) -> sa.Engine:
+        """What the journal is read with."""
+        return self._both()[0]
+
+    @property
+    def _chain_engine(self) -> sa.Engine:
+        """What the chain is verified and added to on."""
+        return self._both()[1]
+
+    def _both(self) -> tuple[sa.Engine, sa.Engine]:
+        """The engines, made when the first is needed: a file that is not there needs none."""
+        with self._opening:
+            if self._engines is None:
+                self._engines = open_engines(self._url, self._password)
+                for engine in self._engines:
+                    weakref.finalize(self, engine.dispose)
+            return self._engines
 
     def append(
         self, kind: str, subject: str, body: object, *, actor: Actor, nonce: str | None = None
@@ -203,17 +231,20 @@ class Journal:
 
         `kind` may end in a dot for all that begin with it (`match.`).
         """
-        query = sa.select(entries).where(entries.c.seq > since).order_by(entries.c.seq)
-        if kind is not None:
-            query = query.where(_is_kind(kind))
-        if subject is not None:
-            query = query.where(entries.c.subject == subject)
+
+        def query() -> sa.Select[Any]:
+            found = _after(since)
+            if kind is not None:
+                found = found.where(_is_kind(kind))
+            if subject is not None:
+                found = found.where(journal_schema.entries.c.subject == subject)
+            return found
+
         return [_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
         """The entries after an end that was read, and what is wrong with the chain among them."""
-        query = sa.select(entries).where(entries.c.seq > after.seq).order_by(entries.c.seq)
-        rows = self._rows(query)
+        rows = self._rows(lambda: _after(after.seq))
         rules = self.signing.rules() if rows else SignatureRules()
         added, wrong, head = list[Entry](), None, after
         for row in rows:
@@ -230,12 +261,12 @@ class Journal:
 
     def head(self) -> Head:
         """The end of the chain; `Head(0, …)` while it is empty."""
-        rows = self._rows(_LAST)
+        rows = self._rows(_newest)
         return Head(rows[0]["seq"], rows[0]["hash"]) if rows else Head(0, FIRST)
 
     def last(self) -> Entry | None:
         """The last entry; None while there is none."""
-        rows = self._rows(sa.select(entries).order_by(entries.c.seq.desc()).limit(1))
+        rows = self._rows(_newest)
         return _entry(rows[0]) if rows else None
 
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
@@ -265,7 +296,7 @@ class Journal:
     def signatures(self, rules: SignatureRules | None = None) -> dict[int, Signature]:
         """What each entry's signature is worth, by number, under the policy's keys or these."""
         rules = rules or self.signing.rules()
-        rows = self._rows(sa.select(entries).order_by(entries.c.seq))
+        rows = self._rows(lambda: _after(0))
         return {row["seq"]: signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
@@ -306,14 +337,11 @@ class Journal:
     @property
     def folder(self) -> Path | None:
         """Where its file is; None for a database that brings whoever shares it into one order."""
-        url = self._engine.url
-        if url.get_backend_name() != "sqlite" or url.database in {None, "", ":memory:"}:
-            return None
-        return Path(url.database or "").parent
+        return None if self._file is None else self._file.parent
 
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
-        for engine in (self._engine, self._chain_engine):
+        for engine in self._engines or ():
             engine.dispose()
 
     def _rely_on(self, head: Head) -> None:
@@ -406,18 +434,17 @@ class Journal:
         _write(connection, unwritten)
         return [_entry(row) for row in rows]
 
-    def _rows(self, query: sa.Select[Any]) -> list[dict[str, Any]]:
+    def _rows(self, query: Callable[[], sa.Select[Any]]) -> list[dict[str, Any]]:
         if not self._may_exist():
             return []
         with self._reading() as connection:
-            cursor = connection.execute(query)
+            cursor = connection.execute(query())
             names = tuple(cursor.keys())
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def _may_exist(self) -> bool:
         """Whether a journal may be there: asking a SQLite file that is not must not make it."""
-        file = file_of(self._engine.url)
-        return self._ready or file is None or file.exists()
+        return self._ready or self._file is None or self._file.exists()
 
     @contextmanager
     def _reading(self) -> Iterator[sa.Connection]:
@@ -454,9 +481,8 @@ class Journal:
 
     def _reopen_if_elsewhere(self) -> None:
         """Let go of connections that a parent process opened, or to a file that was replaced."""
-        file = file_of(self._engine.url)
         try:
-            status = None if file is None else file.stat()
+            status = None if self._file is None else self._file.stat()
         except OSError:
             status = None
         opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
@@ -471,14 +497,13 @@ class Journal:
         with self._lock:
             if self._ready:
                 return
-            file = file_of(self._engine.url)
-            if file is not None:
-                durable.make_folder(file.parent)
-                create_file(file)
+            if self._file is not None:
+                durable.make_folder(self._file.parent)
+                create_file(self._file)
             if not self._has_present_form():
                 try:
                     with self._transaction(self._engine, writing=True) as connection:
-                        bring_up_to_date(connection)
+                        journal_schema.bring_up_to_date(connection)
                 except sa.exc.DBAPIError:
                     if not self._has_present_form():  # another process may have been quicker
                         raise
@@ -486,12 +511,23 @@ class Journal:
 
     def _has_present_form(self) -> bool:
         with self._transaction(self._engine, writing=False) as connection:
-            return is_present(connection)
+            return journal_schema.is_present(connection)
+
+
+def _after(seq: int) -> sa.Select[Any]:
+    """The entries after a number, in order."""
+    entries = journal_schema.entries
+    return sa.select(entries).where(entries.c.seq > seq).order_by(entries.c.seq)
+
+
+def _newest() -> sa.Select[Any]:
+    """The last entry."""
+    return sa.select(journal_schema.entries).order_by(journal_schema.entries.c.seq.desc()).limit(1)
 
 
 def _last(connection: sa.Connection) -> tuple[Head, datetime | None]:
     """The end of the chain, and when its last entry was written, where that reads."""
-    last = connection.execute(_LAST).one_or_none()
+    last = connection.execute(_newest()).one_or_none()
     if last is None:
         return Head(0, FIRST), None
     try:
@@ -506,6 +542,7 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
     if rests_on is None:
         return _last(connection)[0] == head
     kinds = [_is_kind(kind) for kind in rests_on]
+    entries = journal_schema.entries
     later = sa.select(entries.c.seq).where(entries.c.seq > head.seq, sa.or_(sa.false(), *kinds))
     return holds(connection, head) and connection.execute(later.limit(1)).first() is None
 
@@ -513,8 +550,8 @@ def _is_current(connection: sa.Connection, head: Head, rests_on: Sequence[str] |
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
     """Whether an entry is of a kind, or of those that begin so where it ends in a dot."""
     if kind.endswith("."):
-        return entries.c.kind.startswith(kind, autoescape=True)
-    return entries.c.kind == kind
+        return journal_schema.entries.c.kind.startswith(kind, autoescape=True)
+    return journal_schema.entries.c.kind == kind
 
 
 def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
@@ -531,12 +568,14 @@ def _until_first(attempt: Callable[[], list[Entry] | None]) -> list[Entry]:
 def _write(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:
     """Add the rows to the table, all by one statement; the list is empty afterwards."""
     if rows:
-        connection.execute(sa.insert(entries), rows)
+        connection.execute(sa.insert(journal_schema.entries), rows)
         rows.clear()
 
 
 def _refuse_repeated_nonce(connection: sa.Connection, nonce: str) -> None:
-    entry = connection.execute(sa.select(entries).where(entries.c.nonce == nonce)).one_or_none()
+    entry = connection.execute(
+        sa.select(journal_schema.entries).where(journal_schema.entries.c.nonce == nonce)
+    ).one_or_none()
     if entry is not None:
         raise ActionRefused(
             f"already decided: {entry.kind} for {entry.subject} by {entry.actor} at {entry.at}",

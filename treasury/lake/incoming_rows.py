@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import chain, groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
@@ -29,6 +27,10 @@ from treasury.lake.table_declaration import (
     TEXTS,
     Table,
 )
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["RULE", "conform", "hashed", "with_hash"]
 
@@ -165,6 +167,8 @@ def _content(rows: pa.RecordBatch) -> pa.Array:
 
 def _entries(columns: dict[str, pa.Array]) -> pa.Array:
     """Tag and value of columns without a null, or of one that has some; null where it is."""
+    import numpy as np  # only what stores rows needs it; loading it takes a tenth of a second
+
     values = {name: _values(column) for name, column in columns.items()}
     fields = [((f"{name}:", "V4"), (name, value.dtype)) for name, value in values.items()]
     table = np.empty(len(next(iter(values.values()))), np.dtype([*chain(*fields)]))
@@ -179,6 +183,8 @@ def _entries(columns: dict[str, pa.Array]) -> pa.Array:
 
 def _values(column: pa.Array) -> npt.NDArray[np.void]:
     """The bytes in which Arrow keeps each value; any where there is none."""
+    import numpy as np
+
     flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
     kind = np.dtype((np.void, flat.type.bit_width // 8))
     return np.frombuffer(flat.buffers()[1], kind)[flat.offset : flat.offset + len(flat)]
