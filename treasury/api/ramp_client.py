@@ -29,7 +29,7 @@ from treasury.api.bodies import (
     RecordVersion,
 )
 from treasury.api.codec import Record, decode, split
-from treasury.api.lookup import SKEW, created_since, only_one
+from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.models import (
     CalculatedFee,
     Chain,

@@ -17,7 +17,7 @@ import msgspec
 
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
-from treasury.api.lookup import created_since, only_one
+from treasury.api.created_records import created_since, only_one
 from treasury.api.paging import InTurn, ListPage, walk
 from treasury.errors import InputError
 

@@ -22,7 +22,7 @@ from treasury.actions.execution.pinned_call import post, sending_draft
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Kind
 from treasury.api import Client, Record
-from treasury.api.lookup import SKEW
+from treasury.api.created_records import SKEW
 from treasury.errors import (
     ActionRefused,
     InputError,

@@ -36,7 +36,7 @@ from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
-from treasury.api.lookup import SKEW
+from treasury.api.created_records import SKEW
 from treasury.errors import (
     ActionRefused,
     Forbidden,

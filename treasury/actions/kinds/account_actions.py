@@ -25,7 +25,7 @@ from treasury.api.bodies import (
     NewVirtualBankAccount,
     NewWallet,
 )
-from treasury.api.lookup import only_one
+from treasury.api.created_records import only_one
 from treasury.api.models import (
     Account,
     PaymentRequest,

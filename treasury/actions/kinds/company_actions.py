@@ -24,7 +24,7 @@ from treasury.api.bodies import (
     NewBankAccount,
     NewCompanyWallet,
 )
-from treasury.api.lookup import created_since, only_one
+from treasury.api.created_records import created_since, only_one
 from treasury.api.models import CompanyBankAccount, CompanyUser, CompanyWallet
 from treasury.errors import InputError
 from treasury.identifiers import plain_account

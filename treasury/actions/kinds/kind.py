@@ -19,7 +19,7 @@ from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
-from treasury.api.lookup import created_since
+from treasury.api.created_records import created_since
 from treasury.money import format_amount
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from treasury.api.bodies import (
     PostalAddress,
     new_key,
 )
-from treasury.api.lookup import created_since, only_one
+from treasury.api.created_records import created_since, only_one
 from treasury.api.models import Account, Party, PartyRole
 from treasury.errors import InputError, NotFound
 from treasury.text import clean

@@ -19,7 +19,7 @@ from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen, facts_of
 from treasury.api import Client, Record
 from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, RecordVersion
-from treasury.api.lookup import SKEW, created_since, only_one
+from treasury.api.created_records import SKEW, created_since, only_one
 from treasury.api.models import CompanyBankAccount, CompanyWallet, CryptoCurrency, RampRequest
 from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
