@@ -197,15 +197,20 @@ class Journal:
             return added
 
     def entries(
-        self, kind: str | None = None, subject: str | None = None, *, since: int = 0
+        self,
+        kind: str | Sequence[str] | None = None,
+        subject: str | None = None,
+        *,
+        since: int = 0,
     ) -> list[Entry]:
         """The entries in order, those after number `since`.
 
-        `kind` may end in a dot for all that begin with it (`match.`).
+        `kind` may end in a dot for all that begin with it (`match.`); several are read at once.
         """
         query = sa.select(entries).where(entries.c.seq > since).order_by(entries.c.seq)
         if kind is not None:
-            query = query.where(_is_kind(kind))
+            kinds = (kind,) if isinstance(kind, str) else kind
+            query = query.where(sa.or_(sa.false(), *map(_is_kind, kinds)))
         if subject is not None:
             query = query.where(entries.c.subject == subject)
         return [_entry(row) for row in self._rows(query)]
