@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from treasury.journal.turns import read_decided
 
 from treasury.errors import JournalError
 from treasury.journal import Actor, Head, Journal, current_actor
@@ -72,6 +73,29 @@ def test_no_entry_is_earlier_than_the_one_before_it(tmp_path: Path) -> None:
     for _ in range(3):
         journal.append("x", "y", {}, actor=ANNA)
     assert [entry.at for entry in journal.entries()] == [noon, noon, noon + timedelta(hours=1)]
+
+
+def test_entries_of_several_kinds_come_in_their_order(journal: Journal) -> None:
+    for kind in ("match.accept", "rules.saved", "action.done", "match.undo"):
+        journal.append(kind, kind, {}, actor=ANNA)
+    several = journal.entries(("action.", "match."))
+    assert [entry.kind for entry in several] == ["match.accept", "action.done", "match.undo"]
+    assert journal.entries(()) == []
+
+
+def test_what_is_decided_is_read_at_once_with_actions_apart(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("match.accept", "action.done", "note.other", "period.close"):
+        journal.append(kind, kind, {}, actor=ANNA)
+    head, reads, real = journal.head(), list[object](), Journal._rows
+    monkeypatch.setattr(
+        Journal, "_rows", lambda one, query: (reads.append(query), real(one, query))[1]
+    )
+    decided = read_decided(journal, head=head)
+    assert len(reads) == 1
+    assert [entry.kind for entry in decided.entries] == ["match.accept", "period.close"]
+    assert [entry.kind for entry in decided.acts] == ["action.done"]
 
 
 def test_a_float_is_refused(journal: Journal) -> None:

@@ -6,11 +6,13 @@ import os
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pytest
 
+from treasury.calendar import Month
 from treasury.close import roll_forward
 from treasury.close.roll_forward import MonthEnd, RollForward
 from treasury.errors import WorkspaceDamaged
@@ -18,6 +20,9 @@ from treasury.journal import Actor
 from treasury.reconcile import monthly
 from treasury.reconcile.engine import kept_run, memo, pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
+from treasury.reconcile.matching import Matches, read_decisions
+from treasury.reconcile.monthly import Basis
+from treasury.reconcile.standing_knowledge import Known, answer_and_known
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")
@@ -172,3 +177,54 @@ def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
         one.join()
     assert len(set(found)) == 1
     assert len(found) == 4
+
+
+def everything(desk: Workspace, month: str) -> Known:
+    """What matching knows of all that is stored, asked about a month."""
+    return answer_and_known(Basis(desk.snapshot(), desk._question(month), desk._decisions()))[1]
+
+
+@pytest.fixture
+def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many lines each month's end is matched from, from here on."""
+    lines: list[int] = []
+    real = roll_forward._matched
+
+    def match(booked: pa.Table, *rest: Any) -> Matches:
+        lines.append(booked.num_rows)
+        return real(booked, *rest)
+
+    monkeypatch.setattr(roll_forward, "_matched", match)
+    return lines
+
+
+def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
+    desk: Workspace, matched: list[int]
+) -> None:
+    seen = everything(desk, "2026-11")
+    assert roll_forward._month_end(seen, Month.parse("2026-11")).positions.num_rows
+    assert not matched
+    decisions = read_decisions(seen.basis.decisions)
+    again = roll_forward._matched(seen.lines, seen.expectations, decisions, seen.rules)
+    for name in ("lines", "expectations", "allocations"):
+        assert getattr(again, name).equals(getattr(seen.matches, name)), name
+    assert any(seen.lines["line_class"].is_valid().to_pylist())
+
+
+def test_an_end_before_a_later_line_or_in_another_status_is_matched_by_itself(
+    desk: Workspace, matched: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, november = everything(desk, "2026-11"), Month.parse("2026-11")
+    roll_forward._month_end(seen, Month.parse("2026-08"))
+    assert len(matched) == 1
+    assert matched[0] < seen.lines.num_rows
+    then = roll_forward.requests_at_cut_off(seen.snapshot, november, seen.question.zone)
+    cancelled = pa.array(["CANCELLED"] * then.num_rows, pa.string())
+    place = then.schema.get_field_index("status")
+    monkeypatch.setattr(
+        roll_forward,
+        "requests_at_cut_off",
+        lambda *_: then.set_column(place, "status", cancelled),
+    )
+    roll_forward._month_end(seen, november)
+    assert matched[1:] == [seen.lines.num_rows]

@@ -72,11 +72,11 @@ def read_decided(
 ) -> Decided:
     """Every decision up to a head, the journal's own if None, or those known at `until`."""
     bounds = Decided(head or journal.head(), (), until)
-    entries = [entry for kind in KINDS for entry in journal.entries(kind) if bounds.covers(entry)]
+    known = [one for one in journal.entries((*KINDS, _ACTIONS)) if bounds.covers(one)]
     return msgspec.structs.replace(
         bounds,
-        entries=tuple(sorted(entries, key=lambda entry: entry.seq)),
-        acts=tuple(entry for entry in journal.entries(_ACTIONS) if bounds.covers(entry)),
+        entries=tuple(one for one in known if not one.kind.startswith(_ACTIONS)),
+        acts=tuple(one for one in known if one.kind.startswith(_ACTIONS)),
     )
 
 

@@ -225,20 +225,25 @@ class Journal:
             return added
 
     def entries(
-        self, kind: str | None = None, subject: str | None = None, *, since: int = 0
+        self,
+        kind: str | Sequence[str] | None = None,
+        subject: str | None = None,
+        *,
+        since: int = 0,
     ) -> list[Entry]:
         """The entries in order, those after number `since`.
 
-        `kind` may end in a dot for all that begin with it (`match.`).
+        `kind` may end in a dot for all that begin with it (`match.`); several are read at once.
         """
 
         def query() -> sa.Select[Any]:
-            found = _after(since)
+            selected = _after(since)
             if kind is not None:
-                found = found.where(_is_kind(kind))
+                kinds = (kind,) if isinstance(kind, str) else kind
+                selected = selected.where(sa.or_(sa.false(), *map(_is_kind, kinds)))
             if subject is not None:
-                found = found.where(journal_schema.entries.c.subject == subject)
-            return found
+                selected = selected.where(journal_schema.entries.c.subject == subject)
+            return selected
 
         return [_entry(row) for row in self._rows(query)]
 

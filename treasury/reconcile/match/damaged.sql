@@ -6,7 +6,11 @@ FROM (
     SELECT
         s.entry_id, w.form, w.expectation_id, w.code, w.damage, w.score, w.alike,
         count(*) OVER (PARTITION BY s.entry_id, w.form) AS alike_here
-    FROM (SELECT DISTINCT entry_id, form FROM searched) AS s
+    FROM (
+        SELECT DISTINCT n.entry_id, n.form, l.amount
+        FROM searched AS n
+        JOIN lines AS l ON l.entry_id = n.entry_id
+    ) AS s
     JOIN (
         SELECT *, count(*) OVER (PARTITION BY form) AS alike
         FROM (
@@ -26,9 +30,8 @@ FROM (
             FROM off_head
         ) AS ways
     ) AS w ON w.form = s.form
-    JOIN lines AS l ON l.entry_id = s.entry_id
     JOIN expectations AS e ON e.expectation_id = w.expectation_id
-    WHERE w.alike <= (SELECT max_alike FROM rules) OR e.amount = l.amount
+    WHERE w.alike <= (SELECT max_alike FROM rules) OR e.amount = s.amount
 ) AS fitting
 WHERE alike_here <= (SELECT max_alike FROM rules)
 QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage, form) = 1

@@ -13,15 +13,19 @@ FROM slips AS s
 JOIN expectations AS e ON e.expectation_id = s.expectation_id
 UNION
 SELECT v.entry_id, 'it is more than what remains, from a payer who is not known for it' AS why
-FROM provisional AS v
-JOIN lines AS l ON l.entry_id = v.entry_id
+FROM (
+    SELECT v.entry_id, v.expectation_id, v.booking_date
+    FROM provisional AS v
+    CROSS JOIN rules AS u
+    WHERE v.accepted_reason IS NULL
+        AND v.amount > greatest(v.expected - v.before, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
+        AND NOT (v.before >= v.expected AND v.amount = v.expected)
+) AS v
 JOIN expectations AS e ON e.expectation_id = v.expectation_id
 LEFT JOIN line_parties AS p ON p.entry_id = v.entry_id
 LEFT JOIN known_payers AS k
     ON k.expectation_id = v.expectation_id AND k.party = p.party AND k.since < v.booking_date
-WHERE v.accepted_reason IS NULL AND k.party IS NULL AND e.counterparty_account IS NULL
-    AND v.amount > greatest(v.expected - v.before, CAST(0 AS DECIMAL(38, 18))) + (SELECT over_tolerance FROM rules)
-    AND NOT (v.before >= v.expected AND v.amount = v.expected)
+WHERE k.party IS NULL AND e.counterparty_account IS NULL
 UNION
 SELECT entry_id, why FROM other_payers
 UNION

@@ -10,7 +10,9 @@ JOIN (
         SELECT party, owner, since
         FROM (
             SELECT k.party, i.owner, min(k.since) AS since
-            FROM known_payers AS k JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+            FROM known_payers AS k
+            JOIN (SELECT DISTINCT counterparty_account FROM inexact_pairs) AS x ON x.counterparty_account = k.party
+            JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
             WHERE k.is_account
             GROUP BY k.party, i.owner
         ) AS owners_of_party
@@ -21,7 +23,12 @@ JOIN (
 ) AS o ON o.entry_id = a.entry_id AND o.known_for <> w.owner
 JOIN (
     SELECT i.owner, min(k.since) AS since
-    FROM known_payers AS k JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
+    FROM (
+        SELECT DISTINCT w.owner
+        FROM inexact_pairs AS a JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
+    ) AS x
+    JOIN expectation_owners AS i ON i.owner = x.owner
+    JOIN known_payers AS k ON k.expectation_id = i.expectation_id
     WHERE k.is_account
     GROUP BY i.owner
 ) AS n ON n.owner = w.owner AND n.since < a.booking_date

@@ -3,44 +3,52 @@
 -- six letters on.
 SELECT DISTINCT found.entry_id, found.token, found.form
 FROM (
-    SELECT entry_id, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form, FALSE AS is_end
+    SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
+        min_damaged, FALSE AS is_end
     FROM (
         SELECT
-            w.entry_id,
+            w.entry_id, w.code, w.other_code, u.min_damaged,
             unnest(string_split(
                 CASE
-                    WHEN regexp_matches(w.text, '[^A-Z0-9 ./-]')
-                        THEN regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}./-]+', ' ', 'g')
-                    ELSE substr(w.text, 1, (SELECT max_text FROM rules))
+                    WHEN w.is_plain THEN substr(w.text, 1, u.max_text)
+                    ELSE regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N}./-]+', ' ', 'g')
                 END,
                 ' '
             )) AS token
         FROM looked_at AS w
+        CROSS JOIN rules AS u
     ) AS tokens_of_words
+    WHERE length(token) >= min_damaged
     UNION ALL
-    SELECT entry_id, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form, FALSE AS is_end
+    SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
+        min_damaged, FALSE AS is_end
     FROM (
         SELECT
-            w.entry_id,
-            unnest(string_split(
-                regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[\s\p{Z}]+', ' ', 'g'), ' '
-            )) AS token
+            w.entry_id, w.code, w.other_code, u.min_damaged,
+            unnest(string_split(regexp_replace(substr(w.text, 1, u.max_text), '[\s\p{Z}]+', ' ', 'g'), ' ')) AS token
         FROM looked_at AS w
-        WHERE regexp_matches(w.text, '[^A-Z0-9 ./-]')
+        CROSS JOIN rules AS u
+        WHERE NOT w.is_plain
     ) AS spaced_words
-    WHERE regexp_matches(token, '[^A-Z0-9./-]')
+    WHERE length(token) >= min_damaged AND regexp_matches(token, '[^A-Z0-9./-]')
     UNION ALL
-    SELECT entry_id, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form, TRUE AS is_end
+    SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
+        min_damaged, TRUE AS is_end
     FROM (
-        SELECT w.entry_id,
-            split_part(regexp_replace(substr(w.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}./-]+', ' ', 'g'), ' ', -1) AS token
+        SELECT w.entry_id, w.code, w.other_code, u.min_damaged,
+            split_part(regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N}./-]+', ' ', 'g'), ' ', -1) AS token
         FROM looked_at AS w
         JOIN cut_lengths AS k
             ON k.length = length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
+        CROSS JOIN rules AS u
     ) AS last_words
 ) AS found
-LEFT JOIN written AS n ON n.entry_id = found.entry_id AND n.code = found.form
-WHERE n.entry_id IS NULL AND (
-    (length(found.form) >= (SELECT min_damaged FROM rules) AND regexp_matches(found.form, '[0-9]'))
-    OR (found.is_end AND length(found.form) >= 6)
-)
+LEFT JOIN (
+    SELECT n.entry_id, n.code
+    FROM written AS n
+    JOIN named_in_full AS f ON f.entry_id = n.entry_id
+    WHERE f.code <> f.other_code
+) AS n ON n.entry_id = found.entry_id AND n.code = found.form
+WHERE coalesce(found.form <> found.code AND found.form <> found.other_code, TRUE) AND n.entry_id IS NULL
+    AND ((length(found.form) >= found.min_damaged AND regexp_matches(found.form, '[0-9]'))
+        OR (found.is_end AND length(found.form) >= 6))

@@ -2,7 +2,10 @@
 -- a word of its own ("|"), so that nothing is ever joined across it; so do the codes that the line names in full.
 SELECT
     entry_id, field, text,
-    CASE WHEN code IS NULL THEN words
+    CASE
+        WHEN code IS NULL THEN words
+        WHEN code = other_code
+            THEN trim(replace(replace(' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), '  ', ' '))
         ELSE trim(replace(replace(replace(
             ' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), ' ' || other_code || ' ', ' | '), '  ', ' '))
     END AS spaced
@@ -10,12 +13,14 @@ FROM (
     SELECT
         entry_id, field, text, code, other_code,
         CASE
-            WHEN regexp_matches(text, '[^A-Z0-9 ./-]')
+            WHEN NOT is_plain
                 THEN trim(regexp_replace(regexp_replace(regexp_replace(
                     text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g'))
             WHEN regexp_matches(text, '(^|[ ./-])[ ./-]|[ ./-]$')
                 THEN trim(regexp_replace(replace(replace(replace(text, '-', ''), '/', ''), '.', ''), ' +', ' ', 'g'))
-            ELSE replace(replace(replace(text, '-', ''), '/', ''), '.', '')
+            WHEN contains(text, '/') OR contains(text, '.')
+                THEN replace(replace(replace(text, '-', ''), '/', ''), '.', '')
+            ELSE replace(text, '-', '')
         END AS words
     FROM looked_at
 ) AS divided

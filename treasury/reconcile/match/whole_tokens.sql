@@ -1,4 +1,3 @@
--- read through
 -- Tokens that are a code once their hyphens, dots and slashes are dropped.
 SELECT t.entry_id, c.expectation_id, c.code
 FROM (

@@ -6,10 +6,10 @@ SELECT
     field,
     text,
     CASE
+        WHEN is_plain THEN text
         WHEN bit_length(text) > 8 * CAST(length(text) AS BIGINT)
             THEN regexp_replace(regexp_replace(
                 regexp_replace(text, '[^\p{L}\p{N}\p{M}\p{Cf}./-]+', ' ', 'g'), '(^| )\p{Cf}+', '\1', 'g'), '\p{Cf}+( |$)', '\1', 'g')
-        WHEN regexp_matches(text, '[^A-Z0-9 ./-]') THEN regexp_replace(text, '[^A-Z0-9./-]+', ' ', 'g')
-        ELSE text
+        ELSE regexp_replace(text, '[^A-Z0-9./-]+', ' ', 'g')
     END AS words
 FROM fields
