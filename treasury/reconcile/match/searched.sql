@@ -18,7 +18,7 @@ FROM (
         FROM looked_at AS w
         CROSS JOIN rules AS u
     ) AS tokens_of_words
-    WHERE length(token) >= min_damaged
+    WHERE length(token) >= min_damaged AND regexp_matches(token, '[0-9]')
     UNION ALL
     SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
         min_damaged, FALSE AS is_end
@@ -49,6 +49,6 @@ LEFT JOIN (
     JOIN named_in_full AS f ON f.entry_id = n.entry_id
     WHERE f.code <> f.other_code
 ) AS n ON n.entry_id = found.entry_id AND n.code = found.form
-WHERE coalesce(found.form <> found.code AND found.form <> found.other_code, TRUE) AND n.entry_id IS NULL
+WHERE n.entry_id IS NULL AND coalesce(found.form <> found.code AND found.form <> found.other_code, n.code IS NULL)
     AND ((length(found.form) >= found.min_damaged AND regexp_matches(found.form, '[0-9]'))
         OR (found.is_end AND length(found.form) >= 6))
