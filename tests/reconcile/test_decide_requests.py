@@ -60,7 +60,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     marked = "marked sent by bert, 2 Nov: released; left in payments-1.xml by anna, 2 Nov"
     assert state() == ("IN FILE", marked)
     trace = desk.trace(one["reference"])
-    ours = {hop.place: hop.says for hop in trace.hops if not hop.told}
+    ours = {hop.place: hop.says for hop in trace.hops if not hop.is_for_provider}
     assert ours["Payment file"] == "left in payments-1.xml by anna"
     assert ours["Remark"] == "marked sent by bert: released"
     assert "payments-1.xml" not in trace.provider_text()

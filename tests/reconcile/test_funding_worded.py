@@ -12,9 +12,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.decisions.remark_rows import REQUEST_MARKS
+from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
-from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.funding_words import funding_table
 from treasury.reconcile.rules import Rules
 
@@ -134,7 +134,7 @@ def test_each_row_reads_as_it_would_alone(
             }
             for number, one in enumerate(remarked)
         ],
-        schema=REQUEST_MARKS,
+        schema=REQUEST_REMARKS,
     )
     with duckdb.connect() as connection:
         table = pa.Table.from_pylist(rows, schema=SCHEMA)
@@ -144,7 +144,7 @@ def test_each_row_reads_as_it_would_alone(
     alone = [
         msgspec.structs.asdict(one)
         for row in table.to_pylist()
-        for one in funding_rows([row], Rules(), TODAY, marks_of(marks))
+        for one in funding_rows([row], Rules(), TODAY, remarks_by_request(marks))
     ]
     assert {row["request"]: row for row in found} == {row["request"]: row for row in alone}
     order = [
@@ -169,7 +169,7 @@ def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str
         "pending": 0,
         **changed,
     }
-    mark = dict.fromkeys(REQUEST_MARKS.names) | {
+    mark = dict.fromkeys(REQUEST_REMARKS.names) | {
         "file": "payments-1.xml",
         "filed_by": "ines",
         "filed_at": filed_at,

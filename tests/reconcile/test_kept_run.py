@@ -9,7 +9,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 import pytest
-from decide_desk import ANNA, copy_of
+from decide_desk import ANNA, copy_of, record_steps
 
 from treasury.errors import TreasuryError
 from treasury.journal.decision_history import decision_table, standing
@@ -24,7 +24,7 @@ MONTHS = ("2026-09", "2026-10")
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget every run and every answer."""
-    kept_run._KEPT.clear()
+    kept_run._IDLE_RUNS.clear()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
         monkeypatch.setattr(monthly, name, Memo())
 
@@ -70,15 +70,15 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
             return monthly.reconcile_month(desk.snapshot(), asked, decisions)  # noqa: B023
 
         again = answer()
-        runs = dict(kept_run._KEPT)
+        runs = dict(kept_run._IDLE_RUNS)
         nothing_kept(monkeypatch)
         anew = answer()
         for name, table in anew.sheets().items():
             assert again.sheets()[name].equals(table), name
         for name, table in anew.matches.sheets().items():
             assert again.matches.sheets()[name].equals(table), name
-        kept_run._KEPT.clear()
-        kept_run._KEPT.update(runs)
+        kept_run._IDLE_RUNS.clear()
+        kept_run._IDLE_RUNS.update(runs)
 
 
 def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
@@ -86,16 +86,9 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
 ) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
     row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
-    names: list[str] = []
-    real = kept_run.Run._run
-
-    def run(one: kept_run.Run, step: pipeline.Step) -> None:
-        names.append(step.name)
-        real(one, step)
-
-    monkeypatch.setattr(kept_run.Run, "_run", run)
+    names = record_steps(monkeypatch)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
-    desk.matches.look()
+    desk.matches.read_knowledge()
     assert {"accepted", "outcomes", "allocations"} <= set(names)
     assert not {"bank_lines", "tokens", "lines", "damaged", "slips"} & set(names)
     assert len(names) < len(monthly.MATCHING) / 2
@@ -119,7 +112,9 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
 
 
 def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
-    through = pipeline.Step("through", "-- read through\nSELECT n + 1 AS n FROM given", kept=False)
+    through = pipeline.Step(
+        "through", "-- read through\nSELECT n + 1 AS n FROM given", is_stored=False
+    )
     total = pipeline.Step("total", "SELECT count(*) AS n FROM through")
     none = pa.table({"n": pa.array([], pa.int64())})
     for amounts in ((pa.table({"n": [1]}), none, pa.table({"n": [1, 2]})),

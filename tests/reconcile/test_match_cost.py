@@ -53,8 +53,8 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
     load(
         connection,
         {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(wanted), EXPECTATIONS, name="expectations"),
             "decisions": read_decisions(None),
             **rule_tables(Rules()),
         },

@@ -185,9 +185,9 @@ def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
     matches = match(lines, wanted)
     with duckdb.connect() as connection:
         tables = {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
-            "decisions": read_table(None, DECISIONS, what="decisions"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(wanted), EXPECTATIONS, name="expectations"),
+            "decisions": read_table(None, DECISIONS, name="decisions"),
         }
         load(connection, tables | rule_tables(Rules()))
         composed = connection.sql(matches.sql).order("entry_id").to_arrow_table()
@@ -199,9 +199,9 @@ def test_no_step_computes_in_floating_point() -> None:
     wanted = [expectation(f"r{n}", code, "10") for n, code in enumerate(CODES)]
     with duckdb.connect() as connection:
         tables = {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
-            "decisions": read_table(None, DECISIONS, what="decisions"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(wanted), EXPECTATIONS, name="expectations"),
+            "decisions": read_table(None, DECISIONS, name="decisions"),
         }
         load(connection, tables | rule_tables(Rules()))
         for step in STEPS:

@@ -79,7 +79,7 @@ def models(
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
         snapshot, question = month_end.snapshot(), month_end._question("2026-10")
-        found_run = stack.enter_context(monthly._answered(snapshot, question, None))
+        found_run = stack.enter_context(monthly.run_on_question(snapshot, question, None))
         trace_all(found_run)
         month = found_run.connection
         found = {
@@ -126,9 +126,9 @@ def matched() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     tables = {
-        "lines": read_table(lines, LINES, what="lines"),
-        "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
-        "decisions": read_table(pa.Table.from_pylist(told), DECISIONS, what="decisions"),
+        "lines": read_table(lines, LINES, name="lines"),
+        "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
+        "decisions": read_table(pa.Table.from_pylist(told), DECISIONS, name="decisions"),
         **matching.rule_tables(Rules()),
     }
     load(connection, tables)

@@ -220,11 +220,11 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:
-    from treasury.reconcile.monthly import _answered
+    from treasury.reconcile.monthly import run_on_question
 
     result = month_end.reconcile("2026-10")
     assert result.sql("funding").startswith("WITH")
-    with _answered(month_end.snapshot(), month_end._question("2026-10"), None) as found:
+    with run_on_question(month_end.snapshot(), month_end._question("2026-10"), None) as found:
         connection = found.connection
         for step in STEPS:
             kinds = {str(kind) for kind in connection.table(step.name).types}

@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
+from decide_desk import record_steps
 
 from treasury.close import roll_forward
 from treasury.close.roll_forward import MonthEnd, RollForward
 from treasury.errors import WorkspaceDamaged
 from treasury.journal import Actor
 from treasury.reconcile import monthly
-from treasury.reconcile.engine import kept_run, memo, pipeline
+from treasury.reconcile.engine import memo, pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.workspace import Workspace
 
@@ -34,15 +35,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the steps that are run from here on."""
-    names: list[str] = []
-    real = kept_run.Run._run
-
-    def run(one: kept_run.Run, step: pipeline.Step) -> None:
-        names.append(step.name)
-        real(one, step)
-
-    monkeypatch.setattr(kept_run.Run, "_run", run)
-    return names
+    return record_steps(monkeypatch)
 
 
 def test_a_month_asked_again_runs_no_step_and_says_the_same(

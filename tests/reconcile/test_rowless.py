@@ -88,9 +88,9 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
     for start in range(0, min(lines.num_rows, 60), 10):
         with duckdb.connect(config={"threads": 1}) as fresh:
             tables = {
-                "lines": read_table(lines.slice(start, 10), LINES, what="lines"),
-                "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
-                "decisions": read_table(None, DECISIONS, what="decisions"),
+                "lines": read_table(lines.slice(start, 10), LINES, name="lines"),
+                "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
+                "decisions": read_table(None, DECISIONS, name="decisions"),
                 **matching.rule_tables(Rules()),
             }
             load(fresh, tables)

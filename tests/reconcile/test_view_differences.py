@@ -327,9 +327,9 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    from treasury.decisions.remark_rows import REQUEST_MARKS
+    from treasury.decisions.remark_rows import REQUEST_REMARKS
 
-    remarks = pa.Table.from_pylist(marks, schema=REQUEST_MARKS)
+    remarks = pa.Table.from_pylist(marks, schema=REQUEST_REMARKS)
     table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)
     (sent,) = rows(table, request=first["request"])
     assert sent["state"] == "PAY"

@@ -31,7 +31,8 @@ HopState = Literal[
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
     """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
 
-    `evidence` names files, positions and ids of ours; `told` is whether the provider may be told.
+    `evidence` names files, positions and ids of ours; `is_for_provider` is whether the
+    provider may be told.
     """
 
     place: str
@@ -43,7 +44,7 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     currency: str | None = None
     since: date | None = None
     evidence: str = ""
-    told: bool = True
+    is_for_provider: bool = True
 
 
 HOPS: Final = pa.schema(
@@ -68,7 +69,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     message to send: it holds references, amounts, dates and hashes, and none of our own files.
     """
 
-    asked: str
+    typed: str
     title: str
     hops: tuple[Hop, ...]
     choices: pa.Table
@@ -97,7 +98,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """A message to the provider: what it is about, what we see, what is missing."""
         if not self.hops:
             return ""
-        known = clock_words(self.known_at, self.zone)
+        known_at = clock_words(self.known_at, self.zone)
         lines = [
             f"Subject: {clean(self.title)}",
             "",
@@ -105,9 +106,13 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "",
         ]
         lines += [f"{label}: {clean(value)}" for label, value in self.names if value]
-        lines += ["", f"What we see, known at {known}:"]
-        lines += [f"- {self._told(hop)}" for hop in self.hops if hop.told and hop.state not in GAPS]
-        missing = [f"- {self._told(hop)}" for hop in self.gaps if hop.told]
+        lines += ["", f"What we see, known at {known_at}:"]
+        lines += [
+            f"- {self._provider_line(hop)}"
+            for hop in self.hops
+            if hop.is_for_provider and hop.state not in GAPS
+        ]
+        missing = [f"- {self._provider_line(hop)}" for hop in self.gaps if hop.is_for_provider]
         if missing:
             lines += ["", "What we do not see, or what contradicts:", *missing]
             lines += ["", "Please tell us where the money is, and when the rest follows."]
@@ -133,9 +138,9 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def __repr__(self) -> str:
         if not self.hops:
-            return f"<Trace of {clean(self.asked)}: {self.choices.num_rows} to choose from>"
-        seen = len(self.hops) - len(self.gaps)
-        return f"<Trace {clean(self.title)}: {seen} of {len(self.hops)} hops seen>"
+            return f"<Trace of {clean(self.typed)}: {self.choices.num_rows} to choose from>"
+        proved = len(self.hops) - len(self.gaps)
+        return f"<Trace {clean(self.title)}: {proved} of {len(self.hops)} hops seen>"
 
     def _repr_html_(self) -> str:
         if not self.hops:
@@ -154,9 +159,11 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _html_rows(self) -> Iterator[str]:
         for hop in self.hops:
             cells = (hop.place, self._when(hop), hop.says, hop.evidence)
-            told = "".join(f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells)
-            mark = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
-            yield f"<tr><th scope='row' style='text-align:left'>{mark}</th>{told}</tr>"
+            columns = "".join(
+                f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells
+            )
+            state = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
+            yield f"<tr><th scope='row' style='text-align:left'>{state}</th>{columns}</tr>"
 
     def _when(self, hop: Hop) -> str:
         if hop.at is not None:
@@ -165,7 +172,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return f"{hop.on:%-d %b %Y}"
         return f"since {hop.since:%-d %b %Y}" if hop.since is not None else ""
 
-    def _told(self, hop: Hop) -> str:
+    def _provider_line(self, hop: Hop) -> str:
         when = self._when(hop)
         return clean(f"{when}: {hop.says}" if when else hop.says)
 
