@@ -72,7 +72,7 @@ def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
 def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
     table = workspace.lake.catalogue[name]
     stored = workspace.snapshot().table(name).to_pylist()
-    row = next(one for one in stored if one[key] == value) | changed
+    row = next(candidate for candidate in stored if candidate[key] == value) | changed
     with workspace.lake.writer("test", workspace.now()) as writer:
         writer.upsert(table, pa.Table.from_pylist([row], schema=table.row_schema))
 
@@ -82,9 +82,9 @@ def record_steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     run_step = kept_run.Run._run
 
-    def run(kept: kept_run.Run, step: Step) -> None:
+    def run(own: kept_run.Run, step: Step) -> None:
         names.append(step.name)
-        run_step(kept, step)
+        run_step(own, step)
 
     monkeypatch.setattr(kept_run.Run, "_run", run)
     return names

@@ -32,12 +32,12 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def decide_something(desk: Workspace, draw: random.Random) -> None:
     """One drawn decision about a line that needs a person, or the last one taken back."""
     row = draw.choice(desk.matches.open().to_pylist())
-    line, wanted = row["entry_id"], row["suggestion"]
-    match draw.choice(("accept", "reject", "ignore", "undo") if wanted else ("ignore", "undo")):
+    line, suggestion = row["entry_id"], row["suggestion"]
+    match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
         case "accept":
-            desk.matches.accept(line, wanted, reason="drawn", actor=ANNA)
+            desk.matches.accept(line, suggestion, reason="drawn", actor=ANNA)
         case "reject":
-            desk.matches.reject(line, wanted, reason="drawn", actor=ANNA)
+            desk.matches.reject(line, suggestion, reason="drawn", actor=ANNA)
         case "ignore":
             desk.matches.ignore(line, reason="drawn", actor=ANNA)
         case _:
@@ -54,7 +54,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
 ) -> None:
     desk, draw = copy_of(month_end, tmp_path / "desk"), random.Random(seed)
     question = desk._question(MONTHS[1])
-    other = msgspec.structs.replace(
+    drawn_rules = msgspec.structs.replace(
         question.rules, window_days=3, over_tolerance=draw.randint(0, 9)
     )
     for _ in range(4):
@@ -63,11 +63,13 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
         except TreasuryError:
             continue  # what the desk refuses is not decided
         month = desk._question(draw.choice(MONTHS))
-        asked = msgspec.structs.replace(month, rules=draw.choice((question.rules, other)))
+        question_drawn = msgspec.structs.replace(
+            month, rules=draw.choice((question.rules, drawn_rules))
+        )
         decisions = decision_table(standing(read_decided(desk.journal).entries))
 
         def answer() -> monthly.Reconciliation:
-            return monthly.reconcile_month(desk.snapshot(), asked, decisions)  # noqa: B023
+            return monthly.reconcile_month(desk.snapshot(), question_drawn, decisions)  # noqa: B023
 
         again = answer()
         runs = dict(kept_run._IDLE_RUNS)
@@ -121,11 +123,11 @@ def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
                     (none, pa.table({"n": [1, 2, 3]}), none)):  # fmt: skip
         with duckdb.connect() as connection:
             run = kept_run.Run(connection)
-            for given in amounts:
-                run.give({"given": given})
+            for amount in amounts:
+                run.give({"given": amount})
                 run.bring((through, total))
-                found = run.table("total", "n")
-                assert found["n"].to_pylist() == [given.num_rows]
+                table = run.table("total", "n")
+                assert table["n"].to_pylist() == [amount.num_rows]
 
 
 def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:

@@ -172,7 +172,7 @@ def test_every_file_is_a_step_of_a_model() -> None:
 @pytest.mark.parametrize("step", {step.name: step for step in MODEL}.values(), ids=lambda s: s.name)
 def test_what_a_step_reads_is_what_its_query_selects_from(step: Step) -> None:
     tree = sqlglot.parse_one(step.sql, read="duckdb")
-    own = {one.alias for one in tree.find_all(exp.CTE)}
+    own = {cte.alias for cte in tree.find_all(exp.CTE)}
     assert step.reads == {table.name for table in tree.find_all(exp.Table)} - own
 
 
@@ -201,8 +201,8 @@ def test_rows_are_given_back_once_nothing_reads_them() -> None:
         load(connection, {"given": pa.table({"n": [1]})})
         run(connection, steps, targets=["last"])
         assert connection.table("last").fetchall() == [(1,)]
-        there = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    assert sorted(there) == [("given",), ("second",)]
+        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    assert sorted(tables) == [("given",), ("second",)]
 
 
 def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
@@ -284,5 +284,5 @@ def test_no_column_of_the_matching_is_a_float() -> None:
 
 def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
     question = month_end._question("2026-10")
-    with monthly.run_on_question(month_end.snapshot(), question, None) as found:
-        hold_no_floats(found.connection, monthly.STEPS)
+    with monthly.run_on_question(month_end.snapshot(), question, None) as steps_run:
+        hold_no_floats(steps_run.connection, monthly.STEPS)

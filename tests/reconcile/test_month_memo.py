@@ -56,16 +56,16 @@ def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[
     desk.reconcile(MONTH)
     desk.matches.ignore(line, reason="not ours", actor=ANNA)
     ran.clear()
-    (found,) = [
+    (line_row,) = [
         row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
     ]
-    assert found["outcome"] == "ignored"
+    assert line_row["outcome"] == "ignored"
     desk.matches.undo(line, actor=ANNA)
     ran.clear()
-    (found,) = [
+    (line_row,) = [
         row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
     ]
-    assert found["outcome"] != "ignored"
+    assert line_row["outcome"] != "ignored"
     assert ran == []
 
 
@@ -103,11 +103,11 @@ def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> N
 
 def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Workspace) -> None:
     snapshot = desk.snapshot()
-    with snapshot.connection() as one, snapshot.connection() as other:
-        for at, connection in enumerate((one, other)):
+    with snapshot.connection() as first, snapshot.connection() as second:
+        for at, connection in enumerate((first, second)):
             pipeline.load(connection, {"mine": pa.table({"at": [at]})})
-        found = [c.table("mine").to_arrow_table()["at"][0].as_py() for c in (one, other)]
-    assert found == [0, 1]
+        instants = [c.table("mine").to_arrow_table()["at"][0].as_py() for c in (first, second)]
+    assert instants == [0, 1]
 
 
 def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_some(
@@ -154,14 +154,14 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
 
 
 def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
-    found: list[int] = []
+    line_counts: list[int] = []
     askers = [
-        threading.Thread(target=lambda: found.append(desk.reconcile(MONTH).lines.num_rows))
+        threading.Thread(target=lambda: line_counts.append(desk.reconcile(MONTH).lines.num_rows))
         for _ in range(4)
     ]
-    for one in askers:
-        one.start()
-    for one in askers:
-        one.join()
-    assert len(set(found)) == 1
-    assert len(found) == 4
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    assert len(set(line_counts)) == 1
+    assert len(line_counts) == 4

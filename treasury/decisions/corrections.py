@@ -111,17 +111,16 @@ def correction_rows(
     """
     rows = []
     for decision in decisions:
-        pair = [_row_of(lines[decision.entry_id], decision.entry_id) for lines in (before, after)]
-        for side, row in zip(("before", "after"), pair, strict=True):
-            if all(pair) and row is not None:
+        name = decision.entry_id
+        pair = [
+            lines[name].filter(pc.equal(lines[name]["entry_id"], name)).to_pylist()[:1]
+            for lines in (before, after)
+        ]
+        if all(pair):
+            for side, (row,) in zip(("before", "after"), pair, strict=True):
                 rows.append({**row, "side": side, "month": decision.month})
     columns = [{name: row.get(name) for name in CORRECTIONS.names} for row in rows]
     return pa.Table.from_pylist(columns, schema=CORRECTIONS)
-
-
-def _row_of(lines: pa.Table, entry_id: str) -> dict[str, Any] | None:
-    rows = lines.filter(pc.equal(lines["entry_id"], entry_id)).to_pylist()
-    return rows[0] if rows else None
 
 
 def _of_line(

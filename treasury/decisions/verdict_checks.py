@@ -215,7 +215,8 @@ class Check:
             yield f"the rules class it as {line['line_class']}"
         for row in rows:
             receives = line["direction"] == row["direction"]
-            if not receives and not _is_suggested(outcome, row):
+            suggestion = (outcome["outcome"], outcome["expectation_id"])
+            if not receives and suggestion != ("suggested", row["expectation_id"]):
                 yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
             if receives and contradicts(row["status"], self._knowledge.rules):
                 yield f"{row['code']} is {row['status']}"
@@ -280,11 +281,6 @@ def _require_booked(line: dict[str, Any]) -> None:
             f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
             do="add the statement that books it, then decide",
         )
-
-
-def _is_suggested(outcome: dict[str, Any], row: dict[str, Any]) -> bool:
-    suggestion = (outcome["outcome"], outcome["expectation_id"])
-    return suggestion == ("suggested", row["expectation_id"])
 
 
 def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:

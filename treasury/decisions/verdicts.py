@@ -249,7 +249,9 @@ class Deciding:
         added, plan = decide(self._journal, build)
         journaled = iter(added)
         return [
-            _standing_on(plan.stand, wish) if body is None else read_decision(next(journaled))
+            next(decision for decision in reversed(plan.stand) if states_wish(decision, wish))
+            if body is None
+            else read_decision(next(journaled))
             for wish, body in plan.bodies
         ]
 
@@ -335,10 +337,6 @@ def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
             do="run `treasury match list` to see what stands",
         )
     return on_it[-1]
-
-
-def _standing_on(stand: Standing, wish: Wish) -> Decision:
-    return next(decision for decision in reversed(stand) if states_wish(decision, wish))
 
 
 def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:

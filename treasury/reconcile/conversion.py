@@ -217,11 +217,11 @@ def _unfitting_credits(
         return []
     fitting, before = queue, _standing(rows_of(queue))
     for has_to_prove in (True, False):
-        for one in (credit for credit in decided if credit not in fitting):
-            after = _standing(rows_of([*fitting, one]))
+        for credit in (each for each in decided if each not in fitting):
+            after = _standing(rows_of([*fitting, credit]))
             if _all_proved(after, fitting) if has_to_prove else _as_proved(before, after, fitting):
-                fitting, before = [*fitting, one], after
-    return [one for one in decided if one not in fitting]
+                fitting, before = [*fitting, credit], after
+    return [credit for credit in decided if credit not in fitting]
 
 
 def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:

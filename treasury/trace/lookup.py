@@ -78,8 +78,9 @@ def look_up(
         raise InputError(
             "nothing to trace", do="give a reference, an account, an amount, a hash or an id"
         )
+    by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
     subjects = (
-        _subjects_of_name(connection, key)
+        _subjects(connection, by_name, [key])
         or _subjects_of_amount(connection, typed)
         or _subjects_of_beginning(connection, key)
     )
@@ -120,11 +121,6 @@ def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
 
 def _amount(text: str) -> Decimal:
     return parse_amount(text, name="amount to trace")
-
-
-def _subjects_of_name(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
-    query = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
-    return _subjects(connection, query, [key])
 
 
 def _subjects_of_beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:

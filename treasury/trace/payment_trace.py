@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -129,7 +129,11 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if hop.evidence:
                 lines.append(f"{'':<57}{clean(hop.evidence)}")
         for row in self.choices.to_pylist():
-            amount = _amount_words(row["amount"], row["currency"])
+            amount = (
+                ""
+                if row["amount"] is None
+                else format_amount(row["amount"], row["currency"] or "?")
+            )
             lines.append(f"  {row['happened_on']}  {amount:>24}  {clean(row['says'])}")
             lines.append(f"  {'':<12}treasury trace {clean(row['id'])}")
         if self.next_step:
@@ -183,7 +187,3 @@ GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:
     """`29 Oct 2026 09:20 CET` by the clocks of `zone`."""
     return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")
-
-
-def _amount_words(amount: Any, currency: str | None) -> str:
-    return format_amount(amount, currency or "?") if amount is not None else ""

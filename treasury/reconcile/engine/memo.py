@@ -52,7 +52,7 @@ class Memo(Generic[T]):
             with self._lock:
                 self._kept[key] = answer
                 while (
-                    len(self._kept) > 1 and sum(kept.nbytes for kept in self._kept.values()) > MOST
+                    len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > MOST
                 ):
                     self._kept.popitem(last=False)
         return answer
