@@ -76,7 +76,7 @@ def test_a_line_is_named_by_as_much_of_its_id_as_the_verbs_take(month_end: Works
     name = first["entry_id"][:8]
     assert f"{name}  " in out
     assert first["entry_id"] not in out
-    known, _ = month_end.matches.read_knowledge()
+    known, _ = month_end.matches.look()
     assert known.find_line(name) == first["entry_id"]
 
 

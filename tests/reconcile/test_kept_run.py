@@ -90,7 +90,7 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
     row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
     names = record_steps(monkeypatch)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
-    desk.matches.read_knowledge()
+    desk.matches.look()
     assert {"accepted", "outcomes", "allocations"} <= set(names)
     assert not {"bank_lines", "tokens", "lines", "damaged", "slips"} & set(names)
     assert len(names) < len(monthly.MATCHING) / 2

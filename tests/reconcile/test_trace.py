@@ -271,7 +271,7 @@ def test_hostile_text_stays_text(month_end: Workspace) -> None:
     assert "<script" not in trace._repr_html_()
     assert "<img" not in trace._repr_html_()
     evil = Trace(
-        typed="x", title="<b>$1$</b>\x1b[31m", next_step="<i>", names=(("a", "b\nSubject: c"),),
+        asked="x", title="<b>$1$</b>\x1b[31m", next_step="<i>", names=(("a", "b\nSubject: c"),),
         hops=(Hop(place="p", state="missing", says="\u202e<u>"),), choices=trace.choices,
         company="c", known_at=trace.known_at, zone=trace.zone,
     )  # fmt: skip

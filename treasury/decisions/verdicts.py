@@ -171,14 +171,14 @@ class Deciding:
 
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
-    def read_knowledge(self) -> tuple[Knowledge, Standing]:
+    def look(self) -> tuple[Knowledge, Standing]:
         """What matching knows under the decisions that stand, and those decisions, by time."""
         stand = standing(self._read().entries)
         return self._knowledge(decision_table(stand)), stand
 
     def list(self) -> Rows:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
-        knowledge, stand = self.read_knowledge()
+        knowledge, stand = self.look()
         return Rows(standing_table(stand, knowledge), zone=self._zone)
 
     def open(self) -> Rows:
@@ -186,7 +186,7 @@ class Deciding:
 
         Raises NothingStored where no bank line is stored: then what needs a person is not known.
         """
-        knowledge, stand = self.read_knowledge()
+        knowledge, stand = self.look()
         if not knowledge.bank_lines.num_rows:
             raise NothingStored(
                 "which lines need a decision is not known: no bank line is stored",

@@ -108,7 +108,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
         """
         from treasury.close.result_words import count, outcome_counts
 
-        knowledge, decisions = self.matches.read_knowledge()
+        knowledge, decisions = self.matches.look()
         statement, entries = withdrawal.statement, set(withdrawal.entry_ids)
         outcomes = knowledge.outcomes
         rows = [outcomes[name] for name in entries if name in outcomes]

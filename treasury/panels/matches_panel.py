@@ -128,7 +128,7 @@ class MatchesPanel(LookingPanel):
     def tables(self, snapshot: Snapshot) -> dict[str, pa.Table]:
         """The lines, the candidates and the decisions, by the last matching."""
         del snapshot  # matching reads its own
-        knowledge, decisions = self._desk.matches.read_knowledge()
+        knowledge, decisions = self._desk.matches.look()
         self._has_lines = knowledge.bank_lines.num_rows > 0
         return list_tables(knowledge, decisions)
 

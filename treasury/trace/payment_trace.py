@@ -69,7 +69,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     message to send: it holds references, amounts, dates and hashes, and none of our own files.
     """
 
-    typed: str
+    asked: str
     title: str
     hops: tuple[Hop, ...]
     choices: pa.Table
@@ -142,7 +142,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def __repr__(self) -> str:
         if not self.hops:
-            return f"<Trace of {clean(self.typed)}: {self.choices.num_rows} to choose from>"
+            return f"<Trace of {clean(self.asked)}: {self.choices.num_rows} to choose from>"
         proved = len(self.hops) - len(self.gaps)
         return f"<Trace {clean(self.title)}: {proved} of {len(self.hops)} hops seen>"
 

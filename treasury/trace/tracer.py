@@ -53,7 +53,7 @@ def trace(
             way = WAYS[subject.kind](connection, question, remarks_by_request(remarks))
             parts = way.read(subject.id)
         return Trace(
-            typed=typed,
+            asked=typed,
             title=parts.title,
             hops=parts.hops,
             choices=choices,

@@ -341,7 +341,7 @@ def trace(context: click.Context, what: str, as_of: str | None, provider: bool, 
     if provider and form != "table":
         raise click.UsageError("--provider prints a message, and takes no --format")
     if provider and not payment.hops:
-        raise InputError(f"{payment.typed!r} stands for several payments", do="name one by its id")
+        raise InputError(f"{payment.asked!r} stands for several payments", do="name one by its id")
     if provider:
         click.echo(payment.provider_text(), nl=False)
     elif form == "table":

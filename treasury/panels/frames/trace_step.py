@@ -29,7 +29,7 @@ def trace_step(trace: Trace, *, idle: bool) -> StepBlock:
     step = [Text(f"Next: {trace.next_step}", "strong")] if trace.next_step else []
     return StepBlock(
         key=uuid.uuid4().hex,
-        title=f"Trace of {trace.typed}",
+        title=f"Trace of {trace.asked}",
         text=f"{trace.title}: {missing}.",
         notes=tuple(step),
         facts=tuple(_fact(number, hop) for number, hop in enumerate(trace.hops, 1)),
