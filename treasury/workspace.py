@@ -690,10 +690,10 @@ class Workspace:
         return decisions(self.journal, until=self._as_of)
 
     def _remarks(self) -> pa.Table:
-        from treasury.decisions.remark_rows import mark_table
+        from treasury.decisions.remark_rows import remark_table
         from treasury.journal.decision_log import read_decided
 
-        return mark_table(read_decided(self.journal, until=self._as_of))
+        return remark_table(read_decided(self.journal, until=self._as_of))
 
     def _desk(self) -> DecisionDesk:
         from treasury.actions.authority.policy import load_policy

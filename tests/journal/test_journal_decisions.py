@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treasury.decisions.remark_rows import mark_table
+from treasury.decisions.remark_rows import remark_table
 from treasury.journal import Actor, Journal, decisions
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import read_decided
@@ -94,7 +94,7 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
     journal.append("request.marked_sent", "pay-1", {"reason": "by phone"}, actor=anna)
     journal.append("request.will_not_fund", "pay-2", {"reason": "order fell through"}, actor=anna)
     journal.append("request.undo", "pay-1", {"reason": "wrong one"}, actor=anna)
-    assert mark_table(read_decided(journal)).to_pylist() == [
+    assert remark_table(read_decided(journal)).to_pylist() == [
         {
             "request_id": "pay-2",
             "mark": "will_not_fund",
@@ -118,7 +118,7 @@ def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
     anna = Actor("anna", "environment")
 
     def files() -> dict[str, str]:
-        rows = mark_table(read_decided(journal)).to_pylist()
+        rows = remark_table(read_decided(journal)).to_pylist()
         return {row["request_id"]: row["file"] for row in rows if row["file"]}
 
     made = {"requests": ["pay-1", "pay-2"]}
@@ -127,7 +127,7 @@ def test_a_request_is_in_the_last_file_it_left_in_until_that_was_not_uploaded(
     journal.append("request.marked_sent", "pay-1", {"reason": "released"}, actor=anna)
     journal.append("request.not_uploaded", "pay-2", {"reason": "lost"}, actor=anna)
     assert files() == {"pay-1": "one.xml"}
-    (row,) = mark_table(read_decided(journal)).to_pylist()
+    (row,) = remark_table(read_decided(journal)).to_pylist()
     assert (row["mark"], row["file"], row["filed_by"]) == ("marked_sent", "one.xml", "anna")
     journal.append("request.undo", "pay-1", {"reason": "not yet"}, actor=anna)
     assert files() == {"pay-1": "one.xml"}
@@ -141,7 +141,7 @@ def test_a_hash_is_given_until_the_last_that_was_sent_is_refused(tmp_path: Path)
 
     def after(name: str, **body: object) -> list[tuple[str, str | None]]:
         journal.append(f"action.{name}", "A-1", body, actor=anna)
-        rows = mark_table(read_decided(journal)).to_pylist()
+        rows = remark_table(read_decided(journal)).to_pylist()
         return [(row["request_id"], row["hash_state"]) for row in rows]
 
     proposed = {"kind": "ramp_request.submit_hash", "target": "pay-1"}

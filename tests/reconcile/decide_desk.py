@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from treasury.journal import Actor
+from treasury.reconcile.engine import kept_run
+from treasury.reconcile.engine.pipeline import Step
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
@@ -69,6 +72,19 @@ def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
 def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
     table = workspace.lake.catalogue[name]
     stored = workspace.snapshot().table(name).to_pylist()
-    row = next(one for one in stored if one[key] == value) | changed
+    row = next(candidate for candidate in stored if candidate[key] == value) | changed
     with workspace.lake.writer("test", workspace.now()) as writer:
         writer.upsert(table, pa.Table.from_pylist([row], schema=table.row_schema))
+
+
+def record_steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the steps that run from here on, as they run."""
+    names: list[str] = []
+    run_step = kept_run.Run._run
+
+    def run(own: kept_run.Run, step: Step) -> None:
+        names.append(step.name)
+        run_step(own, step)
+
+    monkeypatch.setattr(kept_run.Run, "_run", run)
+    return names

@@ -157,9 +157,9 @@ class _Drawing:
     def standing(self, payer: Payer) -> Iterator[Standing]:
         """One to three codes that the payer pays for; one in eight is another payer's too."""
         for _ in range(self.random.choice((1, 1, 2, 3))):
-            taken = [row for row in self.world.expectations if row["amount"] is None]
-            is_shared = taken and self.random.random() < 0.12
-            code = self.random.choice(taken) if is_shared else self.code()
+            accounts = [row for row in self.world.expectations if row["amount"] is None]
+            is_shared = accounts and self.random.random() < 0.12
+            code = self.random.choice(accounts) if is_shared else self.code()
             yield Standing(
                 payer, code, self.amount(), self.random.random() < 0.3,
                 self.random.randrange(1, 29), self.random.choice(SUBJECTS),
@@ -216,16 +216,16 @@ class _Drawing:
         return min(28, max(1, day + self.random.choice((-1, 0, 0, 0, 1, 2))))
 
     def line(
-        self, payer: Payer, wanted: dict[str, Any] | None, amount: Decimal, on: date, *,
+        self, payer: Payer, expected: dict[str, Any] | None, amount: Decimal, on: date, *,
         text: str, to: str,
     ) -> None:  # fmt: skip
         month = on.month
         entry_id = f"e{len(self.world.lines):05}"
-        own = wanted["expectation_id"] if wanted else None
+        own = expected["expectation_id"] if expected else None
         is_last = month == self.months
-        if wanted and not is_last:
+        if expected and not is_last:
             if self.random.random() < 0.2:
-                text = f"{wanted['code']} {text}"
+                text = f"{expected['code']} {text}"
             else:
                 self.decisions.append(
                     {"entry_id": entry_id, "expectation_id": own, "verdict": "accept"}
@@ -233,7 +233,7 @@ class _Drawing:
         account, name = payer.account_in(month), payer.name(self.random)
         if account == CLEARING and self.random.random() < 0.5:
             name = "Clearing Services NV"
-        if wanted and month > 2 and self.random.random() < 0.03:  # somebody else pays for it
+        if expected and month > 2 and self.random.random() < 0.03:  # somebody else pays for it
             text, name, account = f"{text} {name}", self.payer().name(self.random), self.account()
         self.world.lines.append(
             {
@@ -243,4 +243,4 @@ class _Drawing:
                 "counterparty_account": account, "is_reversal": False, "is_twin": False,
             }
         )  # fmt: skip
-        self.world.truths[entry_id] = Truth("habit", "suggest" if wanted else "never", own)
+        self.world.truths[entry_id] = Truth("habit", "suggest" if expected else "never", own)

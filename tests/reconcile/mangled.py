@@ -36,10 +36,10 @@ def _written(way: Way) -> Callable[[Builder], None]:
             make, ceiling = builder.random.choice(
                 [(builder.any_request, way.known), (builder.standing, way.standing)]
             )
-            wanted = make()
-            written = builder.written(way, wanted["code"])
+            request = make()
+            written = builder.written(way, request["code"])
             if written is not None:
-                builder.line(ceiling, wanted, written)
+                builder.line(ceiling, request, written)
                 return
 
     return play

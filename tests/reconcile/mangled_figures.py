@@ -55,7 +55,7 @@ def falls(world: World, matches: Matches) -> Iterator[str]:
     for row in matches.lines.to_pylist():
         truth = world.truths[row["entry_id"]]
         if row["outcome"] == "matched" and not _is_right(truth, row, shares[row["entry_id"]]):
-            yield told(world, row)
+            yield scene_words(world, row)
 
 
 def misnamed(world: World, matches: Matches) -> Iterator[str]:
@@ -65,17 +65,19 @@ def misnamed(world: World, matches: Matches) -> Iterator[str]:
         truth = world.truths[row["entry_id"]]
         is_split = truth.shares and _is_right(truth, row, shares[row["entry_id"]])
         if truth.outcomes and row["outcome"] not in truth.outcomes and not is_split:
-            yield told(world, row)
+            yield scene_words(world, row)
 
 
-def told(world: World, row: dict[str, Any]) -> str:
+def scene_words(world: World, row: dict[str, Any]) -> str:
     """A line, its truth and what became of it, for a person who looks for the reason."""
     line = next(line for line in world.lines if line["entry_id"] == row["entry_id"])
     truth = world.truths[row["entry_id"]]
-    said = [line[name] for name in ("remittance", "end_to_end_id", "creditor_reference")]
-    codes = {one["expectation_id"]: one["code"] for one in world.expectations}
+    texts = [line[name] for name in ("remittance", "end_to_end_id", "creditor_reference")]
+    codes = {
+        expectation["expectation_id"]: expectation["code"] for expectation in world.expectations
+    }
     return (
-        f"{truth.kind} ({truth.ceiling}, {codes.get(truth.expectation_id or '')}): {said}"
+        f"{truth.kind} ({truth.ceiling}, {codes.get(truth.expectation_id or '')}): {texts}"
         f" -> {row['outcome']} {codes.get(row['expectation_id'])}: {row['reason']}"
     )
 
@@ -88,14 +90,20 @@ def figures(world: World, matches: Matches) -> list[Figure]:
         is_first = row["expectation_id"] == truth.expectation_id is not None
         rows[truth.kind, truth.ceiling].append((row["outcome"] == "matched", is_first))
     return [
-        Figure(kind, ceiling, len(found), sum(m for m, _ in found), sum(f for _, f in found))
-        for (kind, ceiling), found in sorted(rows.items())
+        Figure(
+            kind,
+            ceiling,
+            len(rows_of_kind),
+            sum(m for m, _ in rows_of_kind),
+            sum(f for _, f in rows_of_kind),
+        )
+        for (kind, ceiling), rows_of_kind in sorted(rows.items())
     ]
 
 
-def totals(found: Iterable[Figure], false_matches: int) -> Totals:
+def totals(figures_of_world: Iterable[Figure], false_matches: int) -> Totals:
     """All kinds together."""
-    rows = list(found)
+    rows = list(figures_of_world)
     auto = [row for row in rows if row.ceiling == "auto"]
     findable = [row for row in rows if row.ceiling != "never"]
     return Totals(

@@ -146,9 +146,9 @@ def _dates(b: Builder) -> None:
 
 @scene("one code, two expectations")
 def _shared(b: Builder) -> None:
-    wanted = b.expect()
-    b.expect(code=wanted["code"])
-    b.line("suggest", wanted, wanted["code"])
+    request = b.expect()
+    b.expect(code=request["code"])
+    b.line("suggest", request, request["code"])
 
 
 def _rf(b: Builder) -> str:
@@ -167,39 +167,41 @@ def _fours(code: str) -> str:
 
 @scene("RF, whole")
 def _rf_whole(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, Written(filler(b.random), creditor_reference=wanted["code"].lower()))
+    request = b.expect(code=_rf(b))
+    b.line("auto", request, Written(filler(b.random), creditor_reference=request["code"].lower()))
 
 
 @scene("RF, printed in fours")
 def _rf_fours(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])))
+    request = b.expect(code=_rf(b))
+    b.line("auto", request, Written(None, creditor_reference=_fours(request["code"])))
 
 
 @scene("RF, in fours between words")
 def _rf_words(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, f"Rechnung {_fours(wanted['code'])} danke")
+    request = b.expect(code=_rf(b))
+    b.line("auto", request, f"Rechnung {_fours(request['code'])} danke")
 
 
 @scene("RF, in fours before a number")
 def _rf_before(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    b.line("auto", wanted, f"{_fours(wanted['code'])} {b.random.randrange(1000, 9999)}")
+    request = b.expect(code=_rf(b))
+    b.line("auto", request, f"{_fours(request['code'])} {b.random.randrange(1000, 9999)}")
 
 
 @scene("RF, in fours, paid short")
 def _rf_short(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
-    amount = wanted["amount"] - b.amount(100, 900)
-    b.line("auto", wanted, Written(None, creditor_reference=_fours(wanted["code"])), amount=amount)
+    request = b.expect(code=_rf(b))
+    amount = request["amount"] - b.amount(100, 900)
+    b.line(
+        "auto", request, Written(None, creditor_reference=_fours(request["code"])), amount=amount
+    )
 
 
 @scene("RF, one digit wrong")
 def _rf_wrong(b: Builder) -> None:
-    wanted = b.expect(code=_rf(b))
+    request = b.expect(code=_rf(b))
     at = b.random.randrange(6, 15)
-    digit = str((int(wanted["code"][at]) + 1) % 10)
-    wrong = wanted["code"][:at] + digit + wanted["code"][at + 1 :]
-    b.line("suggest", wanted, Written(None, creditor_reference=wrong))
+    digit = str((int(request["code"][at]) + 1) % 10)
+    wrong = request["code"][:at] + digit + request["code"][at + 1 :]
+    b.line("suggest", request, Written(None, creditor_reference=wrong))

@@ -65,10 +65,10 @@ def _fixed(pattern: str) -> Callable[[str, Random], Written | None]:
     return lambda code, _: Written(pattern.format(code, lower=code.lower()))
 
 
-def _cut_between(code: str, random: Random, mark: str) -> str:
+def _cut_between(code: str, random: Random, separator: str) -> str:
     at = random.randrange(2, len(code) - 1)
-    left, right = code[:at].rstrip("-"), code[at:].lstrip("-")
-    return f"{left}{mark}{right}"
+    head, right = code[:at].rstrip("-"), code[at:].lstrip("-")
+    return f"{head}{separator}{right}"
 
 
 def _cut_twice(code: str, random: Random) -> str:
@@ -132,16 +132,16 @@ def _zeros(code: str, change: Callable[[str], str]) -> str | None:
 
 
 def _cut_at_140(code: str, random: Random) -> Written:
-    kept = code[: -random.randrange(1, 3)]
+    head = code[: -random.randrange(1, 3)]
     long = "payment of the invoices of last month as agreed by telephone with your accounts office "
-    before = (long * 2)[: _UNSTRUCTURED - len(kept) - 1]
-    return Written(f"{before.rstrip():x<{_UNSTRUCTURED - len(kept) - 1}} {kept}")
+    before = (long * 2)[: _UNSTRUCTURED - len(head) - 1]
+    return Written(f"{before.rstrip():x<{_UNSTRUCTURED - len(head) - 1}} {head}")
 
 
 def _cut_at_35(code: str, random: Random) -> Written:
-    kept = code[: -random.randrange(1, 3)]
+    head = code[: -random.randrange(1, 3)]
     return Written(
-        filler(random), end_to_end_id=f"{'ORDER':x<{_STRUCTURED - len(kept) - 1}} {kept}"
+        filler(random), end_to_end_id=f"{'ORDER':x<{_STRUCTURED - len(head) - 1}} {head}"
     )
 
 

@@ -170,7 +170,7 @@ class Builder:
     def line(
         self,
         ceiling: Ceiling,
-        wanted: dict[str, Any] | None,
+        request: dict[str, Any] | None,
         written: Written | str | None = None,
         *,
         outcomes: tuple[str, ...] = (),
@@ -178,7 +178,7 @@ class Builder:
         **more: Any,
     ) -> dict[str, Any]:
         """A bank line that pays `wanted` as it asks, except for what is said here."""
-        to = wanted or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
+        to = request or {"account": OWN, "amount": None, "direction": "CRDT", "currency": "EUR"}
         text = written if isinstance(written, Written) else Written(written)
         row = {
             "entry_id": f"e{len(self.lines):05}",
@@ -194,7 +194,7 @@ class Builder:
             **msgspec.structs.asdict(text),
         } | more
         self.lines.append(row)
-        own = wanted["expectation_id"] if wanted else None
+        own = request["expectation_id"] if request else None
         self.truths[row["entry_id"]] = Truth(self.kind, ceiling, own, outcomes, shares)
         return row
 
@@ -215,8 +215,8 @@ class Builder:
             number = self.random.randrange(1_000, 90_000)
             swapped = f"{number:06}"
             near = (number, number + 1, int(swapped[:4] + swapped[5] + swapped[4]), number + 100)
-            for one in dict.fromkeys(near):
-                code = f"PAY-2026-{one:06}"
+            for near_number in dict.fromkeys(near):
+                code = f"PAY-2026-{near_number:06}"
                 if self.claim(code):
                     yield code
 

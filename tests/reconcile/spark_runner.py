@@ -44,18 +44,18 @@ def products(session, plan):
     session.sql(f"USE {database}")
     for name, table in plan["inputs"].items():
         session.sql(f"CREATE TABLE {name} ({table['columns']}) USING parquet")
-    found = []
+    outputs = []
     for name, sql in plan["steps"]:
         rows = session.sql(sql)
         nodes = nodes_of(rows._jdf.queryExecution().sparkPlan())
-        found += [
+        outputs += [
             [name, [tables_of(child) for child in children_of(node)]]
             for node in nodes
             if "NestedLoop" in node.nodeName() or "Cartesian" in node.nodeName()
         ]
         columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in rows.schema)
         session.sql(f"CREATE TABLE {name} ({columns}) USING parquet")
-    return found
+    return outputs
 
 
 def children_of(node):
@@ -71,9 +71,9 @@ def nodes_of(node):
 
 def tables_of(node):
     """The tables that are read below a node of a plan."""
-    leaves = [one for one in nodes_of(node) if not children_of(one)]
-    scans = [one for one in leaves if one.nodeName().startswith("Scan parquet")]
-    return sorted({one.tableIdentifier().get().table() for one in scans})
+    leaves = [leaf for leaf in nodes_of(node) if not children_of(leaf)]
+    scans = [leaf for leaf in leaves if leaf.nodeName().startswith("Scan parquet")]
+    return sorted({leaf.tableIdentifier().get().table() for leaf in scans})
 
 
 def main(folders):
@@ -86,8 +86,8 @@ def main(folders):
     try:
         for folder, plan in zip(folders, plans, strict=True):
             run(session, folder, plan)
-            found = products(session.newSession(), plan)
-            (folder / "products.json").write_text(json.dumps(found), "utf-8")
+            outputs = products(session.newSession(), plan)
+            (folder / "products.json").write_text(json.dumps(outputs), "utf-8")
     finally:
         session.stop()
 

@@ -57,37 +57,43 @@ def test_case_24_a_partial_return_reopens_its_part() -> None:
 def test_case_24_an_orphan_return_takes_nothing_back() -> None:
     matches = match([sent(), returned(original_reference="E2E-9")], [REQUEST])
     assert outcome(matches, "a")["outcome"] == "matched"
-    found = outcome(matches, "b")
-    assert (found["outcome"], found["matched_amount"]) == ("conflict", None)
-    assert found["reason"] == "direction: CRDT, expected DBIT; marked as a return"
+    line_outcome = outcome(matches, "b")
+    assert (line_outcome["outcome"], line_outcome["matched_amount"]) == ("conflict", None)
+    assert line_outcome["reason"] == "direction: CRDT, expected DBIT; marked as a return"
     assert state(matches)["state"] == "received"
 
 
 def test_case_26_a_persons_match_survives_another_run_and_other_rules() -> None:
     rows = arrow([line("a", "90", "PAY-2026 004418")])
-    wanted = arrow([expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "500")])
-    said = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
+    expectations = arrow(
+        [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "500")]
+    )
+    decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
     for rules in (Rules(), Rules(min_damaged=20, max_candidates=1)):
-        matches = match_references(rows, wanted, decisions=arrow([said]), rules=rules)
-        found = outcome(matches)
-        assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+        matches = match_references(rows, expectations, decisions=arrow([decision]), rules=rules)
+        line_outcome = outcome(matches)
+        assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
         assert state(matches)["received"] == Decimal(90)
 
 
 def test_case_27_taking_a_decision_back_restores_the_state_exactly() -> None:
     rows = [line("a", "100", "PAY-2026 004417 x PAY-2026-004418"), line("b", "100", "no code")]
-    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "70")]
-    said = {"entry_id": "b", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
-    before, _, after = match(rows, wanted), match(rows, wanted, [said]), match(rows, wanted)
+    expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "70")]
+    decision = {"entry_id": "b", "expectation_id": "r", "verdict": "accept", "reason": "by phone"}
+    before, _, after = (
+        match(rows, expectations),
+        match(rows, expectations, [decision]),
+        match(rows, expectations),
+    )
     for name in ("lines", "expectations", "allocations", "candidates"):
         assert getattr(before, name).equals(getattr(after, name))
 
 
 def test_case_28_the_function_changes_nothing_that_it_is_given() -> None:
-    rows, wanted = arrow([sent(), returned()]), arrow([REQUEST])
+    rows, expectations = arrow([sent(), returned()]), arrow([REQUEST])
     copies = arrow([sent(), returned()]), arrow([REQUEST])
-    match_references(rows, wanted)
-    assert (rows, wanted) == copies
+    match_references(rows, expectations)
+    assert (rows, expectations) == copies
 
 
 def test_case_33_every_line_is_in_one_outcome_and_the_sums_tie_to_the_cent() -> None:
@@ -111,18 +117,20 @@ def test_case_34_what_was_wanted_is_what_remains_and_what_was_received() -> None
     for share in matches.allocations.to_pylist():
         shares[share["expectation_id"]] += share["amount"]
     states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
-    for wanted in world.expectations:
-        if wanted["amount"] is not None:
-            found = states[wanted["expectation_id"]]
-            assert wanted["amount"] == shares[wanted["expectation_id"]] + found["remaining"]
+    for request in world.expectations:
+        if request["amount"] is not None:
+            state_row = states[request["expectation_id"]]
+            assert request["amount"] == shares[request["expectation_id"]] + state_row["remaining"]
 
 
 def test_case_35_a_refund_without_original_ids_is_suggested() -> None:
     refund = line("b", "100", "REFUND as agreed", 20, direction="CRDT")
     matches = match([sent(), refund], [REQUEST])
-    found = outcome(matches, "b")
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    assert found["reason"].startswith("no reference; as much moved the other way on 2026-10-")
+    line_outcome = outcome(matches, "b")
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    assert line_outcome["reason"].startswith(
+        "no reference; as much moved the other way on 2026-10-"
+    )
     assert outcome(matches, "a")["outcome"] == "matched"
     assert state(matches)["received"] == Decimal(100)
 
@@ -136,8 +144,8 @@ def test_case_36_a_recall_paid_back_short_leaves_what_did_not_come_back() -> Non
 
 
 def test_case_37_a_payout_without_a_line_stays_open() -> None:
-    other = line("x", "9.99", "rent")
-    matches = match([other], [expectation("r", CODE, "100", status="SUCCEEDED")])
+    unrelated = line("x", "9.99", "rent")
+    matches = match([unrelated], [expectation("r", CODE, "100", status="SUCCEEDED")])
     assert (state(matches)["state"], state(matches)["remaining"]) == ("open", Decimal(100))
 
 
@@ -150,7 +158,7 @@ def test_case_38_without_lines_nothing_is_matched() -> None:
 
 
 def test_the_rules_of_an_answer_are_part_of_it() -> None:
-    rows, wanted = arrow([line("a", "100", CODE)]), arrow([expectation("r", CODE, "100")])
+    rows, expectations = arrow([line("a", "100", CODE)]), arrow([expectation("r", CODE, "100")])
     rules = Rules(max_candidates=2)
-    assert match_references(rows, wanted, rules=rules).rules_hash == rules.hash
+    assert match_references(rows, expectations, rules=rules).rules_hash == rules.hash
     assert msgspec.structs.replace(rules, max_candidates=3).hash != rules.hash

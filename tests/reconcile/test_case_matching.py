@@ -12,7 +12,7 @@ from match_tables import arrow, expectation, line, match, outcome, state
 from treasury import match_references
 
 CODE = "PAY-2026-004417"
-KNOWN = {"counterparty_account": "DE02120300000000202051"}
+KNOWN_PAYER = {"counterparty_account": "DE02120300000000202051"}
 EARLIER = "PAY-2026-000001"
 
 
@@ -24,20 +24,20 @@ def requests(*amounts: str) -> list[dict[str, object]]:
     return [expectation("r0", EARLIER, "7"), *rows]
 
 
-EARLIER_LINE = line("before", "7", EARLIER, 1, **KNOWN)
+EARLIER_LINE = line("before", "7", EARLIER, 1, **KNOWN_PAYER)
 
 
 @pytest.mark.parametrize(
     ("payer", "becomes"),
-    [(KNOWN, "suggested"), ({"counterparty_account": "DE99"}, "unreferenced")],
+    [(KNOWN_PAYER, "suggested"), ({"counterparty_account": "DE99"}, "unreferenced")],
 )
 def test_case_15_equal_amounts_on_one_day_never_match_without_a_reference(
     payer: dict[str, str], becomes: str
 ) -> None:
     lines = [line(f"a{n}", "100", "thanks", 9, **payer) for n in range(3)]
     matches = match([EARLIER_LINE, *lines], requests("100", "100", "100"))
-    found = [outcome(matches, f"a{n}") for n in range(3)]
-    assert [row["outcome"] for row in found] == [becomes] * 3
+    line_outcome = [outcome(matches, f"a{n}") for n in range(3)]
+    assert [row["outcome"] for row in line_outcome] == [becomes] * 3
     assert matches.allocations["entry_id"].to_pylist() == ["before"]
 
 
@@ -47,11 +47,11 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
         line("a1", "100", "PAY-2026-00441 and more", 9),
         line("a2", "100", "PAY-2026-04417", 9),
     ]
-    wanted = [expectation("b1", CODE, "100"), expectation("b2", "PAY-2026-004418", "100")]
+    expectations = [expectation("b1", CODE, "100"), expectation("b2", "PAY-2026-004418", "100")]
     answers = [
-        match_references(arrow(list(one)), arrow(list(two)))
-        for one in permutations(lines)
-        for two in permutations(wanted)
+        match_references(arrow(list(order)), arrow(list(two)))
+        for order in permutations(lines)
+        for two in permutations(expectations)
     ]
     for answer in answers:
         assert answer.lines.equals(answers[0].lines)
@@ -65,7 +65,7 @@ def test_case_16_the_greedy_trap_has_one_answer_in_any_order() -> None:
 
 def test_case_17_sums_without_references_are_suggested_at_most_in_bounded_time() -> None:
     """Sixty equal parts have more subsets than could be tried before the test's time is up."""
-    lines = [line(f"a{n:02}", "10", "thanks", 9, **KNOWN) for n in range(60)]
+    lines = [line(f"a{n:02}", "10", "thanks", 9, **KNOWN_PAYER) for n in range(60)]
     matches = match([EARLIER_LINE, *lines], requests("300", "310", "10"))
     outcomes = {outcome(matches, f"a{n:02}")["outcome"] for n in range(60)}
     assert outcomes == {"suggested"}
@@ -87,9 +87,9 @@ def test_case_18_short_and_over_payments_keep_their_difference_visible(
     matches = match([line("a", paid, CODE)], [expectation("r", CODE, "100")])
     assert outcome(matches)["outcome"] == "matched"
     assert outcome(matches)["matched_amount"] == Decimal(matched)
-    found = state(matches)
-    assert (found["state"], found["remaining"]) == (stands, Decimal(remaining))
-    assert found["received"] == Decimal(paid)
+    state_row = state(matches)
+    assert (state_row["state"], state_row["remaining"]) == (stands, Decimal(remaining))
+    assert state_row["received"] == Decimal(paid)
 
 
 def test_case_18_instalments_add_up_to_the_cent() -> None:
@@ -112,11 +112,11 @@ def test_case_18_one_request_paid_in_two_ways_is_received_once(days: tuple[int, 
 
 def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
     """EURC stands one to one; a hundredth of a cent is a difference."""
-    wanted = [expectation("r", CODE, "9126.400000", currency="EURC")]
-    short = match([line("a", "9126.399999", CODE, currency="EURC")], wanted)
+    expectations = [expectation("r", CODE, "9126.400000", currency="EURC")]
+    short = match([line("a", "9126.399999", CODE, currency="EURC")], expectations)
     assert state(short)["state"] == "partly_received"
     assert state(short)["remaining"] == Decimal("0.000001")
-    exact = match([line("a", "9126.40", CODE, currency="EURC")], wanted)
+    exact = match([line("a", "9126.40", CODE, currency="EURC")], expectations)
     assert state(exact)["state"] == "received"
 
 
@@ -124,20 +124,20 @@ def test_case_19_no_tolerance_hides_a_fee_and_six_decimals_stay_exact() -> None:
     "status", ["CANCELLED", "REJECTED", "BLOCKED", "DENIED", "FAILED", "CLOSED", "EXPIRED"]
 )
 def test_case_21_a_payment_to_a_stopped_request_is_a_conflict(status: str) -> None:
-    wanted = [expectation("r", CODE, "100", status=status)]
-    found = outcome(match([line("a", "100", CODE)], wanted))
-    assert found["outcome"] == "conflict"
-    assert status in found["reason"]
+    expectations = [expectation("r", CODE, "100", status=status)]
+    line_outcome = outcome(match([line("a", "100", CODE)], expectations))
+    assert line_outcome["outcome"] == "conflict"
+    assert status in line_outcome["reason"]
 
 
 def test_case_21_a_payment_before_its_request_was_there_never_matches() -> None:
     opened = datetime(2026, 10, 20, 9, tzinfo=UTC)
-    wanted = [expectation("r", CODE, "100", opened_at=opened)]
-    early = outcome(match([line("a", "100", CODE, 5)], wanted))
+    expectations = [expectation("r", CODE, "100", opened_at=opened)]
+    early = outcome(match([line("a", "100", CODE, 5)], expectations))
     assert (early["outcome"], early["reason"]) == (
         "conflict", "opened on 2026-10-20, after this line",
     )  # fmt: skip
-    assert outcome(match([line("a", "100", CODE, 20)], wanted))["outcome"] == "matched"
+    assert outcome(match([line("a", "100", CODE, 20)], expectations))["outcome"] == "matched"
 
 
 def test_case_22_an_amount_changed_after_the_wire_shows_as_a_difference() -> None:
@@ -151,7 +151,7 @@ def test_case_22_an_amount_changed_after_the_wire_shows_as_a_difference() -> Non
 
 def test_case_23_a_status_alone_never_receives_money() -> None:
     """SUCCEEDED without a bank line, and a bank line while the service still waits."""
-    done = match([line("x", "1", "rent")], [expectation("r", CODE, "100", status="SUCCEEDED")])
-    assert (state(done)["state"], state(done)["received"]) == ("open", Decimal(0))
+    matches = match([line("x", "1", "rent")], [expectation("r", CODE, "100", status="SUCCEEDED")])
+    assert (state(matches)["state"], state(matches)["received"]) == ("open", Decimal(0))
     waiting = match([line("a", "100", CODE)], [expectation("r", CODE, "100")])
     assert state(waiting)["state"] == "received"

@@ -9,9 +9,9 @@ CASES = range(1, 39)
 
 
 def test_every_case_has_a_test_of_its_name() -> None:
-    named = {
+    case_numbers = {
         int(number)
         for path in Path(__file__).parent.glob("test_*.py")
         for number in re.findall(r"(?m)^def test_case_(\d\d)_\w+\(", path.read_text("utf-8"))
     }
-    assert named == set(CASES)
+    assert case_numbers == set(CASES)

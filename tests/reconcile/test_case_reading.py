@@ -73,28 +73,30 @@ def test_case_05_balances_that_do_not_tie_are_said_per_statement(tmp_path: Path)
     assert (account["statements"], account["proved"], account["complete"]) == (1, 0, False)
 
 
-@pytest.mark.parametrize("mark", ["true", "false"])
+@pytest.mark.parametrize("mark_text", ["true", "false"])
 @pytest.mark.parametrize(("direction", "closing"), [("CRDT", "110.00"), ("DBIT", "90.00")])
 def test_case_06_a_reversal_mark_never_turns_the_direction(
-    tmp_path: Path, mark: str, direction: str, closing: str
+    tmp_path: Path, mark_text: str, direction: str, closing: str
 ) -> None:
     workspace = desk(tmp_path)
-    reversal = entry("10.00", direction, "INV 1", more=f"<RvslInd>{mark}</RvslInd>")
+    reversal = entry("10.00", direction, "INV 1", more=f"<RvslInd>{mark_text}</RvslInd>")
     workspace.statements.add(camt(tmp_path, reversal, closing=closing))
     (row,) = workspace.table("statement_entries").to_pylist()
-    assert (row["direction"], row["is_reversal"]) == (direction, mark == "true")
+    assert (row["direction"], row["is_reversal"]) == (direction, mark_text == "true")
     assert workspace.statements.list().to_pylist()[0]["proved"]
 
 
 @pytest.mark.parametrize(
-    ("mark", "direction", "closing"),
+    ("reversal", "direction", "closing"),
     [("C", "CRDT", "110"), ("D", "DBIT", "90"), ("RC", "DBIT", "90"), ("RD", "CRDT", "110")],
 )
 def test_case_06_a_reversal_in_mt940_takes_back(
-    tmp_path: Path, mark: str, direction: str, closing: str
+    tmp_path: Path, reversal: str, direction: str, closing: str
 ) -> None:
     workspace = desk(tmp_path)
-    workspace.statements.add(mt940(tmp_path, f"2610151015{mark}10,00", f"261031EUR{closing},00"))
+    workspace.statements.add(
+        mt940(tmp_path, f"2610151015{reversal}10,00", f"261031EUR{closing},00")
+    )
     (row,) = workspace.table("statement_entries").to_pylist()
     assert row["direction"] == direction
     assert workspace.statements.list().to_pylist()[0]["proved"]

@@ -42,15 +42,15 @@ def test_case_09_a_whole_code_matches_however_it_is_broken_or_wrapped(
     text: str, field: str
 ) -> None:
     row = line("a", "100", None) | {field: text.format(CODE)}
-    found = outcome(match([row], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+    line_outcome = outcome(match([row], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
 
 
 def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
     text = f"{'payment of several invoices':x<{140 - 14}} {CODE[:-2]}"
     assert len(text) == 140
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
     hold("cut off at 140", "cut off at 35", "cut off at 140 to another's code")
 
 
@@ -67,8 +67,8 @@ def test_case_10_a_code_cut_off_at_140_is_suggested_only() -> None:
     ],
 )
 def test_case_11_what_only_contains_or_resembles_a_code_never_matches(text: str) -> None:
-    found = outcome(match([line("a", "99", text)], [expectation("r", CODE, "100")]))
-    assert found["outcome"] in {"suggested", "unreferenced"}
+    line_outcome = outcome(match([line("a", "99", text)], [expectation("r", CODE, "100")]))
+    assert line_outcome["outcome"] in {"suggested", "unreferenced"}
 
 
 def test_case_11_codes_that_lie_in_each_other_or_in_other_numbers() -> None:
@@ -88,11 +88,13 @@ def test_case_11_codes_that_lie_in_each_other_or_in_other_numbers() -> None:
 
 @pytest.mark.parametrize("amount", ["100", "30", "99"])
 def test_case_12_two_valid_codes_never_match(amount: str) -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", ACCOUNT_CODE)]
-    matches = match([line("a", amount, f"{CODE} {ACCOUNT_CODE}")], wanted)
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
-    assert found["reason"].startswith(f"different codes in one text: {CODE}, {ACCOUNT_CODE}; ")
+    expectations = [expectation("r", CODE, "100"), expectation("s", ACCOUNT_CODE)]
+    matches = match([line("a", amount, f"{CODE} {ACCOUNT_CODE}")], expectations)
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
+    assert line_outcome["reason"].startswith(
+        f"different codes in one text: {CODE}, {ACCOUNT_CODE}; "
+    )
     assert matches.allocations.num_rows == 0
 
 
@@ -107,15 +109,15 @@ def test_case_12_two_valid_codes_never_match(amount: str) -> None:
 def test_case_13_a_contradicted_code_is_a_conflict_that_says_which(
     changed: dict[str, str], word: str
 ) -> None:
-    wanted = expectation("r", CODE, "100", account="NL05TEST0417164300")
-    matches = match([line("a", "100", CODE, **changed)], [wanted])
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", "r")
-    assert found["reason"].startswith(word)
+    request = expectation("r", CODE, "100", account="NL05TEST0417164300")
+    matches = match([line("a", "100", CODE, **changed)], [request])
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", "r")
+    assert line_outcome["reason"].startswith(word)
     assert state(matches)["received"] == Decimal(0)
 
 
 @pytest.mark.parametrize("text", ["PAY-2026-4417", "PAY-2026-00004417"])
 def test_case_14_leading_zeros_dropped_or_added_are_suggested_only(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")

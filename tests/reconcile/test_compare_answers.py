@@ -36,35 +36,35 @@ def lines(month_end: Workspace) -> list[dict[str, Any]]:
 
 def bytes_of(answer: Reconciliation) -> dict[str, bytes]:
     """Every table of an answer as text: Arrow leaves what is under a null unsaid."""
-    found = {}
+    contents = {}
     for name in answer.__struct_fields__:
         value = getattr(answer, name)
         if isinstance(value, pa.Table):
-            found[name] = f"{value.schema}\n{value.to_pylist()}".encode()
+            contents[name] = f"{value.schema}\n{value.to_pylist()}".encode()
         elif name not in {"matches", "basis"}:
-            found[name] = repr(value).encode()
-    found["matches"] = (
+            contents[name] = repr(value).encode()
+    contents["matches"] = (
         b"".join(
             str(getattr(answer.matches, name).to_pylist()).encode()
             for name in ("lines", "expectations", "allocations", "candidates")
         )
         + answer.matches.rules_hash.encode()
     )
-    return found
+    return contents
 
 
 def test_an_earlier_instant_is_answered_the_same_after_records_decisions_and_rules_changed(
     desk: Workspace, lines: list[dict[str, Any]]
 ) -> None:
-    kept = first_line(lines, "unreferenced")["entry_id"]
-    desk.matches.ignore(kept, reason="settled by phone", actor=ANNA)
+    ignored = first_line(lines, "unreferenced")["entry_id"]
+    desk.matches.ignore(ignored, reason="settled by phone", actor=ANNA)
     waiting = next(row for row in desk.awaiting_funds().to_pylist() if row["overdue"])
     desk.funding.marked_sent(waiting["reference"], "paid by phone banking", actor=ANNA)
     then = bytes_of(desk.reconcile("2026-10"))
 
     later = clock_at(desk, TUESDAY)
     suggested = first_line(lines, "suggested", "on_ramp", "DBIT")
-    later.matches.undo(kept, actor=BERT)
+    later.matches.undo(ignored, actor=BERT)
     later.matches.accept(suggested["entry_id"], suggested["reference"], actor=BERT)
     later.funding.undo(waiting["reference"], actor=BERT)
     edit(later, "statement_entries", "entry_id", lines[0]["entry_id"], amount=Decimal("1.00"))
@@ -101,8 +101,8 @@ def test_what_moved_is_told_with_its_cause_and_its_amount(
     )
     later.rules.save(rules, "known by now", actor=ANNA)
 
-    found = later.compare(before, later.reconcile("2026-10"))
-    moves = {row["entry_id"]: row for row in found.arrow.to_pylist()}
+    comparison = later.compare(before, later.reconcile("2026-10"))
+    moves = {row["entry_id"]: row for row in comparison.arrow.to_pylist()}
     assert moves[decided["entry_id"]]["cause"] == "decision"
     assert (moves[paid["entry_id"]]["cause"], moves[paid["entry_id"]]["to_outcome"]) == (
         "record changed", "conflict",
@@ -114,15 +114,15 @@ def test_what_moved_is_told_with_its_cause_and_its_amount(
     assert moves[classed["entry_id"]]["to_outcome"] == "other_business"
     assert moves[decided["entry_id"]]["to_reference"] == decided["reference"]
     counted: Counter[tuple[str, str]] = Counter()
-    for row in found.arrow.to_pylist():
+    for row in comparison.arrow.to_pylist():
         counted[row["currency"], row["cause"]] += row["amount"]
     totals: Counter[tuple[str, str]] = Counter()
-    for row in found.totals.to_pylist():
+    for row in comparison.totals.to_pylist():
         totals[row["currency"], row["cause"]] += row["amount"]
     assert counted == totals
-    assert "lines moved" in repr(found)
-    assert found._repr_html_().count("<table") == 2
-    assert list(found.to_pandas()["entry_id"]) == found.arrow["entry_id"].to_pylist()
+    assert "lines moved" in repr(comparison)
+    assert comparison._repr_html_().count("<table") == 2
+    assert list(comparison.to_pandas()["entry_id"]) == comparison.arrow["entry_id"].to_pylist()
     nothing = later.compare(before, desk.at(MONDAY).reconcile("2026-10"))
     assert len(nothing) == 0
     assert "<table" not in nothing._repr_html_()
@@ -138,8 +138,8 @@ def test_two_months_are_not_compared(desk: Workspace) -> None:
 
 def test_only_answers_for_a_month_are_compared(desk: Workspace) -> None:
     answer = desk.reconcile("2026-10")
-    for other in (None, answer.lines, answer.matches):
-        for pair in ((answer, other), (other, answer)):
+    for operand in (None, answer.lines, answer.matches):
+        for pair in ((answer, operand), (operand, answer)):
             with pytest.raises(InputError, match="is no reconciliation - compare two of"):
                 desk.compare(*pair)
 
@@ -169,8 +169,8 @@ def test_rules_are_previewed_over_all_that_is_stored_and_nothing_is_written(
     assert all(row["due"] != was[row["request"]]["due"] for row in preview.requests.to_pylist())
     assert preview.closed.num_rows == 0
     assert "would move" in preview._repr_html_()
-    same = desk.rules.preview(current)
-    assert (same.lines.num_rows, same.requests.num_rows) == (0, 0)
+    preview_again = desk.rules.preview(current)
+    assert (preview_again.lines.num_rows, preview_again.requests.num_rows) == (0, 0)
     assert desk.rules.current() == current
     assert desk.journal.entries() == []
 
@@ -267,7 +267,9 @@ def test_a_class_that_no_line_can_meet_is_not_saved_and_found_where_it_stands(
     assert desk.journal.entries() == []
     (desk.folder / RULES_FILE).write_text(BY_TEXT)
     assert desk.reconcile("2026-10").lines.num_rows
-    told = [
-        one for one in desk.doctor().findings if one.topic == "rules" and one.state == "optional"
+    warnings = [
+        health
+        for health in desk.doctor().findings
+        if health.topic == "rules" and health.state == "optional"
     ]
-    assert ["'sweeps' goes by what payers write" in one.what for one in told] == [True]
+    assert ["'sweeps' goes by what payers write" in health.what for health in warnings] == [True]

@@ -61,8 +61,8 @@ def totals(rolled: RollForward, kind: str = "on_ramp") -> dict[str, Any]:
 
 
 def statuses(desk: Workspace, month: str = MONTH) -> dict[str, str]:
-    found = requests_at_cut_off(desk.snapshot(), Month.parse(month), desk.settings.zone)
-    return {row["request_id"]: row["status"] for row in found.to_pylist()}
+    requests = requests_at_cut_off(desk.snapshot(), Month.parse(month), desk.settings.zone)
+    return {row["request_id"]: row["status"] for row in requests.to_pylist()}
 
 
 def test_a_denial_on_2_november_does_not_move_octobers_end(
@@ -143,14 +143,14 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(f"{text}T08:00:00+00:00")
 
 
-def version(status: str, updated: str | None, seen: str, *, is_open: bool = True) -> Row:
+def version(status: str, updated: str | None, observed: str, *, is_open: bool = True) -> Row:
     return {
         "id": "r1",
         "status": status,
         "is_open": is_open,
         "created_at": at("2026-10-05"),
         "updated_at": None if updated is None else at(updated),
-        "valid_from": at(seen),
+        "valid_from": at(observed),
     }
 
 
@@ -164,25 +164,25 @@ def event(kind: str, day: str, second: str = "") -> Row:
 
 
 APPROVED = (event("CREATED", "2026-10-05"), event("APPROVED", "2026-10-06"))
-SEEN = "2026-11-20"
+OBSERVED = "2026-11-20"
 CASES: dict[str, tuple[list[Row], list[Row], list[Row], tuple[str, bool]]] = {
     "unchanged since": (
-        [version("AWAITING_FUNDS", "2026-10-06", SEEN)], [], [], ("AWAITING_FUNDS", True),
+        [version("AWAITING_FUNDS", "2026-10-06", OBSERVED)], [], [], ("AWAITING_FUNDS", True),
     ),
     "completed after the end, by its events": (
-        [version("SUCCEEDED", "2026-11-03", SEEN, is_open=False)],
+        [version("SUCCEEDED", "2026-11-03", OBSERVED, is_open=False)],
         [],
         [*APPROVED, event("PAYMENT_RECEIVED", "2026-10-30"), event("COMPLETED", "2026-11-03")],
         ("PROCESSING", True),
     ),
     "denied before the end": (
-        [version("DENIED", "2026-10-09", SEEN, is_open=False)],
+        [version("DENIED", "2026-10-09", OBSERVED, is_open=False)],
         [],
         [*APPROVED, event("ADMIN_REJECTED", "2026-10-09")],
         ("DENIED", False),
     ),
     "held and denied after the end": (
-        [version("DENIED", "2026-11-03", SEEN, is_open=False)],
+        [version("DENIED", "2026-11-03", OBSERVED, is_open=False)],
         [],
         [
             *APPROVED,
@@ -193,7 +193,7 @@ CASES: dict[str, tuple[list[Row], list[Row], list[Row], tuple[str, bool]]] = {
         ("BLOCKED", True),
     ),
     "held, released, and completed after the end": (
-        [version("SUCCEEDED", "2026-11-03", SEEN, is_open=False)],
+        [version("SUCCEEDED", "2026-11-03", OBSERVED, is_open=False)],
         [],
         [
             *APPROVED,
@@ -216,7 +216,7 @@ CASES: dict[str, tuple[list[Row], list[Row], list[Row], tuple[str, bool]]] = {
         ("AWAITING_FUNDS", True),
     ),
     "nothing known but what it is now": (
-        [version("AWAITING_FUNDS", None, SEEN)], [], [], ("AWAITING_FUNDS", True),
+        [version("AWAITING_FUNDS", None, OBSERVED)], [], [], ("AWAITING_FUNDS", True),
     ),
 }  # fmt: skip
 

@@ -34,12 +34,12 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def line(desk: Workspace) -> str:
-    (found,) = [
+    (line_row,) = [
         row["entry_id"]
         for row in desk.matches.open().to_pylist()
         if row["entry_id"].startswith("3a13e996")
     ]
-    return str(found)
+    return str(line_row)
 
 
 def counted(desk: Workspace) -> dict[str, tuple[int, Decimal]]:
@@ -73,8 +73,8 @@ def test_shares_come_to_the_line_exactly_and_are_above_nothing(
 def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, line: str) -> None:
     before = counted(desk)
     shares = {FIRST: "2000.00", SECOND: "740.00"}
-    done = desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
-    assert total(done.shares.values()) == Decimal(2_740)
+    decision = desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
+    assert total(decision.shares.values()) == Decimal(2_740)
     after = counted(desk)
     for name, share in shares.items():
         assert after[name] == (before[name][0] + 1, before[name][1] + Decimal(share))
@@ -82,7 +82,7 @@ def test_each_account_counts_its_share_and_the_sum_is_the_line(desk: Workspace, 
         name: row for name, row in before.items() if name not in shares
     }
     again = desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
-    assert again.seq == done.seq
+    assert again.seq == decision.seq
     with pytest.raises(ActionRefused, match="already decided"):
         desk.matches.accept(line, {FIRST: "1000", SECOND: "1740"}, reason="no", actor=ANNA)
     books = desk.accounting(MONTH).postings.to_pylist()
@@ -100,14 +100,16 @@ def test_the_shell_divides_by_code_and_amount(
     desk: Workspace, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREASURY_USER", "anna")
-    wanted = ["match", "accept", line[:8], f"{FIRST}=2000.00", f"{SECOND}=740.00"]
-    done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *wanted, "--reason", "telephone"])
-    assert done.exit_code == 0, done.output
+    arguments = ["match", "accept", line[:8], f"{FIRST}=2000.00", f"{SECOND}=740.00"]
+    invocation = CliRunner().invoke(
+        treasury, ["-w", str(desk.folder), *arguments, "--reason", "telephone"]
+    )
+    assert invocation.exit_code == 0, invocation.output
     (entry,) = desk.journal.entries("match.accept")
     assert sorted(entry.body["shares"].values()) == ["2000.00", "740.00"]
     mixed = ["match", "accept", line[:8], f"{FIRST}=2000.00", SECOND]
-    done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *mixed])
-    assert isinstance(done.exception, InputError)
+    invocation = CliRunner().invoke(treasury, ["-w", str(desk.folder), *mixed])
+    assert isinstance(invocation.exception, InputError)
 
 
 def test_the_sentence_that_is_confirmed_says_what_is_whose(desk: Workspace, line: str) -> None:
@@ -135,9 +137,9 @@ def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> Non
     shares = {FIRST: "1740.00", request["payment_reference"]: "1000.00"}
     desk.matches.accept(line, shares, reason="by telephone", actor=ANNA)
     missing_now = desk.open_items("2026-10").select(subject="request", kind="payout_missing")
-    (rest,) = [item for item in missing_now if item.subject_id == missing.subject_id]
-    assert rest.amount == request["fiat_net_amount"] - 1000
-    assert "only EUR 1,000.00 of it arrived" in rest.next_step
+    (remainder,) = [item for item in missing_now if item.subject_id == missing.subject_id]
+    assert remainder.amount == request["fiat_net_amount"] - 1000
+    assert "only EUR 1,000.00 of it arrived" in remainder.next_step
 
 
 # A line for what it is not
@@ -146,22 +148,22 @@ def test_what_a_payout_still_lacks_stays_open(desk: Workspace, line: str) -> Non
 @pytest.fixture
 def before_it(desk: Workspace) -> str:
     """A payout of August, EUR 4,921.23 above one that was asked for in October."""
-    (found,) = [
+    (line_row,) = [
         row["entry_id"]
         for row in desk.matches.open().to_pylist()
         if row["entry_id"].startswith("451eb22c")
     ]
-    return str(found)
+    return str(line_row)
 
 
 def test_a_line_before_its_request_is_not_simply_accepted(desk: Workspace, before_it: str) -> None:
     with pytest.raises(ActionRefused, match="was opened on 2026-10-21, after the line of 2026-08-"):
         desk.matches.accept(before_it, "PAY-2026-005308", actor=ANNA)
-    done = desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
-    assert len(done.despite) == 2
-    assert done.despite[0].startswith("PAY-2026-005308 was opened on 2026-10-21")
-    assert "more than the EUR 6,051.20 still expected" in done.despite[1]
-    assert desk.journal.entries("match.")[-1].body["despite"] == list(done.despite)
+    decision = desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
+    assert len(decision.despite) == 2
+    assert decision.despite[0].startswith("PAY-2026-005308 was opened on 2026-10-21")
+    assert "more than the EUR 6,051.20 still expected" in decision.despite[1]
+    assert desk.journal.entries("match.")[-1].body["despite"] == list(decision.despite)
 
 
 def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
@@ -170,10 +172,10 @@ def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
     verdict = Verdict(
         verb="accept", pairs=((before_it, ("PAY-2026-005308",)),), reason="by telephone"
     )
-    asked = ask_verdict(desk, verdict)
-    assert isinstance(asked, PendingVerdict)
-    facts = {fact.name: fact.lines for fact in verdict_step(asked, idle=True).facts}
-    assert [line.text for line in facts["Although"]] == list(asked.planned[0].despite)
+    question = ask_verdict(desk, verdict)
+    assert isinstance(question, PendingVerdict)
+    facts = {fact.name: fact.lines for fact in verdict_step(question, idle=True).facts}
+    assert [line.text for line in facts["Although"]] == list(question.planned[0].despite)
     arguments = ["-w", str(desk.folder), "match", "accept", before_it, "PAY-2026-005308",
                  "--reason", "by telephone", "--dry-run"]  # fmt: skip
     printed = CliRunner().invoke(treasury, arguments).stdout
@@ -185,15 +187,18 @@ def test_what_was_received_above_what_was_expected_stays_open(
     desk: Workspace, before_it: str
 ) -> None:
     desk.matches.accept(before_it, "PAY-2026-005308", reason="by telephone", actor=ANNA)
-    rest = desk.open_items(MONTH).by_id[f"line:{before_it}/rest"]
-    assert (rest.kind, rest.month) == ("more_than_expected", "2026-08")
-    assert rest.amount == Decimal("4921.23")
-    assert rest.is_blocking
+    remainder = desk.open_items(MONTH).by_id[f"line:{before_it}/rest"]
+    assert (remainder.kind, remainder.month) == ("more_than_expected", "2026-08")
+    assert remainder.amount == Decimal("4921.23")
+    assert remainder.is_blocking
     desk.matches.undo(before_it, actor=ANNA)
     assert f"line:{before_it}/rest" not in desk.open_items(MONTH).by_id
 
 
 def test_a_wire_of_more_than_its_request_asked_for_stays_open(desk: Workspace) -> None:
-    (rest,) = desk.open_items(MONTH).select(kind="more_than_expected")
-    assert (rest.name, rest.state) == ("PAY-2026-005184, Ramp Operator BV", "PAID TOO MUCH")
-    assert (rest.amount, rest.turn) == (Decimal(50), "us")
+    (remainder,) = desk.open_items(MONTH).select(kind="more_than_expected")
+    assert (remainder.name, remainder.state) == (
+        "PAY-2026-005184, Ramp Operator BV",
+        "PAID TOO MUCH",
+    )
+    assert (remainder.amount, remainder.turn) == (Decimal(50), "us")

@@ -90,12 +90,12 @@ def test_nothing_is_decided_on_it_and_everything_is_read(edited: Workspace, verb
 
 
 def test_doctor_finds_it(edited: Workspace, decided: Workspace) -> None:
-    found = edited.doctor()
-    (finding,) = (one for one in found.findings if one.topic == "journal")
-    assert (finding.state, found.damaged) == ("damaged", True)
+    report = edited.doctor()
+    (finding,) = (health for health in report.findings if health.topic == "journal")
+    assert (finding.state, report.damaged) == ("damaged", True)
     assert "entry 1 was changed" in finding.what
     assert "restore the journal from a copy" in finding.do
-    (whole,) = (one for one in decided.doctor().findings if one.topic == "journal")
+    (whole,) = (health for health in decided.doctor().findings if health.topic == "journal")
     entries = len(decided.journal.entries())
     assert (whole.state, whole.what) == ("ok", f"{entries} entries, each as it was written")
 
@@ -134,37 +134,37 @@ def test_no_verb_decides_on_an_entry_whose_signature_is_missing(
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("prepare", "sign")])
 def test_every_verb_signs_and_without_a_key_none_decides(signing: Workspace, verb: str) -> None:
-    made = signing.journal.head().seq + 1
+    next_seq = signing.journal.head().seq + 1
     VERBS[verb](signing)
-    assert signing.journal.signatures()[made].state == "valid"
+    assert signing.journal.signatures()[next_seq].state == "valid"
     key = JournalPlace().key.removeprefix("file:")
     Path(key).expanduser().unlink()
-    other = Workspace(signing.folder)
+    reopened = Workspace(signing.folder)
     with pytest.raises(ActionRefused, match="anna cannot sign: there is no signing key here"):
-        other.funding.marked_sent(_waiting(other), "paid", actor=ANNA)
-    assert other.journal.head().seq == made
+        reopened.funding.marked_sent(_waiting(reopened), "paid", actor=ANNA)
+    assert reopened.journal.head().seq == next_seq
 
 
 def test_doctor_says_which_signature_is_missing_and_that_nobody_can_sign_here(
     signing: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def journal_findings() -> list[tuple[str, str]]:
-        found = Workspace(signing.folder).doctor().findings
-        return [(one.state, one.what) for one in found if one.topic == "journal"]
+        report = Workspace(signing.folder).doctor().findings
+        return [(health.state, health.what) for health in report if health.topic == "journal"]
 
     entries = signing.journal.head().seq
     whole = f"{entries} entries, each as it was written and signed as the policy wants it"
     assert journal_findings() == [("ok", whole)]
     monkeypatch.setenv("TREASURY_USER", "bert")
-    [_, (state, what)] = journal_findings()
-    assert (state, "bert cannot sign: the key here is that of anna" in what) == ("missing", True)
+    [_, (state, problem)] = journal_findings()
+    assert (state, "bert cannot sign: the key here is that of anna" in problem) == ("missing", True)
     _slip_in(signing)
-    [(state, what), _] = journal_findings()
+    [(state, problem), _] = journal_findings()
     unsigned = f"entry {entries + 1} by bert is not signed"
-    assert (state, unsigned in what) == ("damaged", True)
+    assert (state, unsigned in problem) == ("damaged", True)
     (signing.folder / POLICY_FILE).write_text("signed = 7\n", "utf-8")
-    [(state, what)] = journal_findings()
-    assert (state, POLICY_FILE in what) == ("missing", True)
+    [(state, problem)] = journal_findings()
+    assert (state, POLICY_FILE in problem) == ("missing", True)
 
 
 def test_doctor_says_of_an_end_that_does_not_read_what_to_do(
@@ -172,6 +172,6 @@ def test_doctor_says_of_an_end_that_does_not_read_what_to_do(
 ) -> None:
     desk = copy_of(decided, tmp_path / "desk")
     (desk.folder / "journal.end").write_text("9" * 5000)
-    (finding,) = (one for one in desk.doctor().findings if one.topic == "journal")
+    (finding,) = (health for health in desk.doctor().findings if health.topic == "journal")
     assert finding.state == "damaged"
     assert "remove that file" in finding.do

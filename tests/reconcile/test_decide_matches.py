@@ -46,14 +46,14 @@ def test_an_accepted_suggestion_is_matched_with_who_when_why_and_the_facts(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
-    made = desk.matches.accept(line, reference, reason="as on the invoice", actor=ANNA)
+    journaled = desk.matches.accept(line, reference, reason="as on the invoice", actor=ANNA)
     after = line_of(desk, line)
     assert (after["outcome"], after["expectation_id"]) == ("matched", suggested["expectation_id"])
     assert (after["decided_by"], after["decided_at"]) == ("anna", desk.now())
     assert "as on the invoice" in after["reason"]
     (entry,) = desk.journal.entries("match.")
     assert (entry.seq, entry.kind, entry.subject, entry.actor) == (
-        made.seq, "match.accept", line, ANNA,
+        journaled.seq, "match.accept", line, ANNA,
     )  # fmt: skip
     assert entry.body["expectation_id"] == suggested["expectation_id"]
     assert entry.body["facts"]["line"]["amount"] == f"{suggested['amount']:.2f}"
@@ -67,8 +67,8 @@ def test_lines_and_records_are_found_by_the_beginning_of_their_ids(
     desk: Workspace, suggested: dict[str, Any]
 ) -> None:
     line, reference = suggested["entry_id"], suggested["reference"]
-    made = desk.matches.accept(line[:8], reference.replace("-", "").lower(), actor=ANNA)
-    assert made.entry_id == line
+    journaled = desk.matches.accept(line[:8], reference.replace("-", "").lower(), actor=ANNA)
+    assert journaled.entry_id == line
     with pytest.raises(InputError, match="no bank line 'zzzzzzzz'"):
         desk.matches.accept("zzzzzzzz", reference)
     with pytest.raises(InputError, match="no request or virtual account 'PAY-9'"):
@@ -169,12 +169,12 @@ def test_more_than_what_is_still_expected_takes_a_reason(desk: Workspace, lines:
 
 def rivals(lines: Lines) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two lines that are suggested for one request, each of its whole amount."""
-    found: dict[str, dict[str, Any]] = {}
+    by_line: dict[str, dict[str, Any]] = {}
     for row in lines:
         if row["outcome"] == "suggested" and row["kind"] == "off_ramp":
-            if row["expectation_id"] in found:
-                return found[row["expectation_id"]], row
-            found[row["expectation_id"]] = row
+            if row["expectation_id"] in by_line:
+                return by_line[row["expectation_id"]], row
+            by_line[row["expectation_id"]] = row
     raise AssertionError("the company has no such pair")
 
 
@@ -195,8 +195,11 @@ def test_case_35_a_refund_that_is_accepted_reopens_what_it_brings_back(
 ) -> None:
     refund = first_line(lines, "suggested", "on_ramp", "CRDT")
     desk.matches.accept(refund["entry_id"], refund["reference"], actor=ANNA)
-    found = line_of(desk, refund["entry_id"])
-    assert (found["outcome"], found["matched_amount"]) in {("returned", None), ("matched", None)}
+    line_outcome = line_of(desk, refund["entry_id"])
+    assert (line_outcome["outcome"], line_outcome["matched_amount"]) in {
+        ("returned", None),
+        ("matched", None),
+    }
     state = {
         row["expectation_id"]: row["received"]
         for row in desk.reconcile("2026-10").matches.expectations.to_pylist()
@@ -213,17 +216,17 @@ def test_case_27_undo_restores_the_earlier_state_exactly(
         answer = desk.reconcile("2026-10")
         return [answer.lines, answer.matches.expectations, answer.awaiting_funds]
 
-    def same(a: list[object], b: list[object]) -> bool:
+    def equal_tables(a: list[object], b: list[object]) -> bool:
         return all(x.equals(y) for x, y in zip(a, b, strict=True))
 
     first = state()
     desk.matches.assign(line, "bert", actor=ANNA)
     desk.matches.accept(line, reference, actor=BERT)
     accepted = state()
-    assert not same(first, accepted)
+    assert not equal_tables(first, accepted)
     undone = desk.matches.undo(line, reason="too early", actor=ANNA)
     assert undone.verb == "undo"
-    assert same(state(), first)
+    assert equal_tables(state(), first)
     assert [row["verb"] for row in desk.matches.list().to_pylist()] == ["assign"]
     desk.matches.undo(line, actor=ANNA)
     assert desk.matches.list().to_pylist() == []
@@ -261,8 +264,8 @@ def test_case_26_a_persons_match_survives_rerun_reimport_and_rule_change(
         '[[classes]]\nname = "all"\nline_class = "other_business"\nremittance = "."\n'
     )
     desk.rules.save(everything, "to see what is left", actor=ANNA)
-    found = line_of(desk, line)
-    assert (found["outcome"], found["line_class"]) == ("matched", None)
+    line_outcome = line_of(desk, line)
+    assert (line_outcome["outcome"], line_outcome["line_class"]) == ("matched", None)
     assert desk.matches.list().to_pylist()[0]["moved"] == ""
 
 
@@ -364,7 +367,7 @@ def test_case_30_two_lines_for_one_request_are_not_both_accepted(
 ) -> None:
     """Each fits by itself; decided at the same moment, the second finds no room left."""
     line, reference = suggested["entry_id"], suggested["reference"]
-    wanted = suggested["expectation_id"]
+    request = suggested["expectation_id"]
     later = clock_at(desk, "2026-11-03T08:00:00+00:00")
     twin = double(later, line)
     waiting = threading.Barrier(2)
@@ -374,7 +377,7 @@ def test_case_30_two_lines_for_one_request_are_not_both_accepted(
         own = Workspace(later.folder)
         waiting.wait()
         try:
-            own.matches.accept(entry, wanted, actor=ANNA)
+            own.matches.accept(entry, request, actor=ANNA)
         except ActionRefused as refusal:
             refused.append(str(refusal))
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treasury.decisions.remark_rows import REQUEST_MARKS
+from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
-from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.funding_words import funding_table
 from treasury.reconcile.rules import Rules
 
@@ -124,35 +124,35 @@ def test_each_row_reads_as_it_would_alone(
     at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(hours=remarks.draw(st.integers(0, 40)))
     marked = {"reason": "by phone", "marked_by": "ines", "marked_at": at}
     filed = {"file": "payments-1.xml", "filed_by": "ines", "filed_at": at}
-    marks = pa.Table.from_pylist(
+    remark_table = pa.Table.from_pylist(
         [
             {
-                "request_id": one,
+                "request_id": request_row,
                 **(marked if number % 4 != 3 else {}),
                 "mark": ("marked_sent", "will_not_fund", "marked_sent", None)[number % 4],
                 **(filed if number % 4 > 1 else {}),
             }
-            for number, one in enumerate(remarked)
+            for number, request_row in enumerate(remarked)
         ],
-        schema=REQUEST_MARKS,
+        schema=REQUEST_REMARKS,
     )
     with duckdb.connect() as connection:
         table = pa.Table.from_pylist(rows, schema=SCHEMA)
         connection.execute("SET TimeZone = 'UTC'")
         connection.from_arrow(table).create("funding")
-        found = funding_table(connection, Rules(), TODAY, marks).to_pylist()
+        words_together = funding_table(connection, Rules(), TODAY, remark_table).to_pylist()
     alone = [
-        msgspec.structs.asdict(one)
+        msgspec.structs.asdict(request_row)
         for row in table.to_pylist()
-        for one in funding_rows([row], Rules(), TODAY, marks_of(marks))
+        for request_row in funding_rows([row], Rules(), TODAY, remarks_by_request(remark_table))
     ]
-    assert {row["request"]: row for row in found} == {row["request"]: row for row in alone}
+    assert {row["request"]: row for row in words_together} == {row["request"]: row for row in alone}
     order = [
         (-row["overdue"], row["currency"], -(row["send"] or 0), row["reference"], row["request"])
-        for row in found
+        for row in words_together
     ]
     assert order == sorted(order)
-    assert len(found) == len(rows)
+    assert len(words_together) == len(rows)
 
 
 def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str]:
@@ -169,13 +169,13 @@ def filed(state: str, filed_at: datetime, **changed: Any) -> tuple[str, int, str
         "pending": 0,
         **changed,
     }
-    mark = dict.fromkeys(REQUEST_MARKS.names) | {
+    remark = dict.fromkeys(REQUEST_REMARKS.names) | {
         "file": "payments-1.xml",
         "filed_by": "ines",
         "filed_at": filed_at,
     }
-    (shown,) = funding_rows([row], Rules(), TODAY, {"r1": mark})
-    return shown.state, shown.overdue, shown.next_step
+    (funding,) = funding_rows([row], Rules(), TODAY, {"r1": remark})
+    return funding.state, funding.overdue, funding.next_step
 
 
 def test_what_left_in_a_file_waits_for_its_debit_and_is_asked_for_once_that_is_late() -> None:
@@ -221,6 +221,6 @@ def test_a_hash_that_the_service_does_not_react_to_is_silence() -> None:
 def test_nothing_that_waits_is_an_empty_table() -> None:
     with duckdb.connect() as connection:
         connection.from_arrow(SCHEMA.empty_table()).create("funding")
-        found = funding_table(connection, Rules(), TODAY, None)
-    assert found.schema == FUNDING
-    assert found.num_rows == 0
+        table = funding_table(connection, Rules(), TODAY, None)
+    assert table.schema == FUNDING
+    assert table.num_rows == 0

@@ -9,7 +9,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 import pytest
-from decide_desk import ANNA, copy_of
+from decide_desk import ANNA, copy_of, record_steps
 
 from treasury.errors import TreasuryError
 from treasury.journal.decision_history import decision_table, standing
@@ -24,7 +24,7 @@ MONTHS = ("2026-09", "2026-10")
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget every run and every answer."""
-    kept_run._KEPT.clear()
+    kept_run._IDLE_RUNS.clear()
     for name in ("_ANSWERS", "_MATCHED", "_FUNDS"):
         monkeypatch.setattr(monthly, name, Memo())
 
@@ -32,12 +32,12 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def decide_something(desk: Workspace, draw: random.Random) -> None:
     """One drawn decision about a line that needs a person, or the last one taken back."""
     row = draw.choice(desk.matches.open().to_pylist())
-    line, wanted = row["entry_id"], row["suggestion"]
-    match draw.choice(("accept", "reject", "ignore", "undo") if wanted else ("ignore", "undo")):
+    line, suggestion = row["entry_id"], row["suggestion"]
+    match draw.choice(("accept", "reject", "ignore", "undo") if suggestion else ("ignore", "undo")):
         case "accept":
-            desk.matches.accept(line, wanted, reason="drawn", actor=ANNA)
+            desk.matches.accept(line, suggestion, reason="drawn", actor=ANNA)
         case "reject":
-            desk.matches.reject(line, wanted, reason="drawn", actor=ANNA)
+            desk.matches.reject(line, suggestion, reason="drawn", actor=ANNA)
         case "ignore":
             desk.matches.ignore(line, reason="drawn", actor=ANNA)
         case _:
@@ -54,7 +54,7 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
 ) -> None:
     desk, draw = copy_of(month_end, tmp_path / "desk"), random.Random(seed)
     question = desk._question(MONTHS[1])
-    other = msgspec.structs.replace(
+    drawn_rules = msgspec.structs.replace(
         question.rules, window_days=3, over_tolerance=draw.randint(0, 9)
     )
     for _ in range(4):
@@ -63,22 +63,24 @@ def test_drawn_decisions_months_and_rules_give_what_a_new_run_gives(
         except TreasuryError:
             continue  # what the desk refuses is not decided
         month = desk._question(draw.choice(MONTHS))
-        asked = msgspec.structs.replace(month, rules=draw.choice((question.rules, other)))
+        question_drawn = msgspec.structs.replace(
+            month, rules=draw.choice((question.rules, drawn_rules))
+        )
         decisions = decision_table(standing(read_decided(desk.journal).entries))
 
         def answer() -> monthly.Reconciliation:
-            return monthly.reconcile_month(desk.snapshot(), asked, decisions)  # noqa: B023
+            return monthly.reconcile_month(desk.snapshot(), question_drawn, decisions)  # noqa: B023
 
         again = answer()
-        runs = dict(kept_run._KEPT)
+        runs = dict(kept_run._IDLE_RUNS)
         nothing_kept(monkeypatch)
         anew = answer()
         for name, table in anew.sheets().items():
             assert again.sheets()[name].equals(table), name
         for name, table in anew.matches.sheets().items():
             assert again.matches.sheets()[name].equals(table), name
-        kept_run._KEPT.clear()
-        kept_run._KEPT.update(runs)
+        kept_run._IDLE_RUNS.clear()
+        kept_run._IDLE_RUNS.update(runs)
 
 
 def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
@@ -86,14 +88,7 @@ def test_a_decision_runs_the_steps_that_it_reaches_and_no_others(
 ) -> None:
     desk = copy_of(month_end, tmp_path / "desk")
     row = next(row for row in desk.matches.open().to_pylist() if row["suggestion"])
-    names: list[str] = []
-    real = kept_run.Run._run
-
-    def run(one: kept_run.Run, step: pipeline.Step) -> None:
-        names.append(step.name)
-        real(one, step)
-
-    monkeypatch.setattr(kept_run.Run, "_run", run)
+    names = record_steps(monkeypatch)
     desk.matches.accept(row["entry_id"], row["suggestion"], reason="seen", actor=ANNA)
     desk.matches.look()
     assert {"accepted", "outcomes", "allocations"} <= set(names)
@@ -119,18 +114,20 @@ def test_a_run_that_ended_in_an_error_is_not_used_again(month_end: Workspace) ->
 
 
 def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
-    through = pipeline.Step("through", "-- read through\nSELECT n + 1 AS n FROM given", kept=False)
+    through = pipeline.Step(
+        "through", "-- read through\nSELECT n + 1 AS n FROM given", is_stored=False
+    )
     total = pipeline.Step("total", "SELECT count(*) AS n FROM through")
     none = pa.table({"n": pa.array([], pa.int64())})
     for amounts in ((pa.table({"n": [1]}), none, pa.table({"n": [1, 2]})),
                     (none, pa.table({"n": [1, 2, 3]}), none)):  # fmt: skip
         with duckdb.connect() as connection:
             run = kept_run.Run(connection)
-            for given in amounts:
-                run.give({"given": given})
+            for amount in amounts:
+                run.give({"given": amount})
                 run.bring((through, total))
-                found = run.table("total", "n")
-                assert found["n"].to_pylist() == [given.num_rows]
+                table = run.table("total", "n")
+                assert table["n"].to_pylist() == [amount.num_rows]
 
 
 def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:

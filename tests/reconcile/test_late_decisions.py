@@ -45,9 +45,9 @@ def test_it_names_both_months_and_the_closed_one_stays(
 ) -> None:
     line = first_line(lines, "suggested", "on_ramp", "DBIT")
     before = desk.periods.month("2026-10")
-    made = desk.matches.accept(line["entry_id"], line["reference"], reason="seen", actor=ANNA)
-    assert (made.closed_month, made.posts_to) == ("2026-10", "2026-11")
-    assert sentence(made).endswith(" 2026-10 is closed and stays so: it posts in 2026-11.")
+    journaled = desk.matches.accept(line["entry_id"], line["reference"], reason="seen", actor=ANNA)
+    assert (journaled.closed_month, journaled.posts_to) == ("2026-10", "2026-11")
+    assert sentence(journaled).endswith(" 2026-10 is closed and stays so: it posts in 2026-11.")
     (entry,) = desk.journal.entries("match.accept")
     assert (entry.body["closed_month"], entry.body["posts_to"]) == ("2026-10", "2026-11")
     (row,) = desk.periods.late("2026-10").to_pylist()
@@ -62,8 +62,8 @@ def test_it_names_both_months_and_the_closed_one_stays(
     assert desk.periods.verify("2026-10").answer.lines.equals(before.r.lines)
     panel = desk.panels.exceptions("2026-10")
     assert len(panel.rows.to_arrow()) == len(before.items)
-    said = [line.text for line in panel.frame().notes]
-    assert any("October 2026 is closed, and this was open then" in text for text in said), said
+    notes = [line.text for line in panel.frame().notes]
+    assert any("October 2026 is closed, and this was open then" in text for text in notes), notes
     assert "LATE                1 item since the close: treasury periods late" in desk.status(
         "2026-10"
     )

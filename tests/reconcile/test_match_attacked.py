@@ -30,21 +30,24 @@ def request(name: str, code: str, amount: str | None = None, **more: Any) -> Row
     return expectation(name, code, amount, account=OWN, **more)
 
 
-def left_open(lines: list[Row], wanted: list[Row], entry_id: str = "a") -> Row:
+def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") -> Row:
     """The outcome of a line that must not be settled by itself; it names what it may be."""
-    found = outcome(match(lines, wanted), entry_id)
-    assert found["outcome"] in {"suggested", "conflict", "unreferenced"}, found
-    assert found["matched_amount"] is None
-    return found
+    line_outcome = outcome(match(lines, expectations), entry_id)
+    assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, line_outcome
+    assert line_outcome["matched_amount"] is None
+    return line_outcome
 
 
-def all_left_open(texts: list[str], amount: str, wanted: list[Row], *before: Row) -> None:
+def all_left_open(texts: list[str], amount: str, expectations: list[Row], *before: Row) -> None:
     """Lines of these texts, each from the payer who is known: none is settled by itself."""
     rows = [line(f"a{n}", amount, text, 9, **PAYER) for n, text in enumerate(texts)]
-    matches = match([*before, *rows], wanted)
+    matches = match([*before, *rows], expectations)
     for row, text in zip(rows, texts, strict=True):
-        found = outcome(matches, row["entry_id"])
-        assert found["outcome"] in {"suggested", "conflict", "unreferenced"}, (text, found)
+        line_outcome = outcome(matches, row["entry_id"])
+        assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, (
+            text,
+            line_outcome,
+        )
 
 
 def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
@@ -58,40 +61,43 @@ def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
 
 @pytest.mark.parametrize("amount", ["9126.40", "12"])
 def test_a1_a_standing_code_beside_a_request_in_pieces(amount: str) -> None:
-    wanted = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
+    expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
     texts = [f"{ACCOUNT_CODE} PAY-2026{gap}004417" for gap in (" ", "\n", "- ", "\u00a0", " - ")]
-    all_left_open(texts, amount, wanted)
-    assert LONG in left_open([line("a", amount, texts[0])], wanted)["reason"]
+    all_left_open(texts, amount, expectations)
+    assert LONG in left_open([line("a", amount, texts[0])], expectations)["reason"]
 
 
 def test_a2_two_codes_of_one_pooled_account() -> None:
-    wanted = [standing("v", ACCOUNT_CODE), standing("w", "ABC-1111-222")]
+    expectations = [standing("v", ACCOUNT_CODE), standing("w", "ABC-1111-222")]
     earlier = line("k", "5", "ABC-1111-222", 1, **PAYER)
     texts = ["{} ABC 1111 222", "ABC 1111 222 {}", "{}\nABC-1111 222", "{} ABC-11l1-222"]
-    all_left_open([text.format(ACCOUNT_CODE) for text in texts], "70", wanted, earlier)
+    all_left_open([text.format(ACCOUNT_CODE) for text in texts], "70", expectations, earlier)
 
 
 @pytest.mark.parametrize("amount", ["500", "499.99"])
 def test_a3_a_code_beside_another_of_the_same_amount_in_pieces(amount: str) -> None:
-    wanted = [request("r", LONG, "500"), request("s", NEXT, "500")]
+    expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
     others = ["PAY-2026-00\n4418", "PAY 2026 004418", "PAY-2026-0O4418", "XPAY-2026-004418"]
-    all_left_open([f"{LONG} {other}" for other in others], amount, wanted)
-    rows = [line(f"a{n}", amount, LONG, end_to_end_id=other) for n, other in enumerate(others)]
-    assert set(match(rows, wanted).lines["outcome"].to_pylist()) <= {"suggested", "conflict"}
+    all_left_open([f"{LONG} {rival}" for rival in others], amount, expectations)
+    rows = [line(f"a{n}", amount, LONG, end_to_end_id=rival) for n, rival in enumerate(others)]
+    assert set(match(rows, expectations).lines["outcome"].to_pylist()) <= {"suggested", "conflict"}
 
 
 def test_a3_a_second_spelling_of_the_same_code_is_no_second_code() -> None:
-    wanted = [request("r", LONG, "500"), request("s", NEXT, "500")]
+    expectations = [request("r", LONG, "500"), request("s", NEXT, "500")]
     again = ("PAY 2026 004417", "PAY-2026-04417", "PAY-2026-00441", "pay.2026.004417")
     rows = [line(f"a{n}", "100", f"{LONG} {text}") for n, text in enumerate(again)]
-    assert match(rows, wanted).lines["outcome"].to_pylist() == ["matched"] * 4
+    assert match(rows, expectations).lines["outcome"].to_pylist() == ["matched"] * 4
 
 
 # A text that goes on
 
 LONGER = [standing("v", ACCOUNT_CODE), standing("w", f"{ACCOUNT_CODE}5")]
 REQUESTS = [request("v", ACCOUNT_CODE, "70"), request("w", f"{ACCOUNT_CODE}5", "70")]
-KNOWN = [line("k", "70", f"{ACCOUNT_CODE}5", 1, **PAYER), line("l", "70", ACCOUNT_CODE, 2, **PAYER)]
+KNOWN_PAYER = [
+    line("k", "70", f"{ACCOUNT_CODE}5", 1, **PAYER),
+    line("l", "70", ACCOUNT_CODE, 2, **PAYER),
+]
 CUTS = [27, 35, 65, 70, 78, 105, 108, 140]
 
 
@@ -103,13 +109,13 @@ def test_a4_a_code_at_the_end_of_a_text_that_was_cut(code: str) -> None:
     folded = "\n".join(cut(code, 140)[at : at + 35] for at in range(0, 140, 35))
     octets = "\u00fc" * 8 + cut(code, 140)[16:]
     assert (len(octets), len(octets.encode())) == (132, 140)
-    all_left_open([*texts, blanks, folded, octets], "70", LONGER, *KNOWN)
+    all_left_open([*texts, blanks, folded, octets], "70", LONGER, *KNOWN_PAYER)
     all_left_open([*texts, blanks, folded, octets], "70", REQUESTS)
 
 
 def test_a4_a_text_that_ends_earlier_still_matches() -> None:
-    found = outcome(match([line("a", "70", f"thanks for all, {ACCOUNT_CODE}")], LONGER))
-    assert (found["outcome"], found["expectation_id"]) == ("matched", "v")
+    line_outcome = outcome(match([line("a", "70", f"thanks for all, {ACCOUNT_CODE}")], LONGER))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "v")
 
 
 GAPS = [",", ", ", " / ", "+", "_", ";", "\n", "\r\n", "?21", "\n?22", "\u200b", "\u00ad", "\u2060",
@@ -122,7 +128,7 @@ INSIDE = ["-", "/", ".", "\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u20
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
 def test_a5_the_rest_of_a_longer_code_behind_any_separator(code: str) -> None:
-    all_left_open([f"{code}{gap}5" for gap in GAPS], "70", LONGER, *KNOWN)
+    all_left_open([f"{code}{gap}5" for gap in GAPS], "70", LONGER, *KNOWN_PAYER)
 
 
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
@@ -133,7 +139,7 @@ def test_a6_nor_where_both_requests_expect_the_amount(code: str) -> None:
 @pytest.mark.parametrize("code", ["VFY 8M3T 407", ACCOUNT_CODE])
 def test_a5_a_dash_of_any_kind_makes_it_the_longer_code(code: str) -> None:
     rows = [line(f"a{n}", "70", f"{code}{dash}5", 9, **PAYER) for n, dash in enumerate(INSIDE)]
-    matches = match([*KNOWN, *rows], LONGER)
+    matches = match([*KNOWN_PAYER, *rows], LONGER)
     assert {outcome(matches, row["entry_id"])["expectation_id"] for row in rows} == {"w"}
 
 
@@ -152,28 +158,28 @@ def test_a5_the_rest_in_another_field(fields: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("before", ["/", " ", ":", "-/"])
 def test_a7_a_reference_of_35_that_ends_with_a_shorter_code(before: str) -> None:
-    wanted = [request("s", SHORT, "80"), request("r", LONG, "90")]
+    expectations = [request("s", SHORT, "80"), request("r", LONG, "90")]
     reference = f"{'ORDER':X<{35 - len(SHORT) - len(before)}}{before}{SHORT}"
     assert len(reference) == 35
     rows = [line("a", "90", None, 2, end_to_end_id=reference), line("b", "90", LONG, 5)]
-    left_open(rows, wanted)
-    assert outcome(match(rows, wanted), "b")["outcome"] == "matched"
+    left_open(rows, expectations)
+    assert outcome(match(rows, expectations), "b")["outcome"] == "matched"
 
 
 def test_a8_a_part_of_a_token_that_is_nearly_a_longer_code() -> None:
-    wanted = [request("r", "ABCD1234", "70"), request("s", "ABCD1234/EFGH5678", "90")]
+    expectations = [request("r", "ABCD1234", "70"), request("s", "ABCD1234/EFGH5678", "90")]
     rests = ["EFGH5679", "EFGH567", "EFGH5687", "EFGH", "E", "EFGH56789", "FGH5678"]
-    tokens = [f"ABCD1234/{rest}" for rest in rests]
-    all_left_open([*tokens, *(cut(token, 140) for token in tokens)], "70", wanted)
-    alone = outcome(match([line("a", "70", "/RFB/ABCD1234/INV")], wanted))
+    tokens = [f"ABCD1234/{suffix}" for suffix in rests]
+    all_left_open([*tokens, *(cut(token, 140) for token in tokens)], "70", expectations)
+    alone = outcome(match([line("a", "70", "/RFB/ABCD1234/INV")], expectations))
     assert (alone["outcome"], alone["expectation_id"]) == ("matched", "r")
 
 
 @pytest.mark.parametrize("amount", ["80", "90"])
 def test_a9_a_subfield_tag_inside_a_code(amount: str) -> None:
-    wanted = [request("s", SHORT, "80"), request("r", LONG, "90")]
+    expectations = [request("s", SHORT, "80"), request("r", LONG, "90")]
     tags = ["?20", "?21", "?22", "?60", "\n?22"]
-    all_left_open([f"?20Zahlung?21 {SHORT}{tag}7 danke" for tag in tags], amount, wanted)
+    all_left_open([f"?20Zahlung?21 {SHORT}{tag}7 danke" for tag in tags], amount, expectations)
 
 
 # What is no code
@@ -181,11 +187,11 @@ def test_a9_a_subfield_tag_inside_a_code(amount: str) -> None:
 
 @pytest.mark.parametrize("field", ["creditor_reference", "remittance"])
 def test_a10_another_creditors_rf_reference_and_one_with_zeros(field: str) -> None:
-    wanted = [request("r", "00012345678"), request("s", "87654321")]
+    expectations = [request("r", "00012345678"), request("s", "87654321")]
     for body in ("12345678", "00087654321"):
         check = 98 - int(f"{body}271500") % 97
-        left_open([line("a", "70", None) | {field: f"RF{check:02}{body}"}], wanted)
-        left_open([line("a", "70", None) | {field: f"RF{check:02} {body}"}], wanted)
+        left_open([line("a", "70", None) | {field: f"RF{check:02}{body}"}], expectations)
+        left_open([line("a", "70", None) | {field: f"RF{check:02} {body}"}], expectations)
 
 
 def test_a11_a_control_character_does_not_end_a_code() -> None:
@@ -208,18 +214,18 @@ WRITTEN = [
 @pytest.mark.parametrize("expected", [None, "100"])
 def test_a12_what_reads_as_something_else_is_no_code(expected: str | None) -> None:
     codes = sorted({code for _, code in WRITTEN})
-    wanted = [request(code, code, expected) for code in codes]
-    all_left_open([text for text, _ in WRITTEN], "70", wanted)
+    expectations = [request(code, code, expected) for code in codes]
+    all_left_open([text for text, _ in WRITTEN], "70", expectations)
 
 
 @pytest.mark.parametrize("code", ["123456", "20261006", "A-12"])
 def test_a12_such_a_code_behind_a_label_in_a_field_or_with_its_amount_matches(code: str) -> None:
-    wanted = [request("r", code, "1000")]
+    expectations = [request("r", code, "1000")]
     texts = ["ref {}", "Invoice {}", "REFERENCE: {}", "invoice no {}"]
     rows = [line(f"a{n}", "70", text.format(code)) for n, text in enumerate(texts)]
     rows.append(line("b", "70", None, end_to_end_id=code))
-    assert set(match(rows, wanted).lines["outcome"].to_pylist()) == {"matched"}
-    exact = outcome(match([line("a", "1000", f"thanks {code}")], wanted))
+    assert set(match(rows, expectations).lines["outcome"].to_pylist()) == {"matched"}
+    exact = outcome(match([line("a", "1000", f"thanks {code}")], expectations))
     assert exact["outcome"] == "matched"
 
 
@@ -237,28 +243,33 @@ SLIPS = ["PAY-2026-004418", "PAY-2026-004471", "PAY-2026-00441", "PAY-2026-00441
          "PAY-2O26-004417", "PAY-2026-104417"]  # fmt: skip
 
 
-@pytest.mark.parametrize("other", SLIPS)
+@pytest.mark.parametrize("rival", SLIPS)
 @pytest.mark.parametrize("expected", ["500", None])
-def test_a13_a_neighbour_that_expects_exactly_the_amount(other: str, expected: str | None) -> None:
-    wanted = [request("r", LONG, expected), request("s", other, "320.50")]
-    found = left_open([line("a", "320.50", LONG)], wanted)
-    assert (found["expectation_id"], other in found["reason"]) == ("r", True)
-    paid = outcome(match([line("a", "500", LONG)], wanted))
+def test_a13_a_neighbour_that_expects_exactly_the_amount(rival: str, expected: str | None) -> None:
+    expectations = [request("r", LONG, expected), request("s", rival, "320.50")]
+    line_outcome = left_open([line("a", "320.50", LONG)], expectations)
+    assert (line_outcome["expectation_id"], rival in line_outcome["reason"]) == ("r", True)
+    paid = outcome(match([line("a", "500", LONG)], expectations))
     assert (paid["outcome"], paid["expectation_id"]) == ("matched", "r")
-    neither = outcome(match([line("a", "77", LONG)], wanted))
+    neither = outcome(match([line("a", "77", LONG)], expectations))
     assert (neither["outcome"], neither["expectation_id"]) == ("matched", "r")
 
 
 @pytest.mark.parametrize("stated", [True, False])
 def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) -> None:
-    named = expectation("r", "PAY-2026-004417", "500")
-    meant = expectation("s", "PAY-2026-004418", "80")
+    named_request = expectation("r", "PAY-2026-004417", "500")
+    neighbour = expectation("s", "PAY-2026-004418", "80")
     paid = line("a", "75.50", "PAY-2026-004417", charges=Decimal("4.50") if stated else None)
     rules = Rules() if stated else Rules(usual_charges=(Decimal(15), Decimal("4.5")))
-    found = outcome(match_references(arrow([paid]), arrow([named, meant]), rules=rules))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    assert "PAY-2026-004418, one slip away" in found["reason"]
-    assert outcome(match([paid | {"charges": None}], [named, meant]))["outcome"] == "matched"
+    line_outcome = outcome(
+        match_references(arrow([paid]), arrow([named_request, neighbour]), rules=rules)
+    )
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    assert "PAY-2026-004418, one slip away" in line_outcome["reason"]
+    assert (
+        outcome(match([paid | {"charges": None}], [named_request, neighbour]))["outcome"]
+        == "matched"
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,50 +281,54 @@ def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) 
     ],
 )
 def test_a_sum_that_is_off_is_told_with_its_best_part(amount: str, nearest: str) -> None:
-    wanted = [expectation(f"r{n}", f"PAY-2026-00000{n}", f"{n}0") for n in (1, 2, 4)]
-    found = outcome(match([line("a", amount, " ".join(one["code"] for one in wanted))], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
-    assert found["reason"].endswith(f"; {nearest}")
+    expectations = [expectation(f"r{n}", f"PAY-2026-00000{n}", f"{n}0") for n in (1, 2, 4)]
+    line_outcome = outcome(
+        match(
+            [line("a", amount, " ".join(request["code"] for request in expectations))], expectations
+        )
+    )
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
+    assert line_outcome["reason"].endswith(f"; {nearest}")
 
 
 @pytest.mark.parametrize("changed", [{"currency": "USD"}, {"direction": "DBIT"},
                                      {"status": "CANCELLED"}])  # fmt: skip
 def test_a13_a_neighbour_that_cannot_be_meant_does_not_speak_against(changed: Row) -> None:
-    wanted = [request("r", LONG, "500"), request("s", NEXT, "320.50", **changed)]
-    assert outcome(match([line("a", "320.50", LONG)], wanted))["outcome"] == "matched"
+    expectations = [request("r", LONG, "500"), request("s", NEXT, "320.50", **changed)]
+    assert outcome(match([line("a", "320.50", LONG)], expectations))["outcome"] == "matched"
 
 
 @pytest.mark.parametrize(("amount", "becomes"), [("501", "matched"), ("501.01", "suggested")])
 def test_a13_more_than_what_remains_is_a_question_from_an_unknown_payer(
     amount: str, becomes: str
 ) -> None:
-    wanted = [request("r", LONG, "500")]
-    assert outcome(match([line("a", amount, LONG)], wanted))["outcome"] == becomes
+    expectations = [request("r", LONG, "500")]
+    assert outcome(match([line("a", amount, LONG)], expectations))["outcome"] == becomes
     earlier = line("k", "1", LONG, 1)
-    known = outcome(match([earlier, line("a", amount, LONG, 2)], wanted))
-    assert known["outcome"] == "matched"
+    known_payer = outcome(match([earlier, line("a", amount, LONG, 2)], expectations))
+    assert known_payer["outcome"] == "matched"
 
 
 def test_a13_a_payer_who_is_known_for_another_code_alone_is_asked_about() -> None:
-    wanted = [request("r", LONG, "500"), request("s", "PAY-2026-009000", "500")]
-    other = {"counterparty_account": "DE99"}
+    expectations = [request("r", LONG, "500"), request("s", "PAY-2026-009000", "500")]
+    second_payer = {"counterparty_account": "DE99"}
     rows = [
         line("k", "100", LONG, 1, **PAYER),
-        line("l", "100", "PAY-2026-009000", 1, **other),
-        line("a", "50", LONG, 5, **other),
+        line("l", "100", "PAY-2026-009000", 1, **second_payer),
+        line("a", "50", LONG, 5, **second_payer),
     ]
-    found = left_open(rows, wanted)
-    assert "known for another" in found["reason"]
+    line_outcome = left_open(rows, expectations)
+    assert "known for another" in line_outcome["reason"]
     exact = [rows[0], rows[1], rows[2] | {"amount": rows[0]["amount"] * 4}]
-    assert outcome(match(exact, wanted))["outcome"] == "matched"
+    assert outcome(match(exact, expectations))["outcome"] == "matched"
 
 
 def test_a13_a_payer_who_is_known_for_another_code_of_the_same_owner_is_no_other() -> None:
-    other = {"counterparty_account": "DE99"}
+    second_payer = {"counterparty_account": "DE99"}
     rows = [
         line("k", "100", LONG, 1, **PAYER),
-        line("l", "100", "PAY-2026-009000", 1, **other),
-        line("a", "50", LONG, 5, **other),
+        line("l", "100", "PAY-2026-009000", 1, **second_payer),
+        line("a", "50", LONG, 5, **second_payer),
     ]
     owned = [
         request("r", LONG, "500", owner="holder"),
@@ -328,14 +343,14 @@ def test_a13_a_payer_who_is_known_for_another_code_of_the_same_owner_is_no_other
 def test_a1_a_request_beside_a_standing_code_of_its_owner_is_matched(
     owner: str, becomes: str
 ) -> None:
-    wanted = [
+    expectations = [
         standing("v", ACCOUNT_CODE, owner="holder"),
         standing("w", "VFY-8M3T-999", owner="other"),
         request("r", LONG, "320.50", owner=owner),
     ]
-    found = outcome(match([line("a", "320.50", f"{ACCOUNT_CODE} {LONG}")], wanted))
-    assert found["outcome"] == becomes
-    assert found["expectation_id"] == ("r" if becomes == "matched" else None)
+    line_outcome = outcome(match([line("a", "320.50", f"{ACCOUNT_CODE} {LONG}")], expectations))
+    assert line_outcome["outcome"] == becomes
+    assert line_outcome["expectation_id"] == ("r" if becomes == "matched" else None)
 
 
 @pytest.mark.parametrize(("payer", "becomes"), [("Smith Ltd", "suggested"),
@@ -344,11 +359,11 @@ def test_a1_a_request_beside_a_standing_code_of_its_owner_is_matched(
 def test_a13_names_that_share_nothing_need_the_exact_amount(
     payer: str | None, becomes: str
 ) -> None:
-    wanted = [request("r", LONG, "500", counterparty_name="Acme Trading BV")]
+    expectations = [request("r", LONG, "500", counterparty_name="Acme Trading BV")]
     row = line("a", "320.50", LONG, counterparty_name=payer)
-    assert outcome(match([row], wanted))["outcome"] == becomes
+    assert outcome(match([row], expectations))["outcome"] == becomes
     exact = line("a", "500", LONG, counterparty_name=payer)
-    assert outcome(match([exact], wanted))["outcome"] == "matched"
+    assert outcome(match([exact], expectations))["outcome"] == "matched"
     never = [standing("r", ACCOUNT_CODE, counterparty_name="Acme Trading BV")]
     row = line("a", "320.50", ACCOUNT_CODE, counterparty_name=payer)
     assert outcome(match([row], never))["outcome"] == "matched"
@@ -356,7 +371,7 @@ def test_a13_names_that_share_nothing_need_the_exact_amount(
 
 # Returns among several payers
 
-OTHER = {"counterparty_account": "FR7630006000011234567890189"}
+SECOND_PAYER = {"counterparty_account": "FR7630006000011234567890189"}
 ON_ACCOUNT = [standing("v", ACCOUNT_CODE)]
 
 
@@ -368,8 +383,8 @@ def back(payer: Row, amount: str = "100", text: str | None = ACCOUNT_CODE, **mor
     return line("z", amount, text, 9, direction="DBIT", return_reason="AC04", **(payer | more))
 
 
-def outcomes(lines: list[Row], wanted: list[Row] = ON_ACCOUNT) -> list[str]:
-    matches = match(lines, wanted)
+def outcomes(lines: list[Row], expectations: list[Row] = ON_ACCOUNT) -> list[str]:
+    matches = match(lines, expectations)
     return [outcome(matches, row["entry_id"])["outcome"] for row in lines]
 
 
@@ -377,7 +392,7 @@ UNKNOWN = [{"counterparty_account": OWN}, {"counterparty_account": None, "counte
 
 
 def test_r1_a_return_goes_to_the_payer_whose_money_it_is() -> None:
-    lines = [paid("a", 1, PAYER), paid("b", 2, OTHER), back(OTHER)]
+    lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(SECOND_PAYER)]
     assert outcomes(lines) == ["matched", "returned", "returned"]
     assert outcomes([lines[0], lines[1], back(PAYER)]) == ["returned", "matched", "returned"]
 
@@ -385,7 +400,7 @@ def test_r1_a_return_goes_to_the_payer_whose_money_it_is() -> None:
 @pytest.mark.parametrize("unknown", UNKNOWN)
 @pytest.mark.parametrize("text", [ACCOUNT_CODE, None])
 def test_r1_a_return_to_nobody_named_moves_neither_of_two(unknown: Row, text: str | None) -> None:
-    lines = [paid("a", 1, PAYER), paid("b", 2, OTHER), back(unknown, text=text)]
+    lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(unknown, text=text)]
     assert outcomes(lines)[:2] == ["matched", "matched"]
     assert outcomes(lines)[2] != "returned"
 
@@ -398,23 +413,27 @@ def test_r1_a_return_to_nobody_named_is_linked_where_one_payment_fits(unknown: R
 @pytest.mark.parametrize("reference", ["E2E-77120", "RENT"])
 def test_r2_an_end_to_end_id_of_two_payers(reference: str) -> None:
     own = {"end_to_end_id": reference}
-    lines = [paid("a", 1, PAYER, **own), paid("b", 2, OTHER, **own)]
-    told = {"original_reference": reference}
-    assert outcomes([*lines, back(OTHER, **told)]) == ["matched", "returned", "returned"]
+    lines = [paid("a", 1, PAYER, **own), paid("b", 2, SECOND_PAYER, **own)]
+    reference_field = {"original_reference": reference}
+    assert outcomes([*lines, back(SECOND_PAYER, **reference_field)]) == [
+        "matched",
+        "returned",
+        "returned",
+    ]
     for unknown in UNKNOWN:
         for text in (ACCOUNT_CODE, None):
-            found = outcomes([*lines, back(unknown, text=text, **told)])
-            assert found[:2] == ["matched", "matched"]
-            assert found[2] != "returned"
+            outcomes_read = outcomes([*lines, back(unknown, text=text, **reference_field)])
+            assert outcomes_read[:2] == ["matched", "matched"]
+            assert outcomes_read[2] != "returned"
 
 
 @pytest.mark.parametrize("reference", ["RENT", "E2E-77120"])
 @pytest.mark.parametrize("amount", ["40", "100"])
 def test_r3_a_strangers_return_with_our_id_takes_nothing_back(reference: str, amount: str) -> None:
-    wanted = [request("r", LONG, "100")]
+    expectations = [request("r", LONG, "100")]
     lines = [line("a", "100", LONG, 1, end_to_end_id=reference, **PAYER)]
-    stranger = back(OTHER, amount, "rent", original_reference=reference)
-    matches = match([*lines, stranger], wanted)
+    stranger = back(SECOND_PAYER, amount, "rent", original_reference=reference)
+    matches = match([*lines, stranger], expectations)
     assert outcome(matches)["outcome"] == "matched"
     assert (state(matches)["state"], outcome(matches, "z")["outcome"]) == (
         "received",
@@ -434,7 +453,7 @@ def test_r3_a_common_word_is_no_proof_where_nobody_is_named(amount: str) -> None
 @pytest.mark.parametrize("reference", [None, "E2E-77120"])
 def test_r4_a_return_to_a_payer_whose_payment_is_not_stored(reference: str | None) -> None:
     own = {"end_to_end_id": reference}
-    lines = [paid("a", 1, PAYER, **own), back(OTHER, original_reference=reference)]
+    lines = [paid("a", 1, PAYER, **own), back(SECOND_PAYER, original_reference=reference)]
     assert outcomes(lines)[0] == "matched"
     assert outcomes(lines)[1] != "returned"
 
@@ -446,8 +465,8 @@ def test_a_return_that_several_equal_payments_of_one_payer_fit_is_a_question_abo
 
 def test_a_return_among_payments_of_one_payer_goes_by_its_reference() -> None:
     lines = [paid("a", 1, PAYER, end_to_end_id="E2E-1"), paid("b", 2, PAYER, end_to_end_id="E2E-2")]
-    found = outcomes([*lines, back(PAYER, original_reference="E2E-2")])
-    assert found == ["matched", "returned", "returned"]
+    outcomes_read = outcomes([*lines, back(PAYER, original_reference="E2E-2")])
+    assert outcomes_read == ["matched", "returned", "returned"]
 
 
 # Class rules
@@ -485,16 +504,19 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
         return connection.table("line_classes").to_arrow_table()["rule_name"].to_pylist()
 
 
-@pytest.mark.parametrize("mark", [{"is_reversal": True}, {"return_reason": "AC04"}])
-def test_h_no_class_rule_leaves_a_return_out(mark: Row) -> None:
+@pytest.mark.parametrize("reversal", [{"is_reversal": True}, {"return_reason": "AC04"}])
+def test_h_no_class_rule_leaves_a_return_out(reversal: Row) -> None:
     assert classed() == ["conversion sweep"]
-    assert classed(**mark) == []
+    assert classed(**reversal) == []
     for rule in (*TEXT_RULES, *BANK_RULES):
         facts = {"counterparty_account": "DE1", "bank_transaction_code": "PMNT/X"}
         assert classed(rule, remittance="rent", counterparty_name="landlord", **facts) == [
             rule.name
         ]
-        assert classed(rule, remittance="rent", counterparty_name="landlord", **facts, **mark) == []
+        assert (
+            classed(rule, remittance="rent", counterparty_name="landlord", **facts, **reversal)
+            == []
+        )
 
 
 def test_a_payers_text_alone_never_classes_a_credit() -> None:
@@ -510,13 +532,13 @@ def test_a_payers_text_alone_never_classes_a_credit() -> None:
 
 
 def test_several_whole_codes_whose_amounts_add_up_are_each_paid_in_full() -> None:
-    wanted = [
+    expectations = [
         request("r", LONG, "100"),
         request("s", "PAY-2026-000001", "50"),
         request("t", "PAY-2026-000777", "7"),
     ]
     rows = [line("a", "157", "PAY-2026-004417, PAY-2026-000001 and PAY-2026-000777")]
-    matches = match(rows, wanted)
+    matches = match(rows, expectations)
     assert (outcome(matches)["outcome"], outcome(matches)["matched_amount"]) == (
         "matched",
         Decimal(157),
@@ -527,16 +549,16 @@ def test_several_whole_codes_whose_amounts_add_up_are_each_paid_in_full() -> Non
 
 @pytest.mark.parametrize("amount", ["149.99", "150.01", "100", "50"])
 def test_codes_that_do_not_add_up_are_a_conflict(amount: str) -> None:
-    wanted = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
-    found = outcome(match([line("a", amount, f"{LONG} PAY-2026-000001")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
+    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
+    line_outcome = outcome(match([line("a", amount, f"{LONG} PAY-2026-000001")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
 def test_what_remains_counts_and_an_expectation_is_paid_once() -> None:
-    wanted = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
+    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
     text = f"{LONG} PAY-2026-000001"
     rows = [line("k", "30", LONG, 1), line("a", "120", text, 2), line("b", "120", text, 3)]
-    matches = match(rows, wanted)
+    matches = match(rows, expectations)
     assert [outcome(matches, name)["outcome"] for name in "kab"] == [
         "matched",
         "matched",
@@ -546,8 +568,11 @@ def test_what_remains_counts_and_an_expectation_is_paid_once() -> None:
 
 
 def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
-    wanted = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "30", direction="DBIT")]
-    matches = match([line("a", "70", f"{LONG} less PAY-2026-000001")], wanted)
+    expectations = [
+        request("r", LONG, "100"),
+        request("s", "PAY-2026-000001", "30", direction="DBIT"),
+    ]
+    matches = match([line("a", "70", f"{LONG} less PAY-2026-000001")], expectations)
     assert outcome(matches)["outcome"] == "matched"
     assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(-30)]
     assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
@@ -557,30 +582,31 @@ def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
     "changed", [{"currency": "USD"}, {"status": "CANCELLED"}, {"account": "XX"}]
 )
 def test_codes_of_which_one_is_contradicted_never_add_up(changed: Row) -> None:
-    wanted = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50") | changed]
+    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50") | changed]
     assert (
-        outcome(match([line("a", "150", f"{LONG} PAY-2026-000001")], wanted))["outcome"]
+        outcome(match([line("a", "150", f"{LONG} PAY-2026-000001")], expectations))["outcome"]
         == "conflict"
     )
 
 
 def test_a_sum_beside_a_third_code_in_pieces_is_left_to_a_person() -> None:
-    wanted = [
+    expectations = [
         request("r", LONG, "100"),
         request("s", "PAY-2026-000001", "50"),
         request("t", "VFY-8M3T-407", "9"),
     ]
-    left_open([line("a", "150", f"{LONG} PAY-2026-000001 VFY 8M3T 407")], wanted)
+    left_open([line("a", "150", f"{LONG} PAY-2026-000001 VFY 8M3T 407")], expectations)
 
 
 def test_a_request_beside_the_only_standing_code_of_its_account_takes_its_exact_amount() -> None:
-    wanted = [standing("v", ACCOUNT_CODE), request("r", LONG, "100")]
-    found = outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
+    expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "100")]
+    line_outcome = outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
     assert (
-        outcome(match([line("a", "99", f"{ACCOUNT_CODE} {LONG}")], wanted))["outcome"] == "conflict"
+        outcome(match([line("a", "99", f"{ACCOUNT_CODE} {LONG}")], expectations))["outcome"]
+        == "conflict"
     )
-    pooled = [*wanted, standing("w", "ABC-1111-222")]
+    pooled = [*expectations, standing("w", "ABC-1111-222")]
     assert (
         outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], pooled))["outcome"]
         == "conflict"
@@ -588,20 +614,22 @@ def test_a_request_beside_the_only_standing_code_of_its_account_takes_its_exact_
 
 
 def test_a_short_code_between_slashes_is_found() -> None:
-    wanted = [request("r", "AB-123", "100")]
+    expectations = [request("r", "AB-123", "100")]
     texts = ["/RFB/AB-123/INV", "AB-123/INV", "INV/AB123"]
-    assert [outcome(match([line("a", "100", text)], wanted))["outcome"] for text in texts] == [
-        "matched"
-    ] * 3
+    assert [
+        outcome(match([line("a", "100", text)], expectations))["outcome"] for text in texts
+    ] == ["matched"] * 3
     for text in texts:
-        found = left_open([line("a", "70", text)], wanted)
-        assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
+        line_outcome = left_open([line("a", "70", text)], expectations)
+        assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
 
 
 def test_a_code_cut_off_before_its_first_digit_is_suggested() -> None:
-    wanted = [request("r", "LEASING-2026", "100")]
+    expectations = [request("r", "LEASING-2026", "100")]
     for length in CUTS:
-        found = left_open([line("a", "100", cut("LEASING", length))], wanted)
-        assert (found["outcome"], found["expectation_id"]) == ("suggested", "r"), length
-    elsewhere = left_open([line("a", "100", "for LEASING of october")], wanted)
+        line_outcome = left_open([line("a", "100", cut("LEASING", length))], expectations)
+        assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r"), (
+            length
+        )
+    elsewhere = left_open([line("a", "100", "for LEASING of october")], expectations)
     assert elsewhere["outcome"] == "unreferenced"

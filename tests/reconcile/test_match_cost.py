@@ -14,30 +14,32 @@ from treasury.reconcile.rules import Rules
 
 
 def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
-    wanted = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
-    wanted[59] = wanted[59] | {"amount": Decimal(5000)}
+    expectations = [expectation(f"r{n:03}", "PAY-2026-004417", f"{n + 10}") for n in range(60)]
+    expectations[59] = expectations[59] | {"amount": Decimal(5000)}
     matches = match(
-        [line("a", "5000", "PAY-2026-004417"), line("b", "7", "PAY-2026-004417")], wanted
+        [line("a", "5000", "PAY-2026-004417"), line("b", "7", "PAY-2026-004417")], expectations
     )
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r059")
-    assert "very many expectations have its code" in found["reason"]
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r059")
+    assert "very many expectations have its code" in line_outcome["reason"]
     assert outcome(matches, "b")["outcome"] == "suggested"
 
 
 def test_one_that_is_still_open_among_very_many_is_never_matched_by_itself() -> None:
-    wanted = [
+    expectations = [
         expectation(f"r{n:03}", "PAY-2026-004417", "10", status="CANCELLED" if n else "PROCESSING")
         for n in range(60)
     ]
-    found = outcome(match([line("a", "10", "PAY-2026-004417")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r000")
+    line_outcome = outcome(match([line("a", "10", "PAY-2026-004417")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r000")
 
 
 def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
-    wanted = [expectation("r", "PAY-2026-004417", "10"), expectation("s", "AB12C", "20")]
-    inside = match([line("a", "10", "X" * 60 + "PAY2026004417" + "Y" * 60)], wanted)
-    across = match([line("a", "20", "AB 12C thanks"), line("b", "10", "PAY 2026-00 4417")], wanted)
+    expectations = [expectation("r", "PAY-2026-004417", "10"), expectation("s", "AB12C", "20")]
+    inside = match([line("a", "10", "X" * 60 + "PAY2026004417" + "Y" * 60)], expectations)
+    across = match(
+        [line("a", "20", "AB 12C thanks"), line("b", "10", "PAY 2026-00 4417")], expectations
+    )
     assert outcome(inside)["expectation_id"] == "r"
     assert outcome(across)["expectation_id"] == "s"
     assert outcome(across, "b")["outcome"] == "matched"
@@ -45,7 +47,7 @@ def test_a_code_in_a_long_token_or_across_words_is_still_found() -> None:
 
 def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> None:
     codes = 300
-    wanted = [expectation(f"r{n:03}", f"PAY-2026-{n:06}", None) for n in range(codes)]
+    expectations = [expectation(f"r{n:03}", f"PAY-2026-{n:06}", None) for n in range(codes)]
     payer = {"counterparty_account": "DE1"}
     lines = [line(f"b{n:03}", "5", f"PAY-2026-{n:06}", 2, **payer) for n in range(codes)]
     lines += [line(f"a{n:03}", "5", "thanks", 9, **payer) for n in range(codes)]
@@ -53,8 +55,8 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
     load(
         connection,
         {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
             "decisions": read_decisions(None),
             **rule_tables(Rules()),
         },

@@ -13,55 +13,55 @@ CODE = "PAY-2026-004417"
 
 
 def decision(verdict: str, expectation_id: str | None = "r", entry: str = "a") -> dict[str, object]:
-    named = {"entry_id": entry, "expectation_id": expectation_id}
-    return named | {"verdict": verdict, "reason": "checked"}
+    row = {"entry_id": entry, "expectation_id": expectation_id}
+    return row | {"verdict": verdict, "reason": "checked"}
 
 
 def test_an_accepted_suggestion_is_matched() -> None:
-    rows, wanted = [line("a", "100", "PAY-2026-00441")], [expectation("r", CODE, "100")]
-    assert outcome(match(rows, wanted))["outcome"] == "suggested"
-    matches = match(rows, wanted, [decision("accept")])
+    rows, expectations = [line("a", "100", "PAY-2026-00441")], [expectation("r", CODE, "100")]
+    assert outcome(match(rows, expectations))["outcome"] == "suggested"
+    matches = match(rows, expectations, [decision("accept")])
     assert outcome(matches)["outcome"] == "matched"
     assert "checked" in outcome(matches)["reason"]
     assert state(matches)["state"] == "received"
 
 
 def test_a_person_may_settle_two_codes() -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
+    expectations = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
     rows = [line("a", "100", f"{CODE} VFY-8M3T-407")]
-    matches = match(rows, wanted, [decision("accept", "s")])
+    matches = match(rows, expectations, [decision("accept", "s")])
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("matched", "s")
 
 
 def test_a_rejected_pair_is_no_candidate_any_more() -> None:
-    rows, wanted = [line("a", "100", "PAY-2026 004417")], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("reject")])
+    rows, expectations = [line("a", "100", "PAY-2026 004417")], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("reject")])
     assert outcome(matches)["outcome"] == "unreferenced"
     assert matches.candidates.num_rows == 0
 
 
 def test_an_ignored_line_keeps_the_reason_and_receives_nothing() -> None:
-    rows, wanted = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("ignore", None)])
+    rows, expectations = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("ignore", None)])
     assert (outcome(matches)["outcome"], outcome(matches)["reason"]) == ("ignored", "checked")
     assert state(matches)["received"] == Decimal(0)
 
 
 def test_a_line_accepted_twice_for_the_same_is_refused_by_name() -> None:
-    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: pair 'a for r'"):
-        match(rows, wanted, [decision("accept"), decision("accept")])
+        match(rows, expectations, [decision("accept"), decision("accept")])
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_line_accepted_and_rejected_for_the_same_is_refused_by_name(order: int) -> None:
-    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: pair 'a for r'"):
-        match(rows, wanted, [decision("accept"), decision("reject")][::order])
+        match(rows, expectations, [decision("accept"), decision("reject")][::order])
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("incomplete", "words"),
     [
         (decision("accept", None), "accept of 'a' has no expectation_id"),
         (decision("reject", ""), "reject of 'a' has no expectation_id"),
@@ -69,74 +69,74 @@ def test_a_line_accepted_and_rejected_for_the_same_is_refused_by_name(order: int
     ],
 )
 def test_a_decision_that_does_not_say_what_for_or_why_is_refused(
-    said: dict[str, object], words: str
+    incomplete: dict[str, object], words: str
 ) -> None:
     with pytest.raises(TableError, match=words):
-        match([line("a", "100", CODE)], [expectation("r", CODE, "100")], [said])
+        match([line("a", "100", CODE)], [expectation("r", CODE, "100")], [incomplete])
 
 
 def test_a_pair_rejected_twice_is_rejected() -> None:
-    rows, wanted = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("reject"), decision("reject")])
+    rows, expectations = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("reject"), decision("reject")])
     assert outcome(matches)["outcome"] == "unreferenced"
 
 
 def test_a_line_accepted_for_what_is_gone_is_left_to_a_person_and_says_so() -> None:
-    rows, wanted = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("accept", "gone")])
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"]) == ("unreferenced", None)
-    assert found["reason"] == "accepted for gone, which is not expected any more"
+    rows, expectations = [line("a", "100", CODE)], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("accept", "gone")])
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("unreferenced", None)
+    assert line_outcome["reason"] == "accepted for gone, which is not expected any more"
     assert state(matches)["received"] == Decimal(0)
 
 
 def test_a_line_accepted_without_a_reason_is_called_accepted() -> None:
-    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("accept") | {"reason": None}])
+    rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("accept") | {"reason": None}])
     assert outcome(matches)["reason"] == "accepted"
     assert matches.candidates["reason"].to_pylist() == ["accepted"]
 
 
 def test_a_line_accepted_and_ignored_is_refused_by_name() -> None:
-    rows, wanted = [line("a", "100", "x")], [expectation("r", CODE, "100")]
+    rows, expectations = [line("a", "100", "x")], [expectation("r", CODE, "100")]
     with pytest.raises(TableError, match="decisions: entry_id 'a'"):
-        match(rows, wanted, [decision("accept"), decision("ignore", None)])
+        match(rows, expectations, [decision("accept"), decision("ignore", None)])
 
 
 def test_a_line_accepted_for_several_fills_each_in_turn() -> None:
-    wanted = [
+    expectations = [
         expectation("r", CODE, "100"),
         expectation("s", "PAY-2026-004418", "80"),
         expectation("z", "VFY-8M3T-407"),
     ]
     rows = [line("a", "40", CODE), line("b", "150", "both", 2)]
     accepted = [decision("accept", name, "b") for name in ("z", "s", "r")]
-    matches = match(rows, wanted, accepted)
+    matches = match(rows, expectations, accepted)
     shares = {(row["entry_id"], row["expectation_id"]): row["amount"]
               for row in matches.allocations.to_pylist()}  # fmt: skip
     assert shares == {
         ("a", "r"): Decimal(40), ("b", "r"): Decimal(60), ("b", "s"): Decimal(80),
         ("b", "z"): Decimal(10),
     }  # fmt: skip
-    found = outcome(matches, "b")
-    assert (found["outcome"], found["expectation_id"]) == ("matched", None)
-    assert found["matched_amount"] == Decimal(150)
+    line_outcome = outcome(matches, "b")
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", None)
+    assert line_outcome["matched_amount"] == Decimal(150)
     assert [state(matches, name)["state"] for name in "rsz"] == ["received", "received", "standing"]
 
 
 def test_two_lines_accepted_for_the_same_several_never_fill_twice() -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "80")]
+    expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "80")]
     rows = [line(name, "150", "both", day) for name, day in (("a", 1), ("b", 2))]
     accepted = [decision("accept", name, entry) for entry in "ab" for name in "rs"]
-    matches = match(rows, wanted, accepted)
+    matches = match(rows, expectations, accepted)
     assert state(matches, "r")["received"] == Decimal(100)
     assert state(matches, "s")["received"] == Decimal(80)
     assert {row["outcome"] for row in matches.lines.to_pylist()} == {"matched"}
 
 
 def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing() -> None:
-    rows, wanted = [line("a", "100", CODE, currency="USD")], [expectation("r", CODE, "100")]
-    matches = match(rows, wanted, [decision("accept")])
+    rows, expectations = [line("a", "100", CODE, currency="USD")], [expectation("r", CODE, "100")]
+    matches = match(rows, expectations, [decision("accept")])
     assert outcome(matches)["outcome"] == "matched"
     assert "nothing of it counts" in outcome(matches)["reason"]
     assert (state(matches)["state"], matches.allocations.num_rows) == ("open", 0)
@@ -145,10 +145,10 @@ def test_an_accepted_line_in_another_currency_is_settled_and_counts_for_nothing(
 def test_a_refund_accepted_for_its_request_takes_the_money_back() -> None:
     sent = line("a", "100", CODE, 1, direction="DBIT")
     back = line("b", "100", "Refund of unallocated payment", 9)
-    wanted = [expectation("r", CODE, "100", direction="DBIT")]
-    found = outcome(match([sent, back], wanted), "b")
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    matches = match([sent, back], wanted, [decision("accept", "r", "b")])
+    expectations = [expectation("r", CODE, "100", direction="DBIT")]
+    line_outcome = outcome(match([sent, back], expectations), "b")
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    matches = match([sent, back], expectations, [decision("accept", "r", "b")])
     assert [row["outcome"] for row in matches.lines.to_pylist()] == ["returned", "returned"]
     assert (state(matches)["state"], state(matches)["received"]) == ("reopened", Decimal(0))
 
@@ -157,8 +157,8 @@ def test_a_line_accepted_as_money_coming_back_is_no_original_of_another_return()
     sent = line("a", "100", CODE, 1, direction="DBIT")
     back = line("b", "100", None, 3, end_to_end_id="E")
     again = line("c", "100", None, 5, direction="DBIT", original_reference="E", is_reversal=True)
-    wanted = [expectation("r", CODE, "100", direction="DBIT")]
-    matches = match([sent, back, again], wanted, [decision("accept", "r", "b")])
+    expectations = [expectation("r", CODE, "100", direction="DBIT")]
+    matches = match([sent, back, again], expectations, [decision("accept", "r", "b")])
     assert [row["outcome"] for row in matches.lines.to_pylist()] == [
         "returned", "returned", "suggested",
     ]  # fmt: skip
@@ -170,16 +170,16 @@ def test_money_that_a_person_says_came_back_is_of_the_second_payment_first(
     references: tuple[str, str], back: int
 ) -> None:
     """Two wires paid one request; nothing tells apart which of them each credit brings back."""
-    wanted = [expectation("r", CODE, "100", direction="DBIT")]
+    expectations = [expectation("r", CODE, "100", direction="DBIT")]
     paid = [
         line(name, "100", CODE, day, direction="DBIT", end_to_end_id=reference or None)
         for name, day, reference in zip("ab", (1, 2), references, strict=True)
     ]
     refunds = [line(name, "100", "refund", day) for name, day in zip("cd", (8, 9), strict=True)]
-    said = [decision("accept", "r", name) for name in "cd"[:back]]
-    matches = match([*paid, *refunds[:back]], wanted, said)
-    found = [outcome(matches, name)["outcome"] for name in "abcd"[: 2 + back]]
+    decisions = [decision("accept", "r", name) for name in "cd"[:back]]
+    matches = match([*paid, *refunds[:back]], expectations, decisions)
+    line_outcome = [outcome(matches, name)["outcome"] for name in "abcd"[: 2 + back]]
     first = "matched" if back == 1 else "returned"
-    assert found == [first, "returned", *["returned"] * back]
+    assert line_outcome == [first, "returned", *["returned"] * back]
     assert outcome(matches, "c")["reason"] == "returned: brings back the payment of 2026-10-02"
     assert state(matches)["received"] == Decimal(100 if back == 1 else 0)

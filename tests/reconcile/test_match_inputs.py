@@ -21,7 +21,7 @@ from treasury.errors import TableError
 from treasury.reconcile import Rows
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
-WANTED = [expectation("r", "PAY-2026-004417", "100.10")]
+REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]
 
 
 def test_pandas_arrow_duckdb_and_parquet_give_the_same_answer(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_pandas_arrow_duckdb_and_parquet_give_the_same_answer(tmp_path: Path) ->
     with duckdb.connect() as connection:
         relation = connection.from_arrow(arrow(LINES))
         answers = [
-            match_references(lines, arrow(WANTED)).lines
+            match_references(lines, arrow(REQUESTS)).lines
             for lines in (arrow(LINES), pd.DataFrame(LINES), relation, path, str(path))
         ]
     assert all(answer.equals(answers[0]) for answer in answers)
@@ -40,24 +40,24 @@ def test_pandas_arrow_duckdb_and_parquet_give_the_same_answer(tmp_path: Path) ->
 def test_a_list_of_remittance_lines_is_one_field_with_line_breaks() -> None:
     row = LINES[0] | {"remittance": ["invoice 7", "PAY-2026-004417"]}
     table = pa.Table.from_pylist([row])
-    assert match_references(table, arrow(WANTED)).lines["outcome"].to_pylist() == ["matched"]
+    assert match_references(table, arrow(REQUESTS)).lines["outcome"].to_pylist() == ["matched"]
 
 
 def test_optional_columns_may_be_missing() -> None:
     names = ["entry_id", "account", "amount", "currency", "direction", "booking_date", "remittance"]
-    wanted = ["expectation_id", "kind", "code", "amount", "currency", "direction"]
-    matches = match_references(arrow(LINES).select(names), arrow(WANTED).select(wanted))
+    required = ["expectation_id", "kind", "code", "amount", "currency", "direction"]
+    matches = match_references(arrow(LINES).select(names), arrow(REQUESTS).select(required))
     assert matches.lines["outcome"].to_pylist() == ["matched"]
 
 
-@pytest.mark.parametrize("kept", ["end_to_end_id", "creditor_reference", "remittance"])
-def test_one_column_that_a_reference_may_stand_in_is_enough(kept: str) -> None:
+@pytest.mark.parametrize("column", ["end_to_end_id", "creditor_reference", "remittance"])
+def test_one_column_that_a_reference_may_stand_in_is_enough(column: str) -> None:
     names = ["end_to_end_id", "creditor_reference", "remittance"]
-    lines = arrow([line("a", "100.10", None) | {kept: "PAY-2026-004417"}])
-    one = lines.drop_columns([name for name in names if name != kept])
-    assert match_references(one, arrow(WANTED)).lines["outcome"].to_pylist() == ["matched"]
+    lines = arrow([line("a", "100.10", None) | {column: "PAY-2026-004417"}])
+    reduced = lines.drop_columns([name for name in names if name != column])
+    assert match_references(reduced, arrow(REQUESTS)).lines["outcome"].to_pylist() == ["matched"]
     with pytest.raises(TableError, match="no column that a reference may stand in"):
-        match_references(lines.drop_columns(names), arrow(WANTED))
+        match_references(lines.drop_columns(names), arrow(REQUESTS))
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_one_column_that_a_reference_may_stand_in_is_enough(kept: str) -> None:
 )
 def test_a_missing_column_is_named(name: str) -> None:
     with pytest.raises(TableError, match=f"lines: there is no column '{name}'"):
-        match_references(arrow(LINES).drop_columns([name]), arrow(WANTED))
+        match_references(arrow(LINES).drop_columns([name]), arrow(REQUESTS))
 
 
 @pytest.mark.parametrize(
@@ -73,53 +73,55 @@ def test_a_missing_column_is_named(name: str) -> None:
 )
 def test_a_missing_column_of_the_expectations_is_named(name: str) -> None:
     with pytest.raises(TableError, match=f"expectations: there is no column '{name}'"):
-        match_references(arrow(LINES), arrow(WANTED).drop_columns([name]))
+        match_references(arrow(LINES), arrow(REQUESTS).drop_columns([name]))
 
 
 @pytest.mark.parametrize("name", ["entry_id", "verdict"])
 def test_a_missing_column_of_the_decisions_is_named(name: str) -> None:
-    said = arrow([{"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "x"}])
+    decisions = arrow(
+        [{"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "x"}]
+    )
     with pytest.raises(TableError, match=f"decisions: there is no column '{name}'"):
-        match_references(arrow(LINES), arrow(WANTED), decisions=said.drop_columns([name]))
+        match_references(arrow(LINES), arrow(REQUESTS), decisions=decisions.drop_columns([name]))
 
 
 def test_a_float_amount_is_refused() -> None:
     table = pd.DataFrame(LINES).assign(amount=[100.1])
     with pytest.raises(TableError, match="'amount' is double"):
-        match_references(table, arrow(WANTED))
+        match_references(table, arrow(REQUESTS))
 
 
 def test_a_repeated_entry_id_is_an_error() -> None:
     with pytest.raises(TableError, match="entry_id 'a' is there more than once"):
-        match_references(arrow(LINES * 2), arrow(WANTED))
+        match_references(arrow(LINES * 2), arrow(REQUESTS))
 
 
 @pytest.mark.parametrize("amount", ["0", "-1"])
 def test_an_amount_that_is_not_positive_is_an_error(amount: str) -> None:
     with pytest.raises(TableError, match="amount of 'a' is not positive"):
-        match_references(arrow([line("a", amount, "x")]), arrow(WANTED))
+        match_references(arrow([line("a", amount, "x")]), arrow(REQUESTS))
 
 
 def test_an_unknown_direction_is_named() -> None:
     with pytest.raises(TableError, match="direction has the value 'IN'"):
-        match_references(arrow([LINES[0] | {"direction": "IN"}]), arrow(WANTED))
+        match_references(arrow([LINES[0] | {"direction": "IN"}]), arrow(REQUESTS))
 
 
 def test_a_missing_value_is_named_by_its_row() -> None:
     rows = [LINES[0], line("b", "1", "x") | {"account": None}]
     with pytest.raises(TableError, match="account is missing in row 1"):
-        match_references(arrow(rows), arrow(WANTED))
+        match_references(arrow(rows), arrow(REQUESTS))
 
 
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     path = tmp_path / "lines.parquet"
     path.write_text("no")
     with pytest.raises(TableError, match=r"lines\.parquet does not read as Parquet"):
-        match_references(path, arrow(WANTED))
+        match_references(path, arrow(REQUESTS))
 
 
 def test_no_lines_at_all_is_an_answer() -> None:
-    matches = match_references(arrow(LINES).slice(0, 0), arrow(WANTED))
+    matches = match_references(arrow(LINES).slice(0, 0), arrow(REQUESTS))
     assert (matches.lines.num_rows, matches.expectations["state"].to_pylist()) == (0, ["open"])
 
 
@@ -155,17 +157,19 @@ TEXT = pa.array(["PAY-2026-004417"])
     ],
 )
 def test_the_same_line_in_any_form_gives_the_same_answer(lines: Callable[[], Any]) -> None:
-    answer = match_references(lines(), arrow(WANTED))
-    assert answer.lines.equals(match_references(arrow(LINES), arrow(WANTED)).lines)
+    answer = match_references(lines(), arrow(REQUESTS))
+    assert answer.lines.equals(match_references(arrow(LINES), arrow(REQUESTS)).lines)
     assert answer.lines["outcome"].to_pylist() == ["matched"]
 
 
 def test_amounts_of_different_scales_are_each_exact() -> None:
     amounts = ["100.10", "0.000000000000000001", "7"]
     rows = [line(name, amount, "x") for name, amount in zip("abc", amounts, strict=True)]
-    wanted = [expectation("r", "PAY-2026-004417", None)]
-    said = [{"entry_id": n, "expectation_id": "r", "verdict": "accept"} for n in "abc"]
-    matches = match_references(pd.DataFrame(rows), pd.DataFrame(wanted), decisions=arrow(said))
+    expectations = [expectation("r", "PAY-2026-004417", None)]
+    decisions = [{"entry_id": n, "expectation_id": "r", "verdict": "accept"} for n in "abc"]
+    matches = match_references(
+        pd.DataFrame(rows), pd.DataFrame(expectations), decisions=arrow(decisions)
+    )
     assert matches.expectations["received"].to_pylist() == [Decimal("107.100000000000000001")]
 
 
@@ -176,13 +180,13 @@ def test_amounts_of_different_scales_are_each_exact() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("empty", ["", "  "])
 def test_an_empty_text_says_nothing(name: str, empty: str) -> None:
-    answer = match_references(arrow([LINES[0] | {name: empty}]), arrow(WANTED))
+    answer = match_references(arrow([LINES[0] | {name: empty}]), arrow(REQUESTS))
     assert answer.lines["outcome"].to_pylist() == ["matched"]
 
 
 @pytest.mark.parametrize("name", ["account", "counterparty_account", "status"])
 def test_an_expectation_with_an_empty_text_is_not_contradicted_by_it(name: str) -> None:
-    answer = match_references(arrow(LINES), arrow([WANTED[0] | {name: " "}]))
+    answer = match_references(arrow(LINES), arrow([REQUESTS[0] | {name: " "}]))
     assert answer.lines["outcome"].to_pylist() == ["matched"]
 
 
@@ -238,39 +242,47 @@ NOT_UTF8 = pa.StringArray.from_buffers(
 )
 def test_what_cannot_be_read_is_refused_by_name(lines: Callable[[], Any], words: str) -> None:
     with pytest.raises(TableError, match=words):
-        match_references(lines(), arrow(WANTED))
+        match_references(lines(), arrow(REQUESTS))
 
 
 def test_a_relation_of_a_closed_connection_is_refused() -> None:
     with duckdb.connect() as connection:
         relation = connection.from_arrow(arrow(LINES))
     with pytest.raises(TableError, match="lines: not a table"):
-        match_references(relation, arrow(WANTED))
+        match_references(relation, arrow(REQUESTS))
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("expectations", "words"),
     [
-        (WANTED * 2, "expectation_id 'r' is there more than once"),
-        ([WANTED[0] | {"amount": Decimal(0)}], "expectations: the amount of 'r' is not positive"),
-        ([WANTED[0] | {"amount": Decimal(-5)}], "expectations: the amount of 'r' is not positive"),
-        ([WANTED[0] | {"direction": "IN"}], "expectations: direction has the value 'IN'"),
-        ([WANTED[0] | {"kind": ""}], "expectations: kind is missing in row 0"),
+        (REQUESTS * 2, "expectation_id 'r' is there more than once"),
+        ([REQUESTS[0] | {"amount": Decimal(0)}], "expectations: the amount of 'r' is not positive"),
+        (
+            [REQUESTS[0] | {"amount": Decimal(-5)}],
+            "expectations: the amount of 'r' is not positive",
+        ),
+        ([REQUESTS[0] | {"direction": "IN"}], "expectations: direction has the value 'IN'"),
+        ([REQUESTS[0] | {"kind": ""}], "expectations: kind is missing in row 0"),
     ],
 )
 def test_an_expectation_that_cannot_be_is_refused_by_name(
-    wanted: list[dict[str, Any]], words: str
+    expectations: list[dict[str, Any]], words: str
 ) -> None:
     with pytest.raises(TableError, match=words):
-        match_references(arrow(LINES), arrow(wanted))
+        match_references(arrow(LINES), arrow(expectations))
 
 
 def test_an_expectation_without_a_code_is_not_matched_by_an_empty_text() -> None:
     for code in (None, "", "--", "NOT-PROVIDED"):
         lines = [line("a", "100", code or "", end_to_end_id="NOTPROVIDED")]
-        wanted = [expectation("r", "x", "100") | {"code": code}, expectation("s", "PAY-1", "1")]
-        found = match_references(arrow(lines), arrow(wanted)).lines["outcome"].to_pylist()
-        assert found == ["unreferenced"]
+        expectations = [
+            expectation("r", "x", "100") | {"code": code},
+            expectation("s", "PAY-1", "1"),
+        ]
+        outcomes_read = (
+            match_references(arrow(lines), arrow(expectations)).lines["outcome"].to_pylist()
+        )
+        assert outcomes_read == ["unreferenced"]
 
 
 def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
@@ -279,5 +291,5 @@ def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
     for opened, expected in zip(
         (*same_day, pa.array([date(2026, 10, 2)])), ("matched", "matched", "conflict"), strict=True
     ):
-        table = changed("opened_at", opened, WANTED)
+        table = changed("opened_at", opened, REQUESTS)
         assert match_references(arrow(LINES), table).lines["outcome"].to_pylist() == [expected]

@@ -60,19 +60,19 @@ def test_splink_gets_every_line_and_expectation_in_whole_cents() -> None:
 
 def test_splink_gets_what_was_settled_and_no_label_of_the_last_month() -> None:
     habits = draw_habits(1, payers=12, months=4)
-    asked = peers_habits.settled_lines(habits, 4)
-    assert set(asked["unique_id"].to_pylist()) == habits.last_month
-    known = peers_habits.references(habits, 4)
+    settled = peers_habits.settled_lines(habits, 4)
+    assert set(settled["unique_id"].to_pylist()) == habits.last_month
+    references = peers_habits.references(habits, 4)
     ids = {row["expectation_id"]: row for row in habits.world.expectations}
-    assert set(known["expectation"].to_pylist()) <= set(ids)
+    assert set(references["expectation"].to_pylist()) <= set(ids)
     paid = {
         row["expectation_id"]
         for row in habits.decisions.to_pylist()
         if ids[row["expectation_id"]]["amount"] is not None
     }
-    assert paid.isdisjoint(known["expectation"].to_pylist())
+    assert paid.isdisjoint(references["expectation"].to_pylist())
     truths = {habits.world.truths[line].expectation_id for line in habits.last_month} - {None}
-    assert len(truths - set(known["expectation"].to_pylist())) <= len(truths) // 20
+    assert len(truths - set(references["expectation"].to_pylist())) <= len(truths) // 20
 
 
 def test_without_splink_the_payments_without_a_reference_are_still_counted(

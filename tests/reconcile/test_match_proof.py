@@ -58,17 +58,17 @@ def test_a_line_has_the_outcome_that_the_contract_names(proof: tuple[World, Matc
 
 
 def test_enough_is_matched_and_the_right_candidate_is_first(proof: tuple[World, Matches]) -> None:
-    found = figures(*proof)
-    total = totals(found, 0)
-    missed = [row for row in found if row.ceiling != "never" and row.first < row.lines]
+    figures_now = figures(*proof)
+    total = totals(figures_now, 0)
+    missed = [row for row in figures_now if row.ceiling != "never" and row.first < row.lines]
     assert total.auto_matched >= 0.95 * total.auto, missed
     assert total.first >= 0.99 * total.findable, missed
 
 
 def test_whole_references_always_match(proof: tuple[World, Matches]) -> None:
-    named = ("plain", "lower case", "without hyphens", "words before", "end-to-end id")
+    spellings = ("plain", "lower case", "without hyphens", "words before", "end-to-end id")
     for row in figures(*proof):
-        if row.kind in named:
+        if row.kind in spellings:
             assert row.matched == row.lines, row
 
 
@@ -106,11 +106,11 @@ def test_no_amount_is_allocated_twice(world: World) -> None:
     outcomes = {row["entry_id"]: row["outcome"] for row in matches.lines.to_pylist()}
     assert {outcomes[name] for name in of_line} <= {"matched"}
     states = {row["expectation_id"]: row for row in matches.expectations.to_pylist()}
-    for wanted in world.expectations:
-        if wanted["amount"] is not None:
-            shared = of_expectation[wanted["expectation_id"]]
-            assert shared <= wanted["amount"]
-            assert shared + states[wanted["expectation_id"]]["remaining"] == wanted["amount"]
+    for request in world.expectations:
+        if request["amount"] is not None:
+            shared = of_expectation[request["expectation_id"]]
+            assert shared <= request["amount"]
+            assert shared + states[request["expectation_id"]]["remaining"] == request["amount"]
 
 
 @slow
@@ -140,36 +140,36 @@ TEXTS = st.lists(
 @slow
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(["10", "20"])), min_size=1, max_size=40))
 def test_nothing_matches_whose_code_is_not_there_letter_by_letter(
-    told: list[tuple[str, str, str]],
+    drawn: list[tuple[str, str, str]],
 ) -> None:
     """Whatever pieces of codes a text is made of: read without what is no letter or digit."""
     lines = [
-        line(f"e{n:02}", amount, text, 2, end_to_end_id=other, counterparty_account=f"DE{n}")
-        for n, (text, other, amount) in enumerate(told)
+        line(f"e{n:02}", amount, text, 2, end_to_end_id=stated_code, counterparty_account=f"DE{n}")
+        for n, (text, stated_code, amount) in enumerate(drawn)
     ]
-    wanted = [
+    expectations = [
         expectation(code, code, None if code.startswith("VFY") else "10", account=OWN)
         for code in CODES
     ]
-    matches = match(lines, wanted)
+    matches = match(lines, expectations)
     shares: defaultdict[str, set[str]] = defaultdict(set)
     for share in matches.allocations.to_pylist():
         shares[share["entry_id"]].add(share["expectation_id"])
-    for row, (text, other, amount) in zip(matches.lines.to_pylist(), told, strict=True):
+    for row, (text, stated_code, amount) in zip(matches.lines.to_pylist(), drawn, strict=True):
         if row["outcome"] in {"matched", "duplicate"}:
-            fields = [re.sub(r"[\W_]", "", field.upper()) for field in (text, other)]
-            met = shares[row["entry_id"]] or {row["expectation_id"]}
-            assert all(any(plain(code) in field for field in fields) for code in met), row
+            fields = [re.sub(r"[\W_]", "", field.upper()) for field in (text, stated_code)]
+            allocated = shares[row["entry_id"]] or {row["expectation_id"]}
+            assert all(any(plain(code) in field for field in fields) for code in allocated), row
             whole = {
                 code
                 for code in CODES
-                for field in (text, other)
+                for field in (text, stated_code)
                 if plain(code) in map(plain, re.split(r"[^\w./-]+", field))
             }
             # Beside the only standing code of the account its one request, in full, is meant.
-            beside = {STANDING} if int(amount) == 10 and len(met) == 1 else set()
-            assert whole - beside <= met, row
-            assert len(met) == 1 or int(amount) == 10 * len(met), row
+            beside = {STANDING} if int(amount) == 10 and len(allocated) == 1 else set()
+            assert whole - beside <= allocated, row
+            assert len(allocated) == 1 or int(amount) == 10 * len(allocated), row
         assert row["margin"] is None or 0 <= row["margin"] <= 1
         assert row["runner_up_id"] is None or row["runner_up_id"] != row["expectation_id"]
 

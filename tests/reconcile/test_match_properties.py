@@ -77,16 +77,16 @@ def test_every_line_has_one_outcome_and_order_does_not_matter(case: Case, random
     assert all((row["matched_amount"] or Decimal(0)) <= amounts[row["entry_id"]] for row in rows)
 
     received = {row["expectation_id"]: Decimal(0) for row in expectations}
-    taken = dict.fromkeys(amounts, Decimal(0))
+    sums = dict.fromkeys(amounts, Decimal(0))
     for row in matches.allocations.to_pylist():
         assert row["amount"] > 0
         received[row["expectation_id"]] += row["amount"]
-        taken[row["entry_id"]] += row["amount"]
-    assert all(taken[row["entry_id"]] == (row["matched_amount"] or 0) for row in rows)
-    assert {row["outcome"] for row in rows if taken[row["entry_id"]]} <= {"matched"}
-    for row, wanted in zip(matches.expectations.to_pylist(), expectations, strict=True):
-        if wanted["amount"] is not None:
-            assert received[row["expectation_id"]] + row["remaining"] == wanted["amount"]
+        sums[row["entry_id"]] += row["amount"]
+    assert all(sums[row["entry_id"]] == (row["matched_amount"] or 0) for row in rows)
+    assert {row["outcome"] for row in rows if sums[row["entry_id"]]} <= {"matched"}
+    for row, request in zip(matches.expectations.to_pylist(), expectations, strict=True):
+        if request["amount"] is not None:
+            assert received[row["expectation_id"]] + row["remaining"] == request["amount"]
 
     random.shuffle(lines)
     random.shuffle(expectations)
@@ -146,17 +146,22 @@ def test_nothing_is_matched_by_itself_that_a_fact_contradicts(case: Case) -> Non
     lines, expectations, decisions = case
     matches = match(lines, expectations, decisions)
     of_line = {row["entry_id"]: row for row in lines}
-    wanted = {row["expectation_id"]: row for row in expectations}
+    by_id = {row["expectation_id"]: row for row in expectations}
     ignored = {row["entry_id"] for row in decisions}
     for share in matches.allocations.to_pylist():
-        seen, told = of_line[share["entry_id"]], wanted[share["expectation_id"]]
-        assert (seen["currency"], seen["direction"]) == (told["currency"], told["direction"])
-        assert told["account"] in {None, seen["account"]}
-        assert told["status"] != "CANCELLED"
-        assert told["closed_at"] is None or told["closed_at"].date() >= seen["booking_date"]
-        assert seen["entry_status"] != "PDNG"
-        assert not any(seen[name] for name in ("return_reason", "line_class", "is_twin"))
-        assert seen["entry_id"] not in ignored
+        line_row, request = of_line[share["entry_id"]], by_id[share["expectation_id"]]
+        assert (line_row["currency"], line_row["direction"]) == (
+            request["currency"],
+            request["direction"],
+        )
+        assert request["account"] in {None, line_row["account"]}
+        assert request["status"] != "CANCELLED"
+        assert (
+            request["closed_at"] is None or request["closed_at"].date() >= line_row["booking_date"]
+        )
+        assert line_row["entry_status"] != "PDNG"
+        assert not any(line_row[name] for name in ("return_reason", "line_class", "is_twin"))
+        assert line_row["entry_id"] not in ignored
     for row in matches.lines.to_pylist():
         left_out = of_line[row["entry_id"]]["line_class"] or row["entry_id"] in ignored
         assert (row["outcome"] == "ignored") == bool(left_out)
@@ -181,13 +186,13 @@ def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
         line("b", "10", CODES[0], 2),
         line("c", "7", "PAY-2026 000002"),
     ]
-    wanted = [expectation(f"r{n}", code, "10") for n, code in enumerate(CODES)]
-    matches = match(lines, wanted)
+    expectations = [expectation(f"r{n}", code, "10") for n, code in enumerate(CODES)]
+    matches = match(lines, expectations)
     with duckdb.connect() as connection:
         tables = {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
-            "decisions": read_table(None, DECISIONS, what="decisions"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
+            "decisions": read_table(None, DECISIONS, name="decisions"),
         }
         load(connection, tables | rule_tables(Rules()))
         composed = connection.sql(matches.sql).order("entry_id").to_arrow_table()
@@ -196,12 +201,12 @@ def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
 
 def test_no_step_computes_in_floating_point() -> None:
     lines = [line("a", "10", CODES[0]), line("b", "10", "PAY-2026 000002")]
-    wanted = [expectation(f"r{n}", code, "10") for n, code in enumerate(CODES)]
+    expectations = [expectation(f"r{n}", code, "10") for n, code in enumerate(CODES)]
     with duckdb.connect() as connection:
         tables = {
-            "lines": read_table(arrow(lines), LINES, what="lines"),
-            "expectations": read_table(arrow(wanted), EXPECTATIONS, what="expectations"),
-            "decisions": read_table(None, DECISIONS, what="decisions"),
+            "lines": read_table(arrow(lines), LINES, name="lines"),
+            "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
+            "decisions": read_table(None, DECISIONS, name="decisions"),
         }
         load(connection, tables | rule_tables(Rules()))
         for step in STEPS:

@@ -35,10 +35,14 @@ CODE = "PAY-2026-004417"
     ],
 )
 def test_an_unbroken_code_matches_wherever_it_stands(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", "r", 1)
-    assert found["matched_amount"] == Decimal(100)
-    assert found["margin"] is None
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
+        "matched",
+        "r",
+        1,
+    )
+    assert line_outcome["matched_amount"] == Decimal(100)
+    assert line_outcome["margin"] is None
 
 
 @pytest.mark.parametrize("field", ["end_to_end_id", "creditor_reference", "remittance"])
@@ -60,9 +64,9 @@ def test_every_reference_field_is_read(field: str) -> None:
     ],
 )
 def test_a_broken_or_damaged_code_never_matches(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert found["outcome"] in {"suggested", "unreferenced"}
-    assert found["matched_amount"] is None
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert line_outcome["outcome"] in {"suggested", "unreferenced"}
+    assert line_outcome["matched_amount"] is None
 
 
 @pytest.mark.parametrize(
@@ -71,9 +75,9 @@ def test_a_broken_or_damaged_code_never_matches(text: str) -> None:
      "PAY-2026-00441", "PAY-2026-004471"],
 )  # fmt: skip
 def test_a_damaged_code_is_suggested_with_its_reason(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    assert "reference" in found["reason"]
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    assert "reference" in line_outcome["reason"]
 
 
 BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", "PAY 20 26 0044 17",
@@ -82,20 +86,30 @@ BROKEN = ["PAY-2026 004417", "PAY-2026-\n004417", "PAY-2026,\nPAY 2026 004417", 
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_matches_with_its_amount(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", "r", 2)
-    assert found["matched_amount"] == Decimal(100)
+    line_outcome = outcome(match([line("a", "100", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
+        "matched",
+        "r",
+        2,
+    )
+    assert line_outcome["matched_amount"] == Decimal(100)
 
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_code_broken_by_spaces_is_only_suggested_with_another_amount(text: str) -> None:
-    found = outcome(match([line("a", "99.99", text)], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("suggested", "r", 2)
+    line_outcome = outcome(match([line("a", "99.99", text)], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
+        "suggested",
+        "r",
+        2,
+    )
 
 
 def test_words_joined_across_other_punctuation_are_no_reference() -> None:
-    found = outcome(match([line("a", "70", "PAY2026; 004417")], [expectation("r", CODE, "100")]))
-    assert found["outcome"] == "unreferenced"
+    line_outcome = outcome(
+        match([line("a", "70", "PAY2026; 004417")], [expectation("r", CODE, "100")])
+    )
+    assert line_outcome["outcome"] == "unreferenced"
 
 
 def test_a_code_that_begins_another_is_not_found_in_it() -> None:
@@ -116,16 +130,16 @@ def test_a_code_that_begins_another_is_not_found_in_it() -> None:
 def test_the_right_code_on_the_wrong_line_is_a_conflict_that_says_why(
     change: dict[str, str], word: str
 ) -> None:
-    wanted = expectation("r", CODE, "100", account="NL05 TEST 0417 1643 00")
-    found = outcome(match([line("a", "100", CODE) | change], [wanted]))
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", "r")
-    assert word in found["reason"]
+    request = expectation("r", CODE, "100", account="NL05 TEST 0417 1643 00")
+    line_outcome = outcome(match([line("a", "100", CODE) | change], [request]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", "r")
+    assert word in line_outcome["reason"]
 
 
 def test_a_wire_to_another_beneficiary_is_a_conflict() -> None:
-    wanted = expectation("r", CODE, "100", direction="DBIT", counterparty_account="LT00")
-    found = outcome(match([line("a", "100", CODE, direction="DBIT")], [wanted]))
-    assert (found["outcome"], "account" in found["reason"]) == ("conflict", True)
+    request = expectation("r", CODE, "100", direction="DBIT", counterparty_account="LT00")
+    line_outcome = outcome(match([line("a", "100", CODE, direction="DBIT")], [request]))
+    assert (line_outcome["outcome"], "account" in line_outcome["reason"]) == ("conflict", True)
 
 
 @pytest.mark.parametrize(
@@ -133,34 +147,38 @@ def test_a_wire_to_another_beneficiary_is_a_conflict() -> None:
     ["CANCELLED", "cancelled", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED"],
 )
 def test_a_status_that_expects_no_money_contradicts(status: str) -> None:
-    found = outcome(match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)]))
-    assert (found["outcome"], status in found["reason"]) == ("conflict", True)
+    line_outcome = outcome(
+        match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)])
+    )
+    assert (line_outcome["outcome"], status in line_outcome["reason"]) == ("conflict", True)
 
 
 @pytest.mark.parametrize("status", ["SUCCEEDED", "PROCESSING", "ON_SOMETHING_NEW", None])
 def test_any_other_status_and_an_unknown_one_counts_as_open(status: str | None) -> None:
-    found = outcome(match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)]))
-    assert found["outcome"] == "matched"
+    line_outcome = outcome(
+        match([line("a", "100", CODE)], [expectation("r", CODE, "100", status=status)])
+    )
+    assert line_outcome["outcome"] == "matched"
 
 
 def test_a_line_after_the_closing_contradicts_and_one_before_does_not() -> None:
     from datetime import UTC, datetime
 
-    wanted = expectation("r", CODE, closed_at=datetime(2026, 10, 5, 12, tzinfo=UTC))
-    matches = match([line("a", "1", CODE, 5), line("b", "1", CODE, 6)], [wanted])
+    request = expectation("r", CODE, closed_at=datetime(2026, 10, 5, 12, tzinfo=UTC))
+    matches = match([line("a", "1", CODE, 5), line("b", "1", CODE, 6)], [request])
     assert [row["outcome"] for row in matches.lines.to_pylist()] == ["matched", "conflict"]
 
 
 def test_two_different_codes_are_a_conflict_without_an_expectation() -> None:
     expectations = [expectation("r", CODE, "100"), expectation("s", "VFY-8M3T-407")]
-    found = outcome(match([line("a", "100", f"{CODE} VFY-8M3T-407")], expectations))
-    assert (found["outcome"], found["expectation_id"]) == ("conflict", None)
+    line_outcome = outcome(match([line("a", "100", f"{CODE} VFY-8M3T-407")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
 
 
 def test_a_code_of_two_expectations_is_settled_by_the_account_or_left_to_a_person() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
-    there = expectation("s", CODE, account="BE68539007547034")
-    assert outcome(match([line("a", "1", CODE)], [here, there]))["expectation_id"] == "r"
+    twin = expectation("s", CODE, account="BE68539007547034")
+    assert outcome(match([line("a", "1", CODE)], [here, twin]))["expectation_id"] == "r"
     both = outcome(match([line("a", "1", CODE)], [here, here | {"expectation_id": "s"}]))
     assert (both["outcome"], both["runner_up_id"], both["margin"]) == ("suggested", "s", Decimal(0))
 
@@ -232,20 +250,20 @@ def test_a_return_that_two_equal_lines_fit_takes_neither() -> None:
 
 
 def test_three_equal_amounts_without_a_reference_are_never_matched() -> None:
-    known = line("k", "1", "PAY-2026-000001")
+    earlier = line("k", "1", "PAY-2026-000001")
     lines = [line(name, "100", "no code here", 3) for name in "abc"]
     expectations = [expectation("known", "PAY-2026-000001", "1")] + [
         expectation(f"r{n}", f"PAY-2026-10000{n}", "100") for n in range(3)
     ]
-    matches = match([known, *lines], expectations)
+    matches = match([earlier, *lines], expectations)
     for name in "abc":
         assert outcome(matches, name)["outcome"] == "suggested"
         assert outcome(matches, name)["margin"] == Decimal(0)
 
 
 def test_an_amount_from_an_unknown_counterparty_suggests_nothing() -> None:
-    found = outcome(match([line("a", "100", "no code")], [expectation("r", CODE, "100")]))
-    assert found["outcome"] == "unreferenced"
+    line_outcome = outcome(match([line("a", "100", "no code")], [expectation("r", CODE, "100")]))
+    assert line_outcome["outcome"] == "unreferenced"
 
 
 def test_a_pending_line_is_not_matched() -> None:
@@ -266,8 +284,8 @@ def test_twins_that_nothing_tells_apart_are_left_to_a_person() -> None:
 
 def test_a_classed_line_is_left_out_and_reported() -> None:
     row = line("a", "100", CODE, line_class="bank_charge")
-    found = outcome(match([row], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["line_class"], found["tier"]) == (
+    line_outcome = outcome(match([row], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["line_class"], line_outcome["tier"]) == (
         "ignored",
         "bank_charge",
         None,
@@ -291,15 +309,17 @@ OGM = "090933755493"
      "RF18 0000 5390 0754 7034", "RF18\n5390 0754 7034"],
 )  # fmt: skip
 def test_a_structured_reference_matches_in_any_groups_and_with_any_amount(text: str) -> None:
-    found = outcome(match([line("a", "70", text)], [expectation("r", RF, "100")]))
-    assert (found["outcome"], found["expectation_id"]) == ("matched", "r")
-    assert found["matched_amount"] == Decimal(70)
+    line_outcome = outcome(match([line("a", "70", text)], [expectation("r", RF, "100")]))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
+    assert line_outcome["matched_amount"] == Decimal(70)
 
 
 def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
     wrong = "RF19539007547034"
-    found = outcome(match([line("a", "70", "RF19 5390 0754 7034")], [expectation("r", wrong)]))
-    assert found["outcome"] == "suggested"
+    line_outcome = outcome(
+        match([line("a", "70", "RF19 5390 0754 7034")], [expectation("r", wrong)])
+    )
+    assert line_outcome["outcome"] == "suggested"
 
 
 @pytest.mark.parametrize(("text", "is_right"), [("RF50PAY2026004417", True),
@@ -307,9 +327,9 @@ def test_an_rf_reference_whose_check_digits_fail_does_not_match() -> None:
 def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
     text: str, is_right: bool
 ) -> None:
-    found = outcome(match([line("a", "70", text)], [expectation("r", CODE, "100")]))
-    assert found["outcome"] == ("matched" if is_right else "suggested")
-    assert found["tier"] == (3 if is_right else 4)
+    line_outcome = outcome(match([line("a", "70", text)], [expectation("r", CODE, "100")]))
+    assert line_outcome["outcome"] == ("matched" if is_right else "suggested")
+    assert line_outcome["tier"] == (3 if is_right else 4)
 
 
 @pytest.mark.parametrize(
@@ -317,60 +337,62 @@ def test_an_rf_reference_carries_a_code_only_with_its_check_digits(
     [(QRR, "QRR", "21 00000 00003 13947 14300 09017"), (OGM, "OGM", "090 9337 55493")],
 )
 def test_other_structured_references_match_by_rule_only(code: str, kind: Any, text: str) -> None:
-    rows, wanted = arrow([line("a", "70", text)]), arrow([expectation("r", code, "100")])
-    assert outcome(match_references(rows, wanted))["outcome"] != "matched"
+    rows, expectations = arrow([line("a", "70", text)]), arrow([expectation("r", code, "100")])
+    assert outcome(match_references(rows, expectations))["outcome"] != "matched"
     by_rule = Rules(structured=(kind,))
-    assert outcome(match_references(rows, wanted, rules=by_rule))["tier"] == 3
+    assert outcome(match_references(rows, expectations, rules=by_rule))["tier"] == 3
     wrong = code[:-1] + str((int(code[-1]) + 1) % 10)
     rows = arrow([line("a", "70", text[:-1] + wrong[-1])])
-    found = match_references(rows, arrow([expectation("r", wrong, "100")]), rules=by_rule)
-    assert outcome(found)["outcome"] != "matched"
+    outcomes_read = match_references(rows, arrow([expectation("r", wrong, "100")]), rules=by_rule)
+    assert outcome(outcomes_read)["outcome"] != "matched"
 
 
 def test_a_code_that_its_neighbour_completes_to_another_is_left_to_a_person() -> None:
-    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
-    found = outcome(match([line("a", "70", "PAY-2026-0044 17")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    whole = outcome(match([line("a", "70", "PAY-2026-0044 as agreed")], wanted))
+    expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    line_outcome = outcome(match([line("a", "70", "PAY-2026-0044 17")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    whole = outcome(match([line("a", "70", "PAY-2026-0044 as agreed")], expectations))
     assert (whole["outcome"], whole["expectation_id"]) == ("matched", "r")
 
 
 @pytest.mark.parametrize("gap", ["_", ", ", "+", "\u200b", "\u00ad", "\u0301", "\ufffd", " / "])
 def test_a_code_that_another_begins_with_never_matches_where_the_rest_follows(gap: str) -> None:
-    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
-    found = outcome(match([line("a", "100", f"PAY-2026-0044{gap}17")], wanted))
-    assert found["outcome"] == "suggested"
+    expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    line_outcome = outcome(match([line("a", "100", f"PAY-2026-0044{gap}17")], expectations))
+    assert line_outcome["outcome"] == "suggested"
 
 
 def test_a_doubted_code_says_which_other_one_it_may_be() -> None:
-    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
-    found = outcome(match([line("a", "70", "PAY-2026-0044, 17")], wanted))
-    assert found["reason"].startswith(
+    expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    line_outcome = outcome(match([line("a", "70", "PAY-2026-0044, 17")], expectations))
+    assert line_outcome["reason"].startswith(
         "whole reference, but the text may also read PAY-2026-004417; amount differs"
     )
 
 
 @pytest.mark.parametrize("gap", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u0301"])
 def test_a_character_that_cannot_be_seen_does_not_end_a_code(gap: str) -> None:
-    wanted = [expectation("r", CODE, "100")]
-    found = outcome(match([line("a", "100", f"{CODE}{gap}8")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    around = match([line("a", "100", f"to \u200e{CODE}\u200f, thanks")], wanted)
+    expectations = [expectation("r", CODE, "100")]
+    line_outcome = outcome(match([line("a", "100", f"{CODE}{gap}8")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    around = match([line("a", "100", f"to \u200e{CODE}\u200f, thanks")], expectations)
     assert outcome(around)["outcome"] == "matched"
 
 
 @pytest.mark.parametrize("text", ["\u017fIR-4417171", "s\u0131r-4417171", "\u0405IR-4417171"])
 def test_no_letter_of_another_alphabet_becomes_one_of_a_code(text: str) -> None:
-    found = outcome(match([line("a", "100", text)], [expectation("r", "SIR-4417171", "100")]))
-    assert found["outcome"] != "matched"
+    line_outcome = outcome(
+        match([line("a", "100", text)], [expectation("r", "SIR-4417171", "100")])
+    )
+    assert line_outcome["outcome"] != "matched"
 
 
 @pytest.mark.parametrize("amount", ["70", "170", "99.99", "100"])
 def test_a_second_code_in_pieces_leaves_a_line_to_a_person(amount: str) -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
-    found = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r")
-    assert "may also read PAY-2026-004471" in found["reason"]
+    expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-004471", "70")]
+    line_outcome = outcome(match([line("a", amount, f"{CODE} PAY-2026-00\n4471")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r")
+    assert "may also read PAY-2026-004471" in line_outcome["reason"]
 
 
 def test_a_status_counts_however_it_is_written() -> None:
@@ -379,18 +401,18 @@ def test_a_status_counts_however_it_is_written() -> None:
 
 
 def test_a_code_at_the_end_of_a_full_field_may_be_the_start_of_another() -> None:
-    wanted = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
+    expectations = [expectation("r", "PAY-2026-0044", "100"), expectation("s", CODE, "70")]
     cut = "PAY-2026-0044".rjust(140, "x").replace("xP", " P")
-    assert outcome(match([line("a", "70", cut)], wanted))["outcome"] == "suggested"
+    assert outcome(match([line("a", "70", cut)], expectations))["outcome"] == "suggested"
 
 
 def test_a_split_code_matches_a_standing_expectation_only_from_a_payer_known_earlier() -> None:
-    wanted = [expectation("r", "VFY-8M3T-407", account=line("a", "1", "")["account"])]
+    expectations = [expectation("r", "VFY-8M3T-407", account=line("a", "1", "")["account"])]
     split = line("b", "70", "VFY-8M3T 407", 5)
-    assert outcome(match([split], wanted), "b")["outcome"] == "suggested"
+    assert outcome(match([split], expectations), "b")["outcome"] == "suggested"
     for day, expected in ((4, "matched"), (5, "suggested"), (6, "suggested")):
         earlier = line("a", "1", "VFY-8M3T-407", day)
-        assert outcome(match([earlier, split], wanted), "b")["outcome"] == expected
+        assert outcome(match([earlier, split], expectations), "b")["outcome"] == expected
 
 
 def test_a_split_code_takes_only_what_whole_references_left() -> None:
@@ -407,10 +429,12 @@ def test_of_two_split_codes_the_first_takes_the_amount() -> None:
 
 
 def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone() -> None:
-    wanted = [expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)]
-    found = outcome(match([line("a", "117", "PAY-2026-0044")], wanted))
-    assert (found["outcome"], found["expectation_id"]) == ("suggested", "r17")
-    silent = match([line("a", "9", "PAY-2026-0044")], wanted)
+    expectations = [
+        expectation(f"r{n:02}", f"PAY-2026-0044{n:02}", str(100 + n)) for n in range(60)
+    ]
+    line_outcome = outcome(match([line("a", "117", "PAY-2026-0044")], expectations))
+    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("suggested", "r17")
+    silent = match([line("a", "9", "PAY-2026-0044")], expectations)
     assert outcome(silent)["outcome"] == "unreferenced"
 
 
@@ -418,46 +442,62 @@ def test_a_damaged_text_that_fits_many_codes_is_suggested_for_the_amount_alone()
 
 
 def test_one_code_of_several_expectations_matches_exactly_their_sum() -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", CODE, "50")]
-    matches = match([line("a", "150", CODE)], wanted)
-    found = outcome(matches)
-    assert (found["outcome"], found["expectation_id"], found["tier"]) == ("matched", None, 6)
+    expectations = [expectation("r", CODE, "100"), expectation("s", CODE, "50")]
+    matches = match([line("a", "150", CODE)], expectations)
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
+        "matched",
+        None,
+        6,
+    )
     assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(50)]
     for amount in ("100", "149.99", "151"):
-        left = match([line("a", amount, CODE)], wanted)
-        assert (outcome(left)["outcome"], left.allocations.num_rows) == ("suggested", 0)
+        remaining = match([line("a", amount, CODE)], expectations)
+        assert (outcome(remaining)["outcome"], remaining.allocations.num_rows) == ("suggested", 0)
 
 
 def test_two_codes_that_do_not_add_up_to_the_line_are_a_conflict() -> None:
-    wanted = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-000001", "50")]
-    matches = match([line("a", "149", f"{CODE} and PAY-2026-000001")], wanted)
+    expectations = [expectation("r", CODE, "100"), expectation("s", "PAY-2026-000001", "50")]
+    matches = match([line("a", "149", f"{CODE} and PAY-2026-000001")], expectations)
     assert (outcome(matches)["outcome"], outcome(matches)["expectation_id"]) == ("conflict", None)
     assert matches.candidates["expectation_id"].to_pylist() == ["r", "s"]
 
 
-KNOWN = [line("k", "1", "PAY-2026-000001", 1)]
+KNOWN_PAYER = [line("k", "1", "PAY-2026-000001", 1)]
 KNOWN_FOR = [expectation("known", "PAY-2026-000001", "1")]
 
 
 def test_parts_without_a_reference_are_suggested_and_one_payment_for_several_too() -> None:
-    wanted = [*KNOWN_FOR, expectation("r", CODE, "100"), expectation("s", "PAY-2026-004418", "55")]
-    parts = match([*KNOWN, line("a", "35", "part", 5), line("b", "65", "rest", 6)], wanted)
+    expectations = [
+        *KNOWN_FOR,
+        expectation("r", CODE, "100"),
+        expectation("s", "PAY-2026-004418", "55"),
+    ]
+    parts = match(
+        [*KNOWN_PAYER, line("a", "35", "part", 5), line("b", "65", "rest", 6)], expectations
+    )
     for name in "ab":
-        found = outcome(parts, name)
-        assert (found["outcome"], found["expectation_id"], found["tier"]) == ("suggested", "r", 6)
-    both = match([*KNOWN, line("a", "155", "october", 5)], wanted)
-    named = both.candidates.filter(pc.equal(both.candidates["entry_id"], "a"))
-    assert named["expectation_id"].to_pylist() == ["r", "s"]
-    assert set(named["tier"].to_pylist()) == {6}
+        line_outcome = outcome(parts, name)
+        assert (line_outcome["outcome"], line_outcome["expectation_id"], line_outcome["tier"]) == (
+            "suggested",
+            "r",
+            6,
+        )
+    both = match([*KNOWN_PAYER, line("a", "155", "october", 5)], expectations)
+    candidates_of_line = both.candidates.filter(pc.equal(both.candidates["entry_id"], "a"))
+    assert candidates_of_line["expectation_id"].to_pylist() == ["r", "s"]
+    assert set(candidates_of_line["tier"].to_pylist()) == {6}
 
 
 def test_sums_are_searched_in_bounded_time_and_say_so_where_there_are_several() -> None:
-    wanted = [expectation(f"r{n:02}", f"PAY-2026-1{n:05}", "10") for n in range(40)]
-    found = outcome(match([*KNOWN, line("a", "20", "x", 5)], [*KNOWN_FOR, *wanted]))
-    assert (found["outcome"], found["tier"]) == ("suggested", 6)
-    assert "several ways" in found["reason"]
-    more = [*wanted, expectation("r99", "PAY-2026-199999", "10")]
-    beyond = match([*KNOWN, line("a", "20", "x", 5)], [*KNOWN_FOR, *more])
+    expectations = [expectation(f"r{n:02}", f"PAY-2026-1{n:05}", "10") for n in range(40)]
+    line_outcome = outcome(
+        match([*KNOWN_PAYER, line("a", "20", "x", 5)], [*KNOWN_FOR, *expectations])
+    )
+    assert (line_outcome["outcome"], line_outcome["tier"]) == ("suggested", 6)
+    assert "several ways" in line_outcome["reason"]
+    more = [*expectations, expectation("r99", "PAY-2026-199999", "10")]
+    beyond = match([*KNOWN_PAYER, line("a", "20", "x", 5)], [*KNOWN_FOR, *more])
     assert outcome(beyond)["outcome"] == "unreferenced"
 
 
@@ -473,8 +513,8 @@ def test_parts_of_a_line_come_back_up_to_its_amount() -> None:
         "matched", "returned", "returned", "unreferenced",
     ]  # fmt: skip
     assert outcome(matches)["matched_amount"] == Decimal(20)
-    found = state(matches)
-    assert (found["state"], found["received"], found["remaining"]) == (
+    state_row = state(matches)
+    assert (state_row["state"], state_row["received"], state_row["remaining"]) == (
         "reopened", Decimal(20), Decimal(80),
     )  # fmt: skip
 
@@ -490,50 +530,50 @@ def test_a_partial_return_of_two_possible_lines_is_linked_to_neither() -> None:
 
 def test_a_return_marked_as_such_is_never_taken_for_a_payment() -> None:
     back = line("a", "100", CODE, return_reason="AC04")
-    found = outcome(match([back], [expectation("r", CODE, "100")]))
-    assert (found["outcome"], found["matched_amount"]) == ("suggested", None)
-    assert "marked as a return" in found["reason"]
+    line_outcome = outcome(match([back], [expectation("r", CODE, "100")]))
+    assert (line_outcome["outcome"], line_outcome["matched_amount"]) == ("suggested", None)
+    assert "marked as a return" in line_outcome["reason"]
 
 
 def test_a_matched_line_shows_who_lost_and_why() -> None:
     here = expectation("r", CODE, account=line("a", "1", "")["account"])
     matches = match([line("a", "1", CODE)], [here, here | {"expectation_id": "s", "account": "X"}])
-    found = outcome(matches)
-    assert (found["outcome"], found["runner_up_id"]) == ("matched", "s")
-    assert found["margin"] > 0
+    line_outcome = outcome(matches)
+    assert (line_outcome["outcome"], line_outcome["runner_up_id"]) == ("matched", "s")
+    assert line_outcome["margin"] > 0
     lost = matches.candidates.to_pylist()[1]
     assert (lost["expectation_id"], "account" in lost["lost"]) == ("s", True)
 
 
 def test_accounts_are_compared_without_spaces_and_case() -> None:
-    wanted = expectation("r", CODE, "100", account="nl05 test 0417 1643 00")
-    assert outcome(match([line("a", "100", CODE)], [wanted]))["outcome"] == "matched"
+    request = expectation("r", CODE, "100", account="nl05 test 0417 1643 00")
+    assert outcome(match([line("a", "100", CODE)], [request]))["outcome"] == "matched"
 
 
 @pytest.mark.parametrize("amount", ["100", None])
 def test_an_expectation_that_was_closed_unpaid_is_closed(amount: str | None) -> None:
     shut = datetime(2026, 10, 5, 9, tzinfo=UTC)
-    wanted = [expectation("r", CODE, amount, closed_at=shut)]
-    assert state(match([line("x", "1", "rent")], wanted))["state"] == "closed"
-    late = match([line("a", "100", CODE, 6)], wanted)
+    expectations = [expectation("r", CODE, amount, closed_at=shut)]
+    assert state(match([line("x", "1", "rent")], expectations))["state"] == "closed"
+    late = match([line("a", "100", CODE, 6)], expectations)
     assert (outcome(late)["outcome"], outcome(late)["reason"]) == (
         "conflict", "closed on 2026-10-05, before this line",
     )  # fmt: skip
     assert state(late)["state"] == "closed"
-    paid = match([line("a", "100", CODE, 5)], wanted)
+    paid = match([line("a", "100", CODE, 5)], expectations)
     assert outcome(paid)["outcome"] == "matched"
     assert state(paid)["state"] == ("closed" if amount is None else "received")
 
 
 def test_a_line_of_a_statement_whose_proof_fails_is_suggested_at_most() -> None:
-    wanted = [expectation("r", CODE, "100")]
-    matches = match([line("a", "100", CODE, proof="fails")], wanted)
+    expectations = [expectation("r", CODE, "100")]
+    matches = match([line("a", "100", CODE, proof="fails")], expectations)
     assert outcome(matches)["outcome"] == "suggested"
     assert outcome(matches)["reason"].endswith("its statement is not proved")
     assert state(matches)["state"] == "open"
     assert matches.allocations.num_rows == 0
     decision = {"entry_id": "a", "expectation_id": "r", "verdict": "accept", "reason": "seen"}
-    accepted = match([line("a", "100", CODE, proof="fails")], wanted, [decision])
+    accepted = match([line("a", "100", CODE, proof="fails")], expectations, [decision])
     assert outcome(accepted)["outcome"] == "matched"
 
 

@@ -19,11 +19,11 @@ def test_the_hash_follows_the_content() -> None:
     assert match([line("a", "1", "x")], [expectation("r", "PAY-1", "1")]).rules_hash == Rules().hash
 
 
-@pytest.mark.parametrize("given", [{"window_days": 10}, {}, "rules.toml", 5])
-def test_what_is_no_rules_is_refused_by_name(given: Any) -> None:
-    with pytest.raises(SettingsError, match=f"a {type(given).__name__} is no Rules - give Rules"):
+@pytest.mark.parametrize("source", [{"window_days": 10}, {}, "rules.toml", 5])
+def test_what_is_no_rules_is_refused_by_name(source: Any) -> None:
+    with pytest.raises(SettingsError, match=f"a {type(source).__name__} is no Rules - give Rules"):
         match_references(
-            arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")]), rules=given
+            arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")]), rules=source
         )
 
 
@@ -79,17 +79,17 @@ def test_a_wrong_rule_is_named_with_its_file_and_key(tmp_path: Path, text: str, 
 
 
 def test_rules_made_in_python_are_refused_like_those_of_a_file() -> None:
-    lines, wanted = arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")])
+    lines, expectations = arrow([line("a", "1", "x")]), arrow([expectation("r", "PAY-1", "1")])
     with pytest.raises(SettingsError, match=r"rules: .*max_candidates"):
-        match_references(lines, wanted, rules=Rules(max_candidates=0))
+        match_references(lines, expectations, rules=Rules(max_candidates=0))
 
 
 def test_words_of_the_rules_count_however_they_are_written() -> None:
     stopped = [expectation("r", "PAY-2026-1", "1", status="ON_HOLD")]
     rows = arrow([line("a", "1", "PAY-2026-1")])
     rules = Rules(contradicting_statuses=("on-hold",))
-    held = match_references(rows, arrow(stopped), rules=rules)
-    assert held.lines["outcome"].to_pylist() == ["conflict"]
+    matches = match_references(rows, arrow(stopped), rules=rules)
+    assert matches.lines["outcome"].to_pylist() == ["conflict"]
     none = [expectation("r", "KEINE-ANGABE", "1")]
     rows = arrow([line("a", "1", None, end_to_end_id="KEINE ANGABE KEINE-ANGABE")])
     silent = match_references(rows, arrow(none), rules=Rules(placeholders=("Keine Angabe",)))
@@ -100,17 +100,17 @@ def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say()
     """A text of a quarter of a million characters took a minute where every place was tried."""
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
-    wanted = [expectation("r", "RF18539007547034", "1")]
-    found = match(lines, wanted).lines["outcome"].to_pylist()
-    assert found == ["matched", "unreferenced"]
+    expectations = [expectation("r", "RF18539007547034", "1")]
+    outcomes_read = match(lines, expectations).lines["outcome"].to_pylist()
+    assert outcomes_read == ["matched", "unreferenced"]
 
 
 def test_fewer_candidates_are_kept_by_rule() -> None:
     lines = arrow([line("a", "9", "PAY-2026-00441")])
-    wanted = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])
+    expectations = arrow([expectation(f"r{n}", f"PAY-2026-00441{n}", "1") for n in range(9)])
     for most in (2, 5):
         rules = Rules(max_candidates=most)
-        assert match_references(lines, wanted, rules=rules).candidates.num_rows == most
+        assert match_references(lines, expectations, rules=rules).candidates.num_rows == most
 
 
 def test_matches_show_their_counts_and_keep_amounts_exact_in_pandas() -> None:

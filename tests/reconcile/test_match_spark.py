@@ -79,19 +79,19 @@ def models(
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     with ExitStack() as stack:
         snapshot, question = month_end.snapshot(), month_end._question("2026-10")
-        found_run = stack.enter_context(monthly._answered(snapshot, question, None))
+        found_run = stack.enter_context(monthly.run_on_question(snapshot, question, None))
         trace_all(found_run)
         month = found_run.connection
-        found = {
+        steps_by_name = {
             "matching": Model(
                 matching.STEPS, stack.enter_context(matched()), tmp_path_factory.mktemp("matching")
             ),
             "month": Model(TRACED, month, tmp_path_factory.mktemp("month")),
         }
-        for number, model in enumerate(found.values()):
+        for number, model in enumerate(steps_by_name.values()):
             plan(model, number, snapshot if model.connection is month else None)
-        run_on_spark([model.folder for model in found.values()])
-        yield found
+        run_on_spark([model.folder for model in steps_by_name.values()])
+        yield steps_by_name
 
 
 def trace_all(month: Run) -> None:
@@ -112,23 +112,23 @@ def matched() -> duckdb.DuckDBPyConnection:
         pa.concat_tables(both, promote_options="permissive")
         for both in zip(world.tables(), habits.world.tables(), strict=True)
     )
-    told = [
-        {"entry_id": row["entry_id"], "expectation_id": wanted["expectation_id"]}
+    rows = [
+        {"entry_id": row["entry_id"], "expectation_id": expectation["expectation_id"]}
         | {"verdict": verdict, "reason": "by telephone"}
-        for row, wanted, verdict in zip(
+        for row, expectation, verdict in zip(
             world.lines[:30:10], world.expectations, ("accept", "reject", "ignore"), strict=False
         )
     ]
-    told += [
+    rows += [
         row | {"entry_id": f"habit-{row['entry_id']}", "reason": "by telephone"}
         for row in habits.decisions.select(["entry_id", "expectation_id", "verdict"]).to_pylist()
     ]
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     tables = {
-        "lines": read_table(lines, LINES, what="lines"),
-        "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
-        "decisions": read_table(pa.Table.from_pylist(told), DECISIONS, what="decisions"),
+        "lines": read_table(lines, LINES, name="lines"),
+        "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
+        "decisions": read_table(pa.Table.from_pylist(rows), DECISIONS, name="decisions"),
         **matching.rule_tables(Rules()),
     }
     load(connection, tables)
@@ -138,17 +138,17 @@ def matched() -> duckdb.DuckDBPyConnection:
 
 def plan(model: Model, number: int, snapshot: Snapshot | None) -> None:
     """Write what Spark is to do. It reads the snapshot's own files where a table is stored."""
-    inputs = {name: given(model, name, snapshot) for name in sorted(inputs_of(model.steps))}
-    wanted = {
+    inputs = {name: source(model, name, snapshot) for name in sorted(inputs_of(model.steps))}
+    targets = {
         "number": number,
         "settings": SPARK_SETTINGS | LOCAL | {"spark.sql.warehouse.dir": str(model.folder / "own")},
         "inputs": {name: msgspec.structs.asdict(table) for name, table in inputs.items()},
         "steps": [[step.name, render(step)] for step in model.steps],
     }
-    (model.folder / "plan.json").write_text(json.dumps(wanted), "utf-8")
+    (model.folder / "plan.json").write_text(json.dumps(targets), "utf-8")
 
 
-def given(model: Model, name: str, snapshot: Snapshot | None) -> Input:
+def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
     """A table that the steps read and do not make."""
     table = model.connection.table(name).to_arrow_table()
     stored = snapshot.stored().get(name) if snapshot is not None else None
@@ -187,7 +187,7 @@ def spark_type(kind: pa.DataType) -> str:
 
 def run_on_spark(folders: list[Path]) -> None:
     """Every plan, in one session of Spark's own environment."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [PYTHON, RUNNER, *folders],
         env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
         capture_output=True,
@@ -195,7 +195,7 @@ def run_on_spark(folders: list[Path]) -> None:
         timeout=840,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert completed.returncode == 0, completed.stderr[-4000:]
 
 
 def in_order(table: pa.Table, schema: pa.Schema) -> list[tuple[Any, ...]]:

@@ -53,7 +53,7 @@ def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]
 
 
 @pytest.mark.parametrize(
-    ("amount", "text", "day", "first", "said"),
+    ("amount", "text", "day", "first", "fact_words"),
     [
         ("500", "thanks", 12, "rent", "as much as before"),
         ("520", "thanks", 12, "rent", "near what it always was"),
@@ -64,14 +64,14 @@ def ranked(paid: dict[str, Any], *more: dict[str, Any]) -> list[tuple[str, str]]
     ],
 )
 def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
-    amount: str, text: str, day: int, first: str, said: str
+    amount: str, text: str, day: int, first: str, fact_words: str
 ) -> None:
-    found = ranked(line("a", amount, text, day, **PAYER))
-    assert [name for name, _ in found] == [first, {"rent": "garage", "garage": "rent"}[first]]
-    parts = found[0][1].split("; ")
+    ranking = ranked(line("a", amount, text, day, **PAYER))
+    assert [name for name, _ in ranking] == [first, {"rent": "garage", "garage": "rent"}[first]]
+    parts = ranking[0][1].split("; ")
     assert parts[:2] == ["no reference", "the payer's account paid this before"]
-    assert said in parts
-    assert said not in found[1][1]
+    assert fact_words in parts
+    assert fact_words not in ranking[1][1]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_of_a_payers_codes_the_one_that_agrees_comes_first_and_says_why(
 )  # fmt: skip
 def test_a_name_is_one_without_case_accents_legal_form_and_order(name: str) -> None:
     moved = {"counterparty_account": "LT2", "counterparty_name": name}
-    found = ranked(line("a", "500", "thanks", 12, **moved))
-    assert found[0][0] == "rent"
-    assert "the payer's name paid this before" in found[0][1]
+    ranking = ranked(line("a", "500", "thanks", 12, **moved))
+    assert ranking[0][0] == "rent"
+    assert "the payer's name paid this before" in ranking[0][1]
 
 
 @pytest.mark.parametrize("name", ["Müller GmbH", "Müller & Töchter GmbH", "GmbH & Co. KG", None])
@@ -95,17 +95,17 @@ def test_another_name_is_another(name: str | None) -> None:
 
 def test_an_accepted_decision_teaches_as_a_reference_does() -> None:
     silent = [row | {"remittance": "thanks"} for row in BEFORE]
-    wanted = {"g": "garage", "r": "rent"}
+    expectations = {"g": "garage", "r": "rent"}
     accepted = [
-        {"entry_id": row["entry_id"], "expectation_id": wanted[row["entry_id"][0]],
+        {"entry_id": row["entry_id"], "expectation_id": expectations[row["entry_id"][0]],
          "verdict": "accept", "reason": "by telephone"}
         for row in silent
     ]  # fmt: skip
     paid = line("a", "500", "thanks", 6, **PAYER)
     assert candidates(match([*silent, paid], CODES)) == []
-    found = candidates(match([*silent, paid], CODES, accepted))
-    assert found[0][0] == "rent"
-    assert "the payer's account paid this before" in found[0][1]
+    ranking = candidates(match([*silent, paid], CODES, accepted))
+    assert ranking[0][0] == "rent"
+    assert "the payer's account paid this before" in ranking[0][1]
 
 
 def test_what_was_booked_later_teaches_nothing_yet() -> None:
@@ -119,43 +119,43 @@ def test_a_request_names_its_payer_by_account_or_by_name() -> None:
     paid = line(
         "a", "77", "thanks", 9, counterparty_account="LT2", counterparty_name="MULLER SOHNE"
     )
-    found = candidates(match([paid], [by_name]))
-    assert found == [
+    ranking = candidates(match([paid], [by_name]))
+    assert ranking == [
         ("n", "no reference; the name that it gives; requested 14 days before; amount agrees")
     ]
     by_account = by_name | {"counterparty_account": "LT2", "counterparty_name": None}
     assert "the account that it names" in candidates(match([paid], [by_account]))[0][1]
-    other = by_name | {"counterparty_account": "LT3"}
-    assert candidates(match([paid], [other])) == []
+    second_payer = by_name | {"counterparty_account": "LT3"}
+    assert candidates(match([paid], [second_payer])) == []
 
 
 def test_a_payer_who_paid_for_a_customer_is_asked_about_that_customers_next_request() -> None:
     customer = {"counterparty_name": "Jansen Bouw BV"}
-    wanted = [
+    expectations = [
         expectation("old", "PAY-2026-000001", "77", **customer),
         expectation("new", "PAY-2026-000002", "91", **customer),
         expectation("other", "PAY-2026-000003", "91", counterparty_name="Peeters NV"),
     ]
     lines = [line("b", "77", "PAY-2026-000001", 2, **PAYER), line("a", "91", "thanks", 9, **PAYER)]
-    found = candidates(match(lines, wanted))
-    assert found[0][0] == "new"
-    assert "the payer's account paid for its counterparty before" in found[0][1]
+    ranking = candidates(match(lines, expectations))
+    assert ranking[0][0] == "new"
+    assert "the payer's account paid for its counterparty before" in ranking[0][1]
 
 
 def test_a_customer_who_pays_short_is_asked_about_the_request_that_is_nearly_so_much() -> None:
     customer = {"counterparty_name": "Jansen Bouw BV"}
-    wanted = [
+    expectations = [
         expectation(f"r{amount}", f"PAY-2026-{amount:06}", str(amount), **customer)
         for amount in (250, 900)
     ]
     paid = line("a", "245", "thanks", 9, counterparty_name="JANSEN BOUW B.V.")
-    assert [name for name, _ in candidates(match([paid], wanted))] == ["r250"]
+    assert [name for name, _ in candidates(match([paid], expectations))] == ["r250"]
 
 
 def test_the_rest_of_a_request_is_what_remains() -> None:
-    wanted = [expectation("r", "PAY-2026-000001", "100")]
+    expectations = [expectation("r", "PAY-2026-000001", "100")]
     lines = [line("b", "60", "PAY-2026-000001", 2, **PAYER), line("a", "40", "thanks", 9, **PAYER)]
-    ((name, reason),) = candidates(match(lines, wanted))
+    ((name, reason),) = candidates(match(lines, expectations))
     assert name == "r"
     assert "the amount is what remains" in reason
     assert "amount differs" not in reason
@@ -171,8 +171,8 @@ def test_the_rest_of_a_request_is_what_remains() -> None:
     ],
 )
 def test_an_amount_alone_is_a_fact_where_it_is_rare(amount: str, others: int, becomes: str) -> None:
-    wanted = [expectation(f"r{n}", f"PAY-2026-00000{n}", amount) for n in range(1 + others)]
-    matches = match([line("a", amount, "thanks", 9, **STRANGER)], wanted)
+    expectations = [expectation(f"r{n}", f"PAY-2026-00000{n}", amount) for n in range(1 + others)]
+    matches = match([line("a", amount, "thanks", 9, **STRANGER)], expectations)
     assert outcome(matches)["outcome"] == becomes
 
 
@@ -193,13 +193,13 @@ def test_a_text_that_gives_a_counterpartys_whole_name_leads_to_its_request(
     text: str, is_said: bool
 ) -> None:
     names = ("Jansen Bouw BV", "Peeters NV")
-    wanted = [
+    expectations = [
         expectation(f"r{n}", f"PAY-2026-00000{n}", "100", counterparty_name=name)
         for n, name in enumerate(names)
     ]
-    found = candidates(match([line("a", "100", text, 9, **STRANGER)], wanted))
-    assert [name for name, _ in found] == (["r0"] if is_said else [])
-    assert all("its text names the counterparty" in reason for _, reason in found)
+    ranking = candidates(match([line("a", "100", text, 9, **STRANGER)], expectations))
+    assert [name for name, _ in ranking] == (["r0"] if is_said else [])
+    assert all("its text names the counterparty" in reason for _, reason in ranking)
 
 
 def test_a_text_names_who_paid_this_before() -> None:
@@ -215,7 +215,7 @@ def test_a_text_names_who_paid_this_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amounts", "said"),
+    ("amounts", "fact_words"),
     [
         (("100", "100", "100"), "near what it always was"),
         (("98", "100", "106"), "between the amounts before"),
@@ -224,13 +224,15 @@ def test_a_text_names_who_paid_this_before() -> None:
         (("98", "105", "7"), "as much as before"),
     ],
 )
-def test_an_amount_is_said_by_how_earlier_ones_vary(amounts: tuple[str, ...], said: str) -> None:
+def test_an_amount_is_said_by_how_earlier_ones_vary(
+    amounts: tuple[str, ...], fact_words: str
+) -> None:
     before = [
         line(f"b{n}", amount, f"{GARAGE} x", booking_date=date(2026, 9 - n, 5), **PAYER)
         for n, amount in enumerate(amounts)
     ]
-    found = candidates(match([*before, line("a", "105", "thanks", 19, **PAYER)], CODES))
-    assert said in found[0][1].split("; ")
+    ranking = candidates(match([*before, line("a", "105", "thanks", 19, **PAYER)], CODES))
+    assert fact_words in ranking[0][1].split("; ")
 
 
 def test_of_two_amounts_for_one_code_each_has_its_day() -> None:
@@ -239,19 +241,19 @@ def test_of_two_amounts_for_one_code_each_has_its_day() -> None:
         for month in (7, 8, 9)
         for day, amount in ((5, "100"), (20, "900"))
     ]
-    found = candidates(match([*before, line("a", "900", "thanks", 19, **PAYER)], CODES))
-    assert "always around the 20th at about this amount" in found[0][1].split("; ")
+    ranking = candidates(match([*before, line("a", "900", "thanks", 19, **PAYER)], CODES))
+    assert "always around the 20th at about this amount" in ranking[0][1].split("; ")
 
 
 def test_equal_facts_are_a_tie() -> None:
-    wanted = [code("x", "VFY-1111-222"), code("y", "VFY-3333-444")]
+    expectations = [code("x", "VFY-1111-222"), code("y", "VFY-3333-444")]
     lines = [
         line(f"{name}{month}", "50", text, booking_date=date(2026, month, 5), **PAYER)
         for month in (8, 9)
         for name, text in (("x", "VFY-1111-222"), ("y", "VFY-3333-444"))
     ]
-    found = outcome(match([*lines, line("a", "50", "thanks", 5, **PAYER)], wanted))
-    assert (found["expectation_id"], found["margin"]) == ("x", Decimal(0))
+    line_outcome = outcome(match([*lines, line("a", "50", "thanks", 5, **PAYER)], expectations))
+    assert (line_outcome["expectation_id"], line_outcome["margin"]) == ("x", Decimal(0))
 
 
 def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> None:
@@ -268,14 +270,15 @@ def test_a_rejected_candidate_is_none_and_a_damaged_reference_stands_above() -> 
 
 
 def test_a_payer_of_very_many_codes_has_few_candidates() -> None:
-    wanted = [code(f"c{n:03}", f"VFY-{n:04}-118") for n in range(120)]
+    expectations = [code(f"c{n:03}", f"VFY-{n:04}-118") for n in range(120)]
     lines = [
-        line(f"b{n:03}", f"{n + 10}", f"VFY-{n:04}-118", 2, **PAYER) for n in range(len(wanted))
+        line(f"b{n:03}", f"{n + 10}", f"VFY-{n:04}-118", 2, **PAYER)
+        for n in range(len(expectations))
     ]
-    matches = match([*lines, line("a", "17", "thanks", 9, **PAYER)], wanted)
-    found = candidates(matches)
-    assert len(found) == Rules().max_candidates
-    assert found[0][0] == "c007"
+    matches = match([*lines, line("a", "17", "thanks", 9, **PAYER)], expectations)
+    ranking = candidates(matches)
+    assert len(ranking) == Rules().max_candidates
+    assert ranking[0][0] == "c007"
 
 
 def test_all_parts_together_stay_under_one() -> None:

@@ -172,7 +172,7 @@ def test_every_file_is_a_step_of_a_model() -> None:
 @pytest.mark.parametrize("step", {step.name: step for step in MODEL}.values(), ids=lambda s: s.name)
 def test_what_a_step_reads_is_what_its_query_selects_from(step: Step) -> None:
     tree = sqlglot.parse_one(step.sql, read="duckdb")
-    own = {one.alias for one in tree.find_all(exp.CTE)}
+    own = {cte.alias for cte in tree.find_all(exp.CTE)}
     assert step.reads == {table.name for table in tree.find_all(exp.Table)} - own
 
 
@@ -192,17 +192,17 @@ def test_steps_that_read_each_other_are_refused_with_their_names() -> None:
 def test_rows_are_given_back_once_nothing_reads_them() -> None:
     steps = (
         Step("first", "SELECT * FROM given"),
-        Step("shown", "SELECT * FROM first", kept=False),
+        Step("shown", "SELECT * FROM first", is_stored=False),
         Step("second", "SELECT * FROM shown"),
-        Step("last", "SELECT * FROM second", kept=False),
+        Step("last", "SELECT * FROM second", is_stored=False),
         Step("beside", "SELECT * FROM first"),
     )
     with duckdb.connect() as connection:
         load(connection, {"given": pa.table({"n": [1]})})
-        run(connection, steps, wanted=["last"])
+        run(connection, steps, targets=["last"])
         assert connection.table("last").fetchall() == [(1,)]
-        there = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    assert sorted(there) == [("given",), ("second",)]
+        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    assert sorted(tables) == [("given",), ("second",)]
 
 
 def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
@@ -272,9 +272,9 @@ def hold_no_floats(connection: duckdb.DuckDBPyConnection, steps: tuple[Step, ...
 def test_no_column_of_the_matching_is_a_float() -> None:
     lines, expectations = draw(1, each=1).tables()
     tables = {
-        "lines": read_table(lines, LINES, what="lines"),
-        "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
-        "decisions": read_table(None, DECISIONS, what="decisions"),
+        "lines": read_table(lines, LINES, name="lines"),
+        "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
+        "decisions": read_table(None, DECISIONS, name="decisions"),
         **matching.rule_tables(Rules()),
     }
     with duckdb.connect() as connection:
@@ -284,5 +284,5 @@ def test_no_column_of_the_matching_is_a_float() -> None:
 
 def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
     question = month_end._question("2026-10")
-    with monthly._answered(month_end.snapshot(), question, None) as found:
-        hold_no_floats(found.connection, monthly.STEPS)
+    with monthly.run_on_question(month_end.snapshot(), question, None) as steps_run:
+        hold_no_floats(steps_run.connection, monthly.STEPS)

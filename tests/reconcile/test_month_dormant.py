@@ -21,12 +21,12 @@ def dormant(tmp_path: Path) -> Workspace:
     workspace = desk(tmp_path / "desk")
     moved = entry("7.00", day="2026-08-15")
     workspace.statements.add([camt(tmp_path, moved, closing="107.00", days=AUGUST)])
-    other = "BE71096123456769"
+    second_account = "BE71096123456769"
     settings = workspace.folder / "treasury.toml"
-    block = f'\n[[accounts]]\naccount = "{other}"\nsource = "own_bank"\n'
+    block = f'\n[[accounts]]\naccount = "{second_account}"\nsource = "own_bank"\n'
     settings.write_text(settings.read_text("utf-8") + block, "utf-8")
     file = camt(tmp_path, entry("1.00"), closing="101.00", name="other.xml")
-    file.write_text(file.read_text("utf-8").replace(OWN, other), "utf-8")
+    file.write_text(file.read_text("utf-8").replace(OWN, second_account), "utf-8")
     workspace = Workspace(workspace.folder)
     workspace.statements.add([file])
     return workspace
@@ -44,8 +44,11 @@ def test_a_confirmed_balance_covers_the_days_since_the_last_statement(dormant: W
     assert row["complete"]
     assert (row["opening_balance"], row["closing_balance"]) == (Decimal(107), Decimal(107))
     assert not dormant.open_items("2026-10").select(kind="statement_missing")
-    (kept,) = dormant.sql("SELECT * FROM balance_confirmations").arrow.to_pylist()
-    assert (kept["source"], kept["stated_by"]) == ("online banking", dormant.journal.who().name)
+    (confirmation,) = dormant.sql("SELECT * FROM balance_confirmations").arrow.to_pylist()
+    assert (confirmation["source"], confirmation["stated_by"]) == (
+        "online banking",
+        dormant.journal.who().name,
+    )
 
 
 def test_another_balance_than_the_last_covers_nothing_and_says_so(dormant: Workspace) -> None:

@@ -204,7 +204,9 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 ) -> None:
     """An account however it is written; of two codes, both from their start."""
     workspace = fill(tmp_path, company)
-    own = next(one.account for one in workspace.settings.accounts if one.source == "own_bank")
+    own = next(
+        account.account for account in workspace.settings.accounts if account.source == "own_bank"
+    )
     spaced = " ".join((own[:4], own[4:])).lower()
     (tmp_path / "rules.toml").write_text(
         f'[[classes]]\nname = "not there"\nline_class = "bank_charge"\naccount = "{spaced}"\n'
@@ -220,12 +222,12 @@ def test_a_class_rule_means_the_account_and_the_start_of_the_code(
 def test_every_step_can_be_looked_at_and_none_computes_in_floating_point(
     month_end: Workspace,
 ) -> None:
-    from treasury.reconcile.monthly import _answered
+    from treasury.reconcile.monthly import run_on_question
 
     result = month_end.reconcile("2026-10")
     assert result.sql("funding").startswith("WITH")
-    with _answered(month_end.snapshot(), month_end._question("2026-10"), None) as found:
-        connection = found.connection
+    with run_on_question(month_end.snapshot(), month_end._question("2026-10"), None) as steps_run:
+        connection = steps_run.connection
         for step in STEPS:
             kinds = {str(kind) for kind in connection.table(step.name).types}
             assert not kinds & {"DOUBLE", "FLOAT"}, step.name

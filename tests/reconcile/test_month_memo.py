@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
+from decide_desk import record_steps
 
 from treasury.calendar import Month
 from treasury.close import roll_forward
@@ -18,11 +19,11 @@ from treasury.close.roll_forward import MonthEnd, RollForward
 from treasury.errors import WorkspaceDamaged
 from treasury.journal import Actor
 from treasury.reconcile import monthly
-from treasury.reconcile.engine import kept_run, memo, pipeline
+from treasury.reconcile.engine import memo, pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.matching import Matches, read_decisions
 from treasury.reconcile.monthly import Basis
-from treasury.reconcile.standing_knowledge import Known, answer_and_known
+from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge
 from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")
@@ -39,15 +40,7 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the steps that are run from here on."""
-    names: list[str] = []
-    real = kept_run.Run._run
-
-    def run(one: kept_run.Run, step: pipeline.Step) -> None:
-        names.append(step.name)
-        real(one, step)
-
-    monkeypatch.setattr(kept_run.Run, "_run", run)
-    return names
+    return record_steps(monkeypatch)
 
 
 def test_a_month_asked_again_runs_no_step_and_says_the_same(
@@ -68,16 +61,16 @@ def test_a_decision_is_never_answered_from_before_it(desk: Workspace, ran: list[
     desk.reconcile(MONTH)
     desk.matches.ignore(line, reason="not ours", actor=ANNA)
     ran.clear()
-    (found,) = [
+    (line_row,) = [
         row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
     ]
-    assert found["outcome"] == "ignored"
+    assert line_row["outcome"] == "ignored"
     desk.matches.undo(line, actor=ANNA)
     ran.clear()
-    (found,) = [
+    (line_row,) = [
         row for row in desk.reconcile(MONTH).matches.lines.to_pylist() if row["entry_id"] == line
     ]
-    assert found["outcome"] != "ignored"
+    assert line_row["outcome"] != "ignored"
     assert ran == []
 
 
@@ -115,11 +108,11 @@ def test_what_is_worked_out_leaves_nothing_in_the_snapshot(desk: Workspace) -> N
 
 def test_two_connections_of_a_snapshot_do_not_see_what_the_other_makes(desk: Workspace) -> None:
     snapshot = desk.snapshot()
-    with snapshot.connection() as one, snapshot.connection() as other:
-        for at, connection in enumerate((one, other)):
+    with snapshot.connection() as first, snapshot.connection() as second:
+        for at, connection in enumerate((first, second)):
             pipeline.load(connection, {"mine": pa.table({"at": [at]})})
-        found = [c.table("mine").to_arrow_table()["at"][0].as_py() for c in (one, other)]
-    assert found == [0, 1]
+        instants = [c.table("mine").to_arrow_table()["at"][0].as_py() for c in (first, second)]
+    assert instants == [0, 1]
 
 
 def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_some(
@@ -166,22 +159,22 @@ def test_open_items_are_rolled_forward_once_between_two_ends(
 
 
 def test_many_who_ask_at_once_are_all_answered(desk: Workspace) -> None:
-    found: list[int] = []
+    line_counts: list[int] = []
     askers = [
-        threading.Thread(target=lambda: found.append(desk.reconcile(MONTH).lines.num_rows))
+        threading.Thread(target=lambda: line_counts.append(desk.reconcile(MONTH).lines.num_rows))
         for _ in range(4)
     ]
-    for one in askers:
-        one.start()
-    for one in askers:
-        one.join()
-    assert len(set(found)) == 1
-    assert len(found) == 4
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    assert len(set(line_counts)) == 1
+    assert len(line_counts) == 4
 
 
-def everything(desk: Workspace, month: str) -> Known:
+def everything(desk: Workspace, month: str) -> Knowledge:
     """What matching knows of all that is stored, asked about a month."""
-    return answer_and_known(Basis(desk.snapshot(), desk._question(month), desk._decisions()))[1]
+    return answer_and_knowledge(Basis(desk.snapshot(), desk._question(month), desk._decisions()))[1]
 
 
 @pytest.fixture

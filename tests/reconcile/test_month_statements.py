@@ -53,7 +53,7 @@ def statement(folder: Path, first: str, last: str, lines: tuple[Line, ...] = LIN
     )
 
 
-def told(workspace: Workspace, month: str) -> dict[str, Any]:
+def balances_of(workspace: Workspace, month: str) -> dict[str, Any]:
     (row,) = workspace.reconcile(month).statements.to_pylist()
     return row
 
@@ -75,7 +75,7 @@ def test_a_longer_statement_beside_the_monthly_ones_changes_nothing(tmp_path: Pa
         for file in order:
             workspace.statements.add([file])
         for month in MONTHS:
-            row = told(workspace, month)
+            row = balances_of(workspace, month)
             assert row["complete"], (name, month)
             assert balances(row) == right(month), (name, month)
             assert (str(row["covered_from"]), str(row["covered_to"])) == (
@@ -91,9 +91,9 @@ def test_a_statement_that_overlaps_in_part_is_doubted_and_no_balance_is_wrong(
     files = [statement(tmp_path / "bank", *days) for days in DAYS.values()]
     workspace.statements.add(files)
     workspace.statements.add([statement(tmp_path / "bank", "2026-08-20", "2026-10-20")])
-    assert [balances(told(workspace, month)) for month in MONTHS] == [*map(right, MONTHS)]
+    assert [balances(balances_of(workspace, month)) for month in MONTHS] == [*map(right, MONTHS)]
     # It begins among August's days and goes on: no balance shows that both are right.
-    complete = [told(workspace, month)["complete"] for month in MONTHS]
+    complete = [balances_of(workspace, month)["complete"] for month in MONTHS]
     assert complete == [True, False, False, False]
 
 
@@ -117,10 +117,10 @@ def test_what_was_booked_before_a_statement_opened_that_day_is_not_counted_again
         ),
     )
     workspace.statements.add(list(files))
-    for month, wanted in {"2026-09": (100, 207), "2026-10": (207, 208)}.items():
-        row = told(workspace, month)
+    for month, expected in {"2026-09": (100, 207), "2026-10": (207, 208)}.items():
+        row = balances_of(workspace, month)
         assert row["complete"]
-        assert balances(row) == wanted
+        assert balances(row) == expected
 
 
 def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_same(
@@ -130,10 +130,10 @@ def test_a_month_without_a_statement_is_not_covered_though_the_balance_is_the_sa
     workspace = desk(tmp_path / "desk")
     for month in ("2026-07", "2026-09", "2026-10"):
         workspace.statements.add([statement(tmp_path / "bank", *DAYS[month], lines)])
-    row = told(workspace, "2026-09")
+    row = balances_of(workspace, "2026-09")
     assert str(row["covered_from"]) == "2026-09-01"
     assert row["complete"]
-    assert not told(workspace, "2026-07")["complete"]
+    assert not balances_of(workspace, "2026-07")["complete"]
 
 
 def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_midnight_at_the_end_of_a_statement_covers_no_day_more(tmp_path: Path) -
             text = text.replace(f"{last}T23:59:59", f"{after}T00:00:00")
         file.write_text(text, "utf-8")
     workspace.statements.add(files)
-    row = told(workspace, "2026-10")
+    row = balances_of(workspace, "2026-10")
     assert str(row["covered_from"]) == "2026-09-01"
     assert str(row["covered_to"]) == "2026-10-31"
     assert row["complete"]
@@ -170,14 +170,14 @@ def test_every_months_balances_are_the_banks_in_whatever_files_and_order(
     lines: tuple[Line, ...], spans: list[tuple[int, int]], order: Any
 ) -> None:
     lines = (*lines, *((days[0], 1) for days in DAYS.values()))
-    asked = [*DAYS.values()] + [(DAYS[MONTHS[a]][0], DAYS[MONTHS[b]][1]) for a, b in spans]
-    order.shuffle(asked)
+    spans_read = [*DAYS.values()] + [(DAYS[MONTHS[a]][0], DAYS[MONTHS[b]][1]) for a, b in spans]
+    order.shuffle(spans_read)
     with TemporaryDirectory() as folder:
         workspace = desk(Path(folder) / "desk")
-        files = [statement(Path(folder) / "bank", *days, lines) for days in asked]
+        files = [statement(Path(folder) / "bank", *days, lines) for days in spans_read]
         workspace.statements.add(files)
         for month in MONTHS:
-            row = told(workspace, month)
+            row = balances_of(workspace, month)
             assert row["complete"] == (row["proved"] == row["statements"])
             assert row["complete"] or len(spans) > 1
             assert balances(row) == right(month, lines)

@@ -20,10 +20,10 @@ def add(workspace: Workspace, *files: Path) -> Result:
 
 def test_adding_a_statement_whose_proof_fails_exits_1_and_says_the_way_out(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
-    done = add(workspace, camt(tmp_path, entry("7.00"), closing="108.00"))
-    assert done.exit_code == 1
-    assert "NOT PROVED october.xml: opening EUR 100.00" in done.stdout
-    assert "nothing of 1 not proved is matched without you" in done.stdout
+    addition = add(workspace, camt(tmp_path, entry("7.00"), closing="108.00"))
+    assert addition.exit_code == 1
+    assert "NOT PROVED october.xml: opening EUR 100.00" in addition.stdout
+    assert "nothing of 1 not proved is matched without you" in addition.stdout
     (item,) = workspace.open_items("2026-10").select(kind="statement_missing")
     assert item.state == "NOT PROVED"
     right = camt(tmp_path, entry("7.00"), closing="107.00")
@@ -38,9 +38,9 @@ def test_an_account_without_balances_reads_not_provable_and_adding_it_succeeds(
     text = file.read_text("utf-8")
     start, end = text.index("<Bal>"), text.rindex("</Bal>") + len("</Bal>")
     file.write_text(text[:start] + text[end:], "utf-8")
-    done = add(workspace, file)
-    assert done.exit_code == 0
-    assert "NOT PROVABLE october.xml: no balances" in done.stdout
+    addition = add(workspace, file)
+    assert addition.exit_code == 0
+    assert "NOT PROVABLE october.xml: no balances" in addition.stdout
     (item,) = workspace.open_items("2026-10").select(kind="statement_missing")
     assert item.state == "NOT PROVABLE"
     assert item.next_step.startswith(

@@ -69,7 +69,9 @@ def test_the_declared_currency_counts_where_a_file_states_none(tmp_path: Path) -
     workspace = desk(tmp_path / "desk")
     profiled(workspace)
     report = workspace.statements.add([csv(tmp_path)], account=OWN)
-    assert [(one.currency, one.proved) for one in report.statements] == [("EUR", True)]
+    assert [
+        (statement_row.currency, statement_row.proved) for statement_row in report.statements
+    ] == [("EUR", True)]
     assert account_row(workspace)["closing_balance"] == Decimal(1050)
 
 
@@ -84,8 +86,8 @@ def test_a_profile_that_gains_a_currency_leaves_no_screen_without_an_answer(tmp_
     assert "`treasury statements withdraw " in problem.next_step
     assert "STATEMENTS" in workspace.status("2026-10")
     statement = problem.next_step.partition("withdraw ")[2][:8]
-    done = workspace.statements.withdraw(statement, reason="read without its currency")
-    assert done.movements == 2
+    withdrawal = workspace.statements.withdraw(statement, reason="read without its currency")
+    assert withdrawal.movements == 2
     assert account_row(workspace)["complete"]
     assert workspace.reconcile("2026-10").lines.num_rows == 2
 
@@ -137,9 +139,9 @@ def test_a_statement_in_a_currency_that_is_not_declared_keeps_its_account_from_b
     tmp_path: Path,
 ) -> None:
     workspace = desk(tmp_path / "desk")
-    other = camt(tmp_path, name="dollars.xml")
-    other.write_text(other.read_text("utf-8").replace("EUR", "USD"), "utf-8")
-    workspace.statements.add([camt(tmp_path, entry("7.00"), closing="107.00"), other])
+    dollars = camt(tmp_path, name="dollars.xml")
+    dollars.write_text(dollars.read_text("utf-8").replace("EUR", "USD"), "utf-8")
+    workspace.statements.add([camt(tmp_path, entry("7.00"), closing="107.00"), dollars])
     row = account_row(workspace)
     assert not row["complete"]
     assert row["problem"].startswith(f"dollars.xml: account {OWN} is declared in EUR, not in USD")
@@ -158,8 +160,10 @@ def test_a_decision_about_a_line_that_was_withdrawn_stops_nothing(tmp_path: Path
     assert "BANK LINES" in workspace.status("2026-10")
     assert [row["entry_id"] for row in workspace.matches.list().arrow.to_pylist()] == [line]
     report = workspace.statements.add([tmp_path / "october.xml"])
-    (told,) = [one.what for one in report.problems if "counts again" in one.what]
-    assert told.endswith("it counts again, and so do the decisions on 1 of its lines")
+    (problem_text,) = [
+        problem.what for problem in report.problems if "counts again" in problem.what
+    ]
+    assert problem_text.endswith("it counts again, and so do the decisions on 1 of its lines")
 
 
 def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path) -> None:
@@ -176,9 +180,9 @@ def test_what_rests_on_a_statement_is_said_before_it_is_withdrawn(tmp_path: Path
     assert printed[2].endswith("2 movements count no more")
     assert workspace.journal.entries("statement.") == []
     assert workspace.reconcile("2026-10").lines.num_rows == 2
-    done = CliRunner().invoke(treasury, [*arguments, "--reason", "wrong file"]).stdout
-    assert done.splitlines()[:2] == printed[:2]
-    assert "\nwithdrawn: october.xml " in done
+    invocation = CliRunner().invoke(treasury, [*arguments, "--reason", "wrong file"]).stdout
+    assert invocation.splitlines()[:2] == printed[:2]
+    assert "\nwithdrawn: october.xml " in invocation
     assert workspace.statements.list().arrow.num_rows == 0
 
 

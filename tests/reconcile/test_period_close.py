@@ -292,16 +292,16 @@ def test_case_34_open_items_roll_forward_from_one_close_to_the_next(closed: Work
     assert ends == begins
     kinds = {row["kind"] for row in october_.roll_forward}
     assert kinds == {"on_ramp", "off_ramp"}, "virtual accounts stand outside"
-    found = closed.periods.roll_forward("2026-10")
-    for table in (found.totals, found.items):
+    roll = closed.periods.roll_forward("2026-10")
+    for table in (roll.totals, roll.items):
         for row in table.to_pylist():
             assert row["closing"] == (
                 row["opening"] + row["new"] - row["matched"] + row["reopened"]
                 - row["cancelled"] - row["blocked"] + row["adjusted"]
             )  # fmt: skip
     closing = closed.periods.closing(closed.periods.get("2026-10"))
-    assert closing.equals(found.totals)
-    assert sum(row["matched"] for row in found.totals.to_pylist()) > 0
+    assert closing.equals(roll.totals)
+    assert sum(row["matched"] for row in roll.totals.to_pylist()) > 0
 
 
 def test_a_request_recorded_with_no_money_or_less_waits_for_none(
@@ -312,12 +312,12 @@ def test_a_request_recorded_with_no_money_or_less_waits_for_none(
     later = clock_at(copy_of(closed, tmp_path / "desk"), "2026-11-20T08:00:00+00:00")
     for name, amount in zip(names, (Decimal(0), Decimal(-5)), strict=False):
         edit(later, "ramp_requests", "id", name, fiat_amount=amount)
-    found = {
+    open_amounts = {
         row["expectation_id"]: row
         for row in later.periods.roll_forward("2026-11").items.to_pylist()
     }
     for name in names[:2]:
-        row = found[name]
+        row = open_amounts[name]
         assert (row["adjusted"], row["closing"]) == (-row["opening"], 0)
     with pytest.raises(InputError, match="2027-03 has not begun"):
         later.periods.roll_forward("2027-03")
@@ -423,11 +423,11 @@ def test_a_decision_during_the_close_is_looked_at_before_the_month_is_closed(
     desk: Workspace, lines: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = first_line(lines, "unreferenced")["entry_id"]
-    real, seen = Lake.pin, []
+    real, pins = Lake.pin, []
 
     def pin(self: Lake, *given: Any, **more: Any) -> Any:
-        if not seen:
-            seen.append(1)
+        if not pins:
+            pins.append(1)
             Workspace(desk.folder).matches.ignore(line, reason="meanwhile", actor=BERT)
         return real(self, *given, **more)
 
@@ -451,27 +451,29 @@ def test_case_25_what_arrives_late_posts_to_the_open_month_with_a_link(
     later = clock_at(desk, "2026-11-20T08:00:00+00:00")
     open_one = first_line(lines, "suggested", "on_ramp", "DBIT")
     late = double(later, open_one["entry_id"], booking_date=date(2026, 10, 29))
-    gone, changed = (first_line(lines, o)["entry_id"] for o in ("unreferenced", "conflict"))
-    edit(later, "statement_entries", "entry_id", gone, entry_status="SUPERSEDED")
+    withdrawn, changed = (first_line(lines, o)["entry_id"] for o in ("unreferenced", "conflict"))
+    edit(later, "statement_entries", "entry_id", withdrawn, entry_status="SUPERSEDED")
     edit(later, "statement_entries", "entry_id", changed, amount=Decimal("12.34"))
     rows = {row["entry_id"]: row for row in later.periods.late().to_pylist()}
     assert {key: rows[key]["change"] for key in rows} == {
-        late: "new", gone: "gone", changed: "changed",
+        late: "new", withdrawn: "gone", changed: "changed",
     }  # fmt: skip
     entry = closed.periods.get("2026-10").entry.seq
     for row in rows.values():
         assert (row["month"], row["posts_to"], row["close_entry"]) == ("2026-10", "2026-11", entry)
     assert "is 12.34" in rows[changed]["what"]
-    made = later.matches.accept(late, open_one["reference"], reason="came late", actor=ANNA)
-    assert made.seq is not None, "a late line belongs to an open month, and is decided there"
+    journaled = later.matches.accept(late, open_one["reference"], reason="came late", actor=ANNA)
+    assert journaled.seq is not None, "a late line belongs to an open month, and is decided there"
     again = clock_at(desk, "2026-11-21T08:00:00+00:00")
-    edit(again, "statement_entries", "entry_id", gone, entry_status="BOOK")
+    edit(again, "statement_entries", "entry_id", withdrawn, entry_status="BOOK")
     edit(again, "statement_entries", "entry_id", late, entry_status="SUPERSEDED")
-    left = {row["change"] for row in again.periods.late().to_pylist()}
-    assert left == {"changed"}, "what went and came again is as it was"
+    changes_left = {row["change"] for row in again.periods.late().to_pylist()}
+    assert changes_left == {"changed"}, "what went and came again is as it was"
     once_more = clock_at(desk, "2026-11-22T08:00:00+00:00")
     edit(once_more, "statement_entries", "entry_id", late, entry_status="BOOK")
-    (row,) = (one for one in once_more.periods.late().to_pylist() if one["change"] == "new")
+    (row,) = (
+        late_row for late_row in once_more.periods.late().to_pylist() if late_row["change"] == "new"
+    )
     assert (row["entry_id"], row["what"]) == (late, "a later statement has it again")
 
 

@@ -70,10 +70,10 @@ def test_what_may_have_a_row_all_the_same_is_asked(
 
 def test_every_aggregate_that_a_step_uses_is_known() -> None:
     used = {
-        found.sql(dialect="duckdb").partition("(")[0].lower()
+        aggregate.sql(dialect="duckdb").partition("(")[0].lower()
         for step in monthly.STEPS
-        for found in sqlglot.parse_one(step.sql, dialect="duckdb").find_all(exp.AggFunc)
-        if not isinstance(found.parent, exp.Window)
+        for aggregate in sqlglot.parse_one(step.sql, dialect="duckdb").find_all(exp.AggFunc)
+        if not isinstance(aggregate.parent, exp.Window)
     }
     assert {"count", "sum", "max", "min"} <= used <= AGGREGATES
 
@@ -84,13 +84,13 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
     """Few lines at a time, so that now one and now another step is without rows."""
     world = draw(1)
     lines, expectations = world.tables()
-    found, left_out = 0, set()
+    rowless_steps, left_out = 0, set()
     for start in range(0, min(lines.num_rows, 60), 10):
         with duckdb.connect(config={"threads": 1}) as fresh:
             tables = {
-                "lines": read_table(lines.slice(start, 10), LINES, what="lines"),
-                "expectations": read_table(expectations, EXPECTATIONS, what="expectations"),
-                "decisions": read_table(None, DECISIONS, what="decisions"),
+                "lines": read_table(lines.slice(start, 10), LINES, name="lines"),
+                "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
+                "decisions": read_table(None, DECISIONS, name="decisions"),
                 **matching.rule_tables(Rules()),
             }
             load(fresh, tables)
@@ -103,9 +103,9 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
                     left_out.add(step.name)
                 if not rows:
                     rowless.add(step.name)
-                found += 1
+                rowless_steps += 1
     assert len(left_out) > 30
-    assert found > 500
+    assert rowless_steps > 500
 
 
 def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from filled import fill
 from hypothesis import given
 from hypothesis import strategies as st
-from view_desk import look, pay_in, virtual
+from view_desk import observe, pay_in, virtual
 
 from treasury import Workspace
 from treasury.errors import InputError, NothingStored
@@ -27,8 +27,10 @@ def places(trace: Trace) -> list[tuple[str, str]]:
 
 
 def request(workspace: Workspace, **wanted: Any) -> dict[str, Any]:
-    found = workspace.table("ramp_requests").to_pylist()
-    return next(row for row in found if all(row[name] == value for name, value in wanted.items()))
+    requests = workspace.table("ramp_requests").to_pylist()
+    return next(
+        row for row in requests if all(row[name] == value for name, value in wanted.items())
+    )
 
 
 def test_an_on_ramp_is_told_from_the_request_to_the_wallet(month_end: Workspace) -> None:
@@ -101,9 +103,9 @@ def test_an_amount_may_be_a_number_that_is_exact(month_end: Workspace) -> None:
     for amount in (25000, Decimal(25000), Decimal("2.5E+4"), "25000"):
         assert traced(snapshot, question, amount).choices.num_rows == 3
     others: list[Any] = [25000.0, True, None, b"PAY"]
-    for other in others:
+    for spelling in others:
         with pytest.raises(InputError, match="is not what a payment goes by"):
-            traced(snapshot, question, other)
+            traced(snapshot, question, spelling)
 
 
 def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: Workspace) -> None:
@@ -129,12 +131,12 @@ def test_an_iban_or_a_code_of_a_virtual_account_lists_its_last_lines(month_end: 
 
 def test_a_credit_is_told_on_to_the_virtual_account_and_its_wallet(tmp_path: Path) -> None:
     company = Sandbox(7)
-    account = virtual(look(tmp_path, company))
+    account = virtual(observe(tmp_path, company))
     company.clock.advance(days=1)
-    look(tmp_path, company)
+    observe(tmp_path, company)
     pay_in(company, account, "1234.56")
     company.clock.advance(days=1)
-    workspace = look(tmp_path, company, last=date(2026, 11, 3))
+    workspace = observe(tmp_path, company, last=date(2026, 11, 3))
     trace = workspace.trace("1.234,56")
     assert places(trace) == [
         ("Bank line", "seen"),
@@ -183,11 +185,11 @@ def test_a_transfer_is_told_with_both_its_legs(month_end: Workspace) -> None:
 
 
 def test_every_request_and_a_line_of_every_outcome_can_be_traced(month_end: Workspace) -> None:
-    seen: set[str] = set()
+    places: set[str] = set()
     for line in month_end.reconcile("2026-10").lines.to_pylist():
         kind = f"{line['outcome']} {line['line_class']}"
-        if kind not in seen:
-            seen.add(kind)
+        if kind not in places:
+            places.add(kind)
             assert month_end.trace(line["entry_id"]).hops
     by_status = {
         (row["ramp_type"], row["status"]): row["id"]
@@ -232,14 +234,14 @@ def test_a_return_is_told_without_ids_of_ours_and_with_its_step_once(month_end: 
     (back,) = [row for row in month_end.awaiting_funds().to_pylist() if row["state"] == "RETURNED"]
     trace = month_end.trace(back["reference"])
     assert trace.next_step == "RETURNED AC04; fix, then pay again"
-    went, came = [hop for hop in trace.hops if hop.place == "Bank line"][:2]
+    went, returned = [hop for hop in trace.hops if hop.place == "Bank line"][:2]
     brings = f"returned AC04: brings back the payment of {went.on}"
-    assert went.says.partition("; ")[2] == f"returned AC04: came back on {came.on}"
-    assert came.says.partition("; ")[2] == brings
+    assert went.says.partition("; ")[2] == f"returned AC04: came back on {returned.on}"
+    assert returned.says.partition("; ")[2] == brings
     ids = month_end.reconcile("2026-10").lines["entry_id"].to_pylist()
-    told = trace.provider_text()
-    assert brings in told
-    assert not [one for one in ids if one in told]
+    message = trace.provider_text()
+    assert brings in message
+    assert not [id_ for id_ in ids if id_ in message]
 
 
 def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) -> None:
@@ -247,8 +249,8 @@ def test_no_message_to_the_provider_holds_an_id_of_ours(month_end: Workspace) ->
     lines = month_end.reconcile("2026-10").lines.to_pylist()
     one_of_each = {(row["outcome"], row["kind"]): row["entry_id"] for row in lines}
     for name in one_of_each.values():
-        told = month_end.trace(name).provider_text()
-        assert not [row["entry_id"] for row in lines if row["entry_id"] in told], name
+        message = month_end.trace(name).provider_text()
+        assert not [row["entry_id"] for row in lines if row["entry_id"] in message], name
 
 
 def test_nothing_is_exchanged_for_a_request_that_ended_or_waits(month_end: Workspace) -> None:

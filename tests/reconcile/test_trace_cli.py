@@ -16,17 +16,17 @@ def call(workspace: Workspace, *words: str) -> Result:
 
 
 def test_a_trace_is_printed_hop_by_hop_and_as_rows(month_end: Workspace) -> None:
-    shown = call(month_end, "trace", "PAY-2026-004417")
-    assert shown.exit_code == 0, shown.output
-    assert shown.output.startswith("PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED\n")
-    assert "Bank line" in shown.output
+    output = call(month_end, "trace", "PAY-2026-004417")
+    assert output.exit_code == 0, output.output
+    assert output.output.startswith("PAY-2026-004417, on-ramp of EUR 25,000.00, SUCCEEDED\n")
+    assert "Bank line" in output.output
     rows = json.loads(call(month_end, "trace", "PAY-2026-004417", "--format", "json").stdout)
     assert [row["place"] for row in rows][2] == "Bank line"
 
 
 def test_the_message_to_the_provider_is_printed_alone(month_end: Workspace) -> None:
-    shown = call(month_end, "trace", "PAY-2026-004417", "--provider")
-    assert shown.output.startswith("Subject: PAY-2026-004417")
+    output = call(month_end, "trace", "PAY-2026-004417", "--provider")
+    assert output.output.startswith("Subject: PAY-2026-004417")
     refused = call(month_end, "trace", "EUR 25,000.00", "--provider")
     assert isinstance(refused.exception, InputError)
     mixed = call(month_end, "trace", "PAY-2026-004417", "--provider", "--format", "json")

@@ -13,7 +13,7 @@ import pytest
 from filled import fill
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from view_desk import look, pay_in, rows, virtual
+from view_desk import observe, pay_in, rows, virtual
 
 from treasury import Workspace
 from treasury.money import implied_rate, net_crypto
@@ -51,11 +51,11 @@ def told_conversions(
     return sums
 
 
-def since_the_first_look(r: Reconciliation, account: dict[str, Any]) -> list[dict[str, Any]]:
+def since_the_first_observe(r: Reconciliation, account: dict[str, Any]) -> list[dict[str, Any]]:
     """The conversions of an account after the balance that the first sync saw."""
     first = datetime(2026, 11, 2, 8, tzinfo=UTC)
-    found = rows(r.conversions, account_id=account["account_id"])
-    return [row for row in found if row["opened_at"] is None or row["opened_at"] >= first]
+    conversions = rows(r.conversions, account_id=account["account_id"])
+    return [row for row in conversions if row["opened_at"] is None or row["opened_at"] >= first]
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def since_the_first_look(r: Reconciliation, account: dict[str, Any]) -> list[dic
 def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Path) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
-    found = workspace.reconcile("2026-10").conversions.to_pylist()
+    conversions = workspace.reconcile("2026-10").conversions.to_pylist()
     truth = told_conversions(workspace, company)
-    assert {(row["account_id"], row["asset"]) for row in found} == set(truth)
-    for row in found:
+    assert {(row["account_id"], row["asset"]) for row in conversions} == set(truth)
+    for row in conversions:
         coins, euros = truth[row["account_id"], row["asset"]]
         assert row["state"] == "proved_as_group", row
         assert row["converted"] == coins
@@ -85,22 +85,22 @@ def test_what_the_balances_say_was_converted_is_what_was(seed: int, tmp_path: Pa
 def test_case_38_without_a_provider_report_nothing_is_proved(
     month_end_unreported: Workspace,
 ) -> None:
-    found = month_end_unreported.reconcile("2026-10").conversions.to_pylist()
-    assert len(found) == 4
-    assert {row["state"] for row in found} == {"not_provable"}
-    assert all("no provider report" in row["reason"] for row in found)
-    assert all(row["converted"] > 0 for row in found)
+    conversions = month_end_unreported.reconcile("2026-10").conversions.to_pylist()
+    assert len(conversions) == 4
+    assert {row["state"] for row in conversions} == {"not_provable"}
+    assert all("no provider report" in row["reason"] for row in conversions)
+    assert all(row["converted"] > 0 for row in conversions)
 
 
 def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) -> None:
     company = Sandbox(7)
-    account = virtual(look(tmp_path, company))
+    account = virtual(observe(tmp_path, company))
     company.clock.advance(days=1)
-    look(tmp_path, company)
+    observe(tmp_path, company)
     pay_in(company, account, "1234.56")
     company.clock.advance(days=1)
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
-    (row,) = since_the_first_look(r, account)
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_observe(r, account)
     (arrival,) = company.finance.all_arrivals()
     assert row["state"] == "proved"
     assert (row["credits"], row["fiat"], row["converted"]) == (1, arrival.euros, arrival.coins)
@@ -110,12 +110,12 @@ def test_one_credit_between_two_looks_is_proved_with_its_rate(tmp_path: Path) ->
 
 def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path) -> None:
     company = Sandbox(8)
-    account = virtual(look(tmp_path, company), "EURC")
+    account = virtual(observe(tmp_path, company), "EURC")
     for amount in ("310.10", "5020.00", "77.77"):
         pay_in(company, account, amount)
     company.clock.advance(days=2)
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
-    (row,) = since_the_first_look(r, account)
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_observe(r, account)
     assert (row["state"], row["credits"], row["edge_credits"]) == ("proved_as_group", 3, 0)
     assert row["fiat"] == row["converted"] == Decimal("5407.87")
     assert row["implied_rate"] == row["implied_rate_to"] == 1
@@ -123,46 +123,46 @@ def test_several_credits_between_two_looks_are_proved_as_a_group(tmp_path: Path)
 
 def test_a_credit_reads_not_yet_credited_until_a_balance_holds_it(tmp_path: Path) -> None:
     company = Sandbox(7)
-    account = virtual(look(tmp_path, company))
+    account = virtual(observe(tmp_path, company))
     company.clock.advance(days=1)
-    look(tmp_path, company)
+    observe(tmp_path, company)
     pay_in(company, account, "900.00", instant=False)
     company.clock.set(datetime(2026, 11, 4, 7, 0, tzinfo=UTC))
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
-    (row,) = since_the_first_look(r, account)
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    (row,) = since_the_first_observe(r, account)
     assert (row["state"], row["fiat"]) == ("not_yet_credited", Decimal("900.00"))
     assert row["next_step"] == "Wait, then sync"
     (transit,) = rows(r.in_transit, what="virtual-account credit, not converted")
     assert transit["amount"] == Decimal("900.00")
     company.clock.advance(days=1)
     day = date(2026, 11, 4)
-    r = look(tmp_path, company, since=day, last=day).reconcile("2026-11")
-    (row,) = since_the_first_look(r, account)
+    r = observe(tmp_path, company, since=day, last=day).reconcile("2026-11")
+    (row,) = since_the_first_observe(r, account)
     assert (row["state"], row["fiat"]) == ("proved", Decimal("900.00"))
     assert not rows(r.in_transit, what="virtual-account credit, not converted")
 
 
 def test_money_held_for_an_identity_check_is_told_as_inferred(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     account = virtual(workspace)
     (party,) = workspace.sql(
         "SELECT party_id FROM party_roles WHERE account_id = ?", [account["account_id"]]
     ).to_pylist()
     company.clock.advance(days=1)
-    look(tmp_path, company)
+    observe(tmp_path, company)
     company.finance.kyc(party["party_id"], "PENDING")
     pay_in(company, account, "640.00")
     company.clock.advance(days=1)
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
     (row,) = rows(r.conversions, state="held_kyc")
     assert row["fiat"] == Decimal("640.00")
     assert "inferred" in row["reason"]
-    (told,) = rows(r.differences, state="HELD BY KYC")
-    assert (told["amount"], told["currency"]) == (Decimal("640.00"), "EUR")
+    (difference,) = rows(r.differences, state="HELD BY KYC")
+    assert (difference["amount"], difference["currency"]) == (Decimal("640.00"), "EUR")
     company.finance.kyc(party["party_id"], "VERIFIED")
     company.clock.advance(hours=1)
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
     assert not rows(r.conversions, state="held_kyc")
     assert rows(r.conversions, state="proved", fiat=Decimal("640.00"))
 
@@ -209,9 +209,9 @@ def walk(
     report: dict[str, Any] = REPORT,
     rules: Rules = USUAL,
 ) -> list[Conversion]:
-    seen = {"observed_at": intervals[-1]["closed_at"] if intervals else None}
+    observation = {"observed_at": intervals[-1]["closed_at"] if intervals else None}
     return conversion_rows(
-        [ACCOUNT | seen], intervals, credits, rates, [report],
+        [ACCOUNT | observation], intervals, credits, rates, [report],
         until=date(2026, 12, 31), rules=rules, zone=ZONE,
     )  # fmt: skip
 
@@ -363,8 +363,8 @@ def histories(draw: st.DrawFn) -> tuple[list[dict[str, Any]], dict[str, datetime
         hours = draw(st.integers(1, 23 if instant else 40))
         if draw(st.integers(0, 9)):
             converted[name] = begin + timedelta(hours=hours)
-    looks = sorted(draw(st.sets(moments, min_size=1, max_size=8)))
-    return credits, converted, looks
+    moments_observed = sorted(draw(st.sets(moments, min_size=1, max_size=8)))
+    return credits, converted, moments_observed
 
 
 @settings(max_examples=150)
@@ -373,16 +373,16 @@ def test_what_is_claimed_of_a_credit_is_so(
     history: tuple[list[dict[str, Any]], dict[str, datetime], list[datetime]], pips: int
 ) -> None:
     """Whatever the order of conversions: no credit is named that was not converted by then."""
-    credits, converted, looks = history  # noqa: A001
+    credits, converted, moments_observed = history  # noqa: A001
     rate = Decimal(pips) / 10000
     coins = {c["entry_id"]: net_crypto(c["amount"], Decimal(0), rate, "USDC") for c in credits}
-    seen = [OPENED, *(moment for moment in looks if moment > OPENED)]
+    observations = [OPENED, *(moment for moment in moments_observed if moment > OPENED)]
     intervals = []
-    for opened, closed in pairwise(seen):
+    for opened, closed in pairwise(observations):
         moved = sum(
             (coins[name] for name, at in converted.items() if opened < at <= closed), Decimal(0)
         )
-        if moved or closed == seen[-1]:
+        if moved or closed == observations[-1]:
             intervals.append(interval(closed, moved, opened))
     for row in walk(intervals, credits):
         if row.state == "proved":

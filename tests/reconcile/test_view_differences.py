@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from filled import fill
-from view_desk import look, rows
+from view_desk import observe, rows
 
 from treasury import Workspace
 from treasury.reconcile import Reconciliation
@@ -28,14 +28,14 @@ def requests(workspace: Workspace, **wanted: Any) -> list[dict[str, Any]]:
     return rows(workspace.table("ramp_requests"), **wanted)
 
 
-HELD = {"PROCESSING": "IN PROCESSING", "BLOCKED": "BLOCKED"}
+STATES_IN_HAND = {"PROCESSING": "IN PROCESSING", "BLOCKED": "BLOCKED"}
 
 
 def true_state(request: dict[str, Any], lines: list[dict[str, Any]]) -> str | None:
     """What has to be said of a request whose lines these are; "decide" where a person must."""
     status = request["status"]
-    if status in HELD:
-        return HELD[status]
+    if status in STATES_IN_HAND:
+        return STATES_IN_HAND[status]
     if status == "CANCELLED":
         return "PAID TO CLOSED REQUEST" if lines else None
     if status == "AWAITING_FUNDS":
@@ -60,7 +60,7 @@ def test_case_23_every_difference_of_the_month_is_told_and_no_other(
 ) -> None:
     company = Sandbox(seed)
     workspace = fill(tmp_path, company)
-    found = states(workspace.reconcile("2026-10"))
+    states_told = states(workspace.reconcile("2026-10"))
     booked: dict[str, list[dict[str, Any]]] = {}
     for line in company.truth():
         if line["expectation"]:
@@ -68,25 +68,27 @@ def test_case_23_every_difference_of_the_month_is_told_and_no_other(
     for request in requests(workspace):
         expected = true_state(request, booked.get(request["id"], []))
         if expected != "decide":
-            assert found.get(request["payment_reference"]) == expected, request["payment_reference"]
+            assert states_told.get(request["payment_reference"]) == expected, request[
+                "payment_reference"
+            ]
 
 
 def test_what_is_late_comes_first_and_every_item_has_its_age_and_next_step(
     month_end: Workspace,
 ) -> None:
-    found = month_end.reconcile("2026-10").differences.to_pylist()
-    ranks = [("missing", "late", "open", "expected").index(row["stage"]) for row in found]
+    differences = month_end.reconcile("2026-10").differences.to_pylist()
+    ranks = [("missing", "late", "open", "expected").index(row["stage"]) for row in differences]
     assert ranks == sorted(ranks)
-    assert all(row["next_step"] and row["age_unit"] and row["age"] >= 0 for row in found)
-    assert all(row["since"] <= date(2026, 10, 31) for row in found)
+    assert all(row["next_step"] and row["age_unit"] and row["age"] >= 0 for row in differences)
+    assert all(row["since"] <= date(2026, 10, 31) for row in differences)
 
 
 def test_a_notebook_shows_the_month_and_its_differences_escaped(month_end: Workspace) -> None:
     r = month_end.reconcile("2026-10")
-    shown = r._repr_html_()
-    assert f"{r.lines.num_rows:,} bank lines" in shown
-    assert "NOT AT BANK" in shown
-    assert "EUR 7,829.08" in shown
+    output = r._repr_html_()
+    assert f"{r.lines.num_rows:,} bank lines" in output
+    assert "NOT AT BANK" in output
+    assert "EUR 7,829.08" in output
     hostile = msgspec.structs.replace(r, company="<b>$1$")._repr_html_()
     assert "&lt;b&gt;&#36;1&#36;" in hostile
 
@@ -109,31 +111,31 @@ def test_case_37_a_payout_that_never_came_is_due_and_then_asked_for(tmp_path: Pa
 
 def test_a_payout_reads_check_bank_while_no_statement_could_show_it(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     (under_way,) = requests(workspace, ramp_type="OFF_RAMP", status="PROCESSING")
     name = under_way["payment_reference"]
     company.ramp.complete(under_way["id"])
-    r = look(tmp_path, company).reconcile("2026-11")
+    r = observe(tmp_path, company).reconcile("2026-11")
     (row,) = rows(r.differences, item=name)
     assert (row["state"], row["stage"]) == ("PAYOUT DUE", "expected")
     assert row["next_step"].startswith("Due by 3 Nov")
     company.clock.advance(days=2)
-    r = look(tmp_path, company).reconcile("2026-11")
+    r = observe(tmp_path, company).reconcile("2026-11")
     (row,) = rows(r.differences, item=name)
     assert (row["state"], row["stage"]) == ("CHECK BANK", "late")
     assert row["next_step"] == "Add the statement of …4300 after 31 Oct"
-    r = look(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
+    r = observe(tmp_path, company, last=date(2026, 11, 3)).reconcile("2026-11")
     assert not rows(r.differences, item=name)
 
 
 def test_a_request_that_stays_in_processing_grows_late_and_then_missing(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     (stuck,) = requests(workspace, ramp_type="ON_RAMP", status="PROCESSING")
     stages = []
     for day in (2, 3, 5):
         company.clock.set(max(company.now, datetime(2026, 11, day, 8, tzinfo=UTC)))
-        r = look(tmp_path, company).reconcile("2026-10")
+        r = observe(tmp_path, company).reconcile("2026-10")
         (row,) = rows(r.differences, item=stuck["payment_reference"])
         stages.append((row["state"], row["stage"]))
     assert stages == [
@@ -153,12 +155,12 @@ def test_case_21_a_wire_to_a_request_that_was_cancelled_is_asked_back(
 
 def test_a_wire_before_the_approval_is_told_and_its_details_stay_hidden(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
     early = next(row for row in waiting if row["fiat_amount"] == 22000)
     company.ramp.fund(early["id"])
     company.clock.advance(days=1)
-    workspace = look(tmp_path, company, last=date(2026, 11, 2))
+    workspace = observe(tmp_path, company, last=date(2026, 11, 2))
     (row,) = rows(workspace.reconcile("2026-11").differences, item=early["payment_reference"])
     assert row["state"] == "PAID BEFORE APPROVAL"
     (funding,) = rows(workspace.awaiting_funds(), request=early["id"])
@@ -181,16 +183,16 @@ def change_amount(company: Sandbox, request_id: str, amount: str) -> None:
 
 def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     waiting = requests(workspace, ramp_type="ON_RAMP", status="AWAITING_APPROVAL")
     paid = next(row for row in waiting if row["fiat_amount"] == 22000)
     company.ramp.fund(paid["id"])
     company.clock.advance(days=1)
     change_amount(company, paid["id"], "25000")
     company.clock.advance(days=1)
-    workspace = look(tmp_path, company, last=date(2026, 11, 3))
-    found = rows(workspace.reconcile("2026-11").differences, item=paid["payment_reference"])
-    (row,) = [row for row in found if row["state"] == "AMOUNT CHANGED AFTER PAYMENT"]
+    workspace = observe(tmp_path, company, last=date(2026, 11, 3))
+    differences = rows(workspace.reconcile("2026-11").differences, item=paid["payment_reference"])
+    (row,) = [row for row in differences if row["state"] == "AMOUNT CHANGED AFTER PAYMENT"]
     assert row["amount"] == 22000
     assert row["next_step"] == (
         "EUR 22,000.00 was sent on 2 Nov; on 3 Nov the request was changed from EUR 22,000.00"
@@ -200,7 +202,7 @@ def test_case_22_an_amount_changed_after_the_wire_is_told(tmp_path: Path) -> Non
 
 def test_a_wire_without_its_reference_is_sent_wrong_and_never_paid_again(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     due = next(
         row
         for row in rows(workspace.awaiting_funds(), state="PAY")
@@ -208,7 +210,7 @@ def test_a_wire_without_its_reference_is_sent_wrong_and_never_paid_again(tmp_pat
     )
     company.ramp.fund(due["request"], text="")
     company.clock.advance(days=1)
-    workspace = look(tmp_path, company, last=date(2026, 11, 2))
+    workspace = observe(tmp_path, company, last=date(2026, 11, 2))
     (row,) = rows(workspace.awaiting_funds(), request=due["request"])
     assert row["state"] in {"SENT WRONG", "CHECK BANK"}
     assert "decide" in row["next_step"]
@@ -236,32 +238,32 @@ def test_internal_transfers_show_both_their_legs(month_end: Workspace) -> None:
 
 def test_a_transfer_whose_other_leg_is_not_there_is_told(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     payout, operating = (account.account for account in workspace.settings.accounts[:2])
     company.banks.bank_line(
         account=payout, amount=Decimal(7000), direction="DBIT", name="Own", iban=operating,
         text="Own transfer",
     )  # fmt: skip
     company.clock.advance(days=1)
-    r = look(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
+    r = observe(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
     (row,) = rows(r.internal_transfers, amount=Decimal(7000))
     assert (row["state"], row["next_step"]) == (
         "check_bank", f"Add the statement of …{operating[-4:]} after 2 Nov",
     )  # fmt: skip
     company.clock.advance(days=2)
-    r = look(tmp_path, company, since=date(2026, 11, 3), last=date(2026, 11, 4)).reconcile(
+    r = observe(tmp_path, company, since=date(2026, 11, 3), last=date(2026, 11, 4)).reconcile(
         "2026-11"
     )
     (row,) = rows(r.internal_transfers, amount=Decimal(7000))
     assert (row["state"], row["stage"]) == ("leg_in_missing", "late")
-    (told,) = rows(r.differences, state="LEG IN MISSING")
-    assert told["next_step"] == "Ask the bank where it is; do not send it again"
+    (difference,) = rows(r.differences, state="LEG IN MISSING")
+    assert difference["next_step"] == "Ask the bank where it is; do not send it again"
 
 
 # transaction hashes
 
 
-def add_hash(company: Sandbox, request_id: str, given: str) -> None:
+def add_hash(company: Sandbox, request_id: str, hash_: str) -> None:
     """The company says which transaction carries the coins."""
     world = company._world
     with world.act():
@@ -269,12 +271,12 @@ def add_hash(company: Sandbox, request_id: str, given: str) -> None:
         from treasury.sandbox.story.cast import USERS
 
         request = ramp_request(world, request_id)
-        world.change(world.life.add_hash(request, USERS["maker"], given, world.clock.tick()))
+        world.change(world.life.add_hash(request, USERS["maker"], hash_, world.clock.tick()))
 
 
 def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) -> None:
     company = Sandbox(7)
-    workspace = look(tmp_path, company)
+    workspace = observe(tmp_path, company)
     (waiting,) = rows(workspace.awaiting_funds(), state="SEND CRYPTO")
     used = next(row for row in requests(workspace, ramp_type="OFF_RAMP", status="SUCCEEDED"))
     name = waiting["reference"]
@@ -284,24 +286,24 @@ def test_case_20_a_hash_is_not_taken_twice_nor_on_another_chain(tmp_path: Path) 
     add_hash(
         company, waiting["request"], used["blockchain_transaction_hash"].upper().replace("0X", "0x")
     )
-    r = look(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
+    r = observe(tmp_path, company, last=date(2026, 11, 2)).reconcile("2026-11")
     twice = rows(r.differences, state="HASH USED TWICE")
     assert {row["item"] for row in twice} == {name, used["payment_reference"]}
     (funding,) = rows(r.awaiting_funds, reference=name)
     assert (funding["state"], funding["overdue"] > 0) == ("HASH USED TWICE", True)
-    other = used["payment_reference"]
-    assert funding["next_step"] == f"The same hash stands for {other}: find which one it paid"
+    reference = used["payment_reference"]
+    assert funding["next_step"] == f"The same hash stands for {reference}: find which one it paid"
     elsewhere = workspace.sql(
         "SELECT * FROM transfers WHERE chain = 'AVALANCHE' AND transaction_hash IS NOT NULL"
         " ORDER BY id LIMIT 1"
     ).to_pylist()[0]
     add_hash(company, waiting["request"], elsewhere["transaction_hash"])
-    r = look(tmp_path, company).reconcile("2026-11")
+    r = observe(tmp_path, company).reconcile("2026-11")
     (row,) = rows(r.differences, state="HASH ON WRONG CHAIN")
     assert (row["item"], row["transfer_id"]) == (name, elsewhere["id"])
     assert row["next_step"] == "The transfer with this hash is on AVALANCHE, not on BASE"
     add_hash(company, waiting["request"], "9yT3wzVp1kQ2")
-    r = look(tmp_path, company).reconcile("2026-11")
+    r = observe(tmp_path, company).reconcile("2026-11")
     (row,) = rows(r.differences, state="HASH ON WRONG CHAIN")
     assert "has not the form of a transaction on BASE" in row["next_step"]
 
@@ -319,7 +321,7 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
 
     workspace = fill(tmp_path, Sandbox(7))
     first, second, *_ = rows(workspace.awaiting_funds(), state="PAY")
-    marks = [
+    remark_rows = [
         {"request_id": first["request"], "mark": "marked_sent", "reason": "by phone",
          "marked_by": "ines", "marked_at": NOW},
         {"request_id": second["request"], "mark": "will_not_fund", "reason": "rate is gone",
@@ -327,9 +329,9 @@ def test_a_remark_stands_beside_the_state_and_is_no_evidence(tmp_path: Path) -> 
     ]  # fmt: skip
     import pyarrow as pa
 
-    from treasury.decisions.remark_rows import REQUEST_MARKS
+    from treasury.decisions.remark_rows import REQUEST_REMARKS
 
-    remarks = pa.Table.from_pylist(marks, schema=REQUEST_MARKS)
+    remarks = pa.Table.from_pylist(remark_rows, schema=REQUEST_REMARKS)
     table = awaiting_funds(workspace.snapshot(), workspace._question("2026-11"), None, remarks)
     (sent,) = rows(table, request=first["request"])
     assert sent["state"] == "PAY"

@@ -27,7 +27,7 @@ def matched(workspace: Workspace) -> set[tuple[str, str]]:
 def test_a_rails_reference_is_as_good_as_the_accounts_own(tmp_path: Path) -> None:
     workspace = fill(tmp_path / "desk", Sandbox(7))
     before = matched(workspace)
-    told = workspace.reconcile("2026-10").virtual_accounts.to_pylist()
+    accounts = workspace.reconcile("2026-10").virtual_accounts.to_pylist()
     traced = workspace.sql("SELECT reference_code AS code FROM virtual_bank_accounts").to_pylist()
     columns = VIRTUAL.row_schema.names
     rows = workspace.table("virtual_bank_accounts").arrow.select(columns).to_pylist()
@@ -38,6 +38,6 @@ def test_a_rails_reference_is_as_good_as_the_accounts_own(tmp_path: Path) -> Non
     assert matched(workspace) == before != set()
     again = workspace.reconcile("2026-10").virtual_accounts.to_pylist()
     assert [(row["credits"], row["amount"]) for row in again] == [
-        (row["credits"], row["amount"]) for row in told
+        (row["credits"], row["amount"]) for row in accounts
     ]
     assert "to choose from" in repr(workspace.trace(traced[0]["code"]))

@@ -29,7 +29,7 @@ def environment() -> Iterator[None]:
         os.environ.update(before)
 
 
-def look(
+def observe(
     folder: Path, company: Sandbox, *, since: date = FIRST, last: date | None = None
 ) -> Workspace:
     """Sync at the company's present instant and add the banks' files, up to `last` if given."""
@@ -46,19 +46,19 @@ def look(
 
 def rows(table: Any, **wanted: Any) -> list[dict[str, Any]]:
     """The rows of an Arrow table that have these values."""
-    found: list[dict[str, Any]] = table.to_pylist()
-    return [row for row in found if all(row[name] == value for name, value in wanted.items())]
+    all_rows: list[dict[str, Any]] = table.to_pylist()
+    return [row for row in all_rows if all(row[name] == value for name, value in wanted.items())]
 
 
 def virtual(workspace: Workspace, asset: str = "USDC") -> dict[str, Any]:
     """The first virtual account that converts into an asset."""
-    found = workspace.sql(
+    accounts = workspace.sql(
         "SELECT * FROM virtual_bank_accounts WHERE target_cryptocurrency = ? ORDER BY iban", [asset]
     )
-    return found.to_pylist()[0]
+    return accounts.to_pylist()[0]
 
 
 def pay_in(company: Sandbox, account: dict[str, Any], amount: str, **more: Any) -> None:
     """A customer's SEPA credit on a virtual account, with its code unless told otherwise."""
-    told: dict[str, Any] = {"text": f"Invoice 12 {account['reference_code']}", "instant": True}
-    company.banks.sepa_credit(iban=account["iban"], amount=Decimal(amount), **(told | more))
+    fields: dict[str, Any] = {"text": f"Invoice 12 {account['reference_code']}", "instant": True}
+    company.banks.sepa_credit(iban=account["iban"], amount=Decimal(amount), **(fields | more))

@@ -188,7 +188,7 @@ def test_an_entry_that_does_not_balance_never_leaves(monkeypatch: pytest.MonkeyP
     wrong = steps["request_legs"].sql.replace(
         "'ramp fees', '', fiat, fee", "'ramp fees', '', fiat, gross"
     )
-    steps["request_legs"] = Step("request_legs", wrong, kept=False)
+    steps["request_legs"] = Step("request_legs", wrong, is_stored=False)
     monkeypatch.setattr("treasury.close.ledger.accounting.steps_of", lambda _: steps)
     with pytest.raises(AssertionError, match="request:r1 does not balance in EUR"):
         books(fee_requests=[fee()])

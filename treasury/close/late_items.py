@@ -20,7 +20,7 @@ from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 
 __all__ = ["LATE_ITEMS", "late_items"]
 
@@ -56,7 +56,9 @@ _FIELDS: Final = frozenset(
 _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 
 
-def late_items(known: Known, closed: Mapping[str, Period], entries: Iterable[Entry]) -> pa.Table:
+def late_items(
+    known: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
+) -> pa.Table:
     """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
     if not closed:
         return LATE_ITEMS.empty_table()
@@ -70,7 +72,7 @@ def late_items(known: Known, closed: Mapping[str, Period], entries: Iterable[Ent
     return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
 
 
-def _since_close(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+def _since_close(known: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
     """Lines of closed months that are new, changed or gone since."""
     first = min(period.close.known_at for period in closed.values())
     told: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
@@ -122,7 +124,7 @@ def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
     return ("changed", "; ".join(changed)) if changed else ("", "")
 
 
-def _came_back(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+def _came_back(known: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
     """Returns whose original was in a closed month while they are not."""
     pairs = known.returns.select(["return_id", "original_id"]).to_pylist()
     ids = {name for pair in pairs for name in pair.values()}
@@ -142,11 +144,11 @@ def _came_back(known: Known, closed: Mapping[str, Period]) -> Iterable[dict[str,
             }
 
 
-def _decided(known: Known, one: LateDecision, closed: Mapping[str, Period]) -> dict[str, Any]:
+def _decided(known: Knowledge, one: LateDecision, closed: Mapping[str, Period]) -> dict[str, Any]:
     """A decision about a line of a closed month, in the month that it posts to."""
     return _row(known, one.line, closed[one.month], closed, one.at) | {
         "change": "decided",
-        "what": one.what,
+        "what": one.summary,
         "posts_to": one.posts_to,
     }
 
@@ -158,7 +160,7 @@ def _posted(
 
 
 def _row(
-    known: Known,
+    known: Knowledge,
     row: Mapping[str, Any],
     period: Period,
     closed: Mapping[str, Period],
@@ -182,7 +184,7 @@ def _row(
     }
 
 
-def _entries(known: Known, ids: set[str]) -> dict[str, dict[str, Any]]:
+def _entries(known: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
     """The present form of these lines on the accounts that are ours, superseded ones too."""
     rows = known.snapshot.sql(
         "SELECT entry_id, booking_date, account, direction, amount, currency"

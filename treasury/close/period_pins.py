@@ -30,7 +30,7 @@ from treasury.close.roll_forward import (
 )
 from treasury.close.stored_answers import read_answers
 from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
-from treasury.decisions.remark_rows import mark_table
+from treasury.decisions.remark_rows import remark_table
 from treasury.decisions.standing_verdicts import standing_table
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.ground.decoding import convert
@@ -43,7 +43,7 @@ from treasury.lake import Lake, Snapshot
 from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month, require_begun
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.standing_knowledge import Known, answer_and_known, known
+from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
 from treasury.settings import BankAccount
 from treasury.tables.tabular import column_texts
 
@@ -77,7 +77,7 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """
 
     answer: Reconciliation
-    seen: Known
+    seen: Knowledge
     opening: Callable[[], MonthEnd]
     moved: pa.Table
     decided: Decided
@@ -103,7 +103,7 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
     """Everything that a month's close rests on, from its basis and what was decided until then."""
-    answer, seen = answer_and_known(basis)
+    answer, seen = answer_and_knowledge(basis)
     stand = standing_table(standing(decided.entries), seen)
     return Examined(
         answer=answer,
@@ -118,7 +118,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
 
 
 def _corrections(
-    journal: Journal, lake: Lake, basis: Basis, seen: Known, decided: Decided
+    journal: Journal, lake: Lake, basis: Basis, seen: Knowledge, decided: Decided
 ) -> pa.Table:
     """What this month posts of decisions about lines of months that are closed."""
     closed = closed_periods(decided.entries)
@@ -154,7 +154,7 @@ def _lines_closed_with(journal: Journal, lake: Lake, period: Period, month: str)
 def _asked_about(basis: Basis, month: str) -> Basis:
     """The same records and decisions, asked about another month."""
     question = msgspec.structs.replace(basis.question, month=Month.parse(month))
-    return Basis(basis.snapshot, question, basis.decisions, basis.marks)
+    return Basis(basis.snapshot, question, basis.decisions, basis.remarks)
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
@@ -210,12 +210,12 @@ def decided_before(journal: Journal, close: Close) -> Decided:
 def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
     """The basis of an answer: the records, and what people had decided."""
     decisions = decision_table(standing(decided.entries))
-    return Basis(snapshot, question, decisions, mark_table(decided))
+    return Basis(snapshot, question, decisions, remark_table(decided))
 
 
 def reconcile(basis: Basis) -> Reconciliation:
     """The answer that these give."""
-    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.marks)
+    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.remarks)
 
 
 def outcomes_hash(answer: Reconciliation) -> str:
@@ -231,7 +231,7 @@ def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided
     Raises InputError for a month that has not begun.
     """
     require_begun(basis.question)
-    seen = known(basis)
+    seen = run_knowledge(basis)
     return roll_forward(
         _opening(journal, lake, decided, seen, basis),
         month_end(seen, basis.question.month),
@@ -268,7 +268,9 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
     ]
 
 
-def _opening(journal: Journal, lake: Lake, decided: Decided, seen: Known, basis: Basis) -> MonthEnd:
+def _opening(
+    journal: Journal, lake: Lake, decided: Decided, seen: Knowledge, basis: Basis
+) -> MonthEnd:
     """The month's end before: as its close stored it; else as it looks from here.
 
     Version 0.1.0 stored totals alone. The requests behind them are matched again, and whatever the
@@ -279,7 +281,7 @@ def _opening(journal: Journal, lake: Lake, decided: Decided, seen: Known, basis:
     if period is None:
         return month_end(seen, month)
     if not period.close.answers:
-        end = month_end(known(basis_of(journal, lake, period.close)), month)
+        end = month_end(run_knowledge(basis_of(journal, lake, period.close)), month)
         return end.brought_to(_closing_totals(period.close))
     end = stored_end(month, read_answers(lake.workspace, period.close))
     apart = _totals_apart(period.close, end)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.close.evidence import LakeState
-from treasury.decisions.remark_rows import REQUEST_MARKS
+from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Snapshot, Table
@@ -49,7 +49,7 @@ def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
             for name, order in _read_tables().items()
         }
         rows["commits"] = _write(connection, "commits", ("number",), folder / "commits.parquet")
-    for name, table in ((DECIDED, basis.decisions), (MARKED, basis.marks)):
+    for name, table in ((DECIDED, basis.decisions), (MARKED, basis.remarks)):
         if isinstance(table, pa.Table):
             write_table(table, folder / f"{name}.parquet")
             rows[name] = table.num_rows
@@ -83,7 +83,7 @@ def read_decided_tables(folder: Path) -> dict[str, pa.Table]:
     """People's decisions and remarks, as they went into the answer."""
     return {
         DECIDED: _read_or(folder / f"{DECIDED}.parquet", DECISIONS),
-        MARKED: _read_or(folder / f"{MARKED}.parquet", REQUEST_MARKS),
+        MARKED: _read_or(folder / f"{MARKED}.parquet", REQUEST_REMARKS),
     }
 
 

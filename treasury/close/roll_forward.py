@@ -29,9 +29,9 @@ from treasury.money import difference, format_amount
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
-from treasury.reconcile.monthly import known_key, requests_at_cut_off, step_sql
+from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular, column_texts
 
 __all__ = [
@@ -201,12 +201,12 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
 
 
-def month_end(known: Known, month: Month) -> MonthEnd:
+def month_end(known: Knowledge, month: Month) -> MonthEnd:
     """Match what was booked and requested until the month's end, and see what was open then.
 
     Where that is all that is stored, in the statuses of now, it was matched already.
     """
-    key = known_key(known.basis)
+    key = knowledge_key(known.basis)
     zone = known.question.zone
     return _ENDS.of(
         None if key is None else (key, str(month), zone.key), lambda: _month_end(known, month)
@@ -216,7 +216,7 @@ def month_end(known: Known, month: Month) -> MonthEnd:
 _ENDS: Final[Memo[MonthEnd]] = Memo()
 
 
-def _month_end(known: Known, month: Month) -> MonthEnd:
+def _month_end(known: Knowledge, month: Month) -> MonthEnd:
     booked = known.lines.filter(
         pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )

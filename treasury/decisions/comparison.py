@@ -22,7 +22,7 @@ from treasury.ground.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.monthly import Basis, step_sql
-from treasury.reconcile.standing_knowledge import Known, known
+from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -61,7 +61,7 @@ TOTALS: Final = pa.schema(
 """The same by currency, direction (CRDT or DBIT), way and cause; amounts in `currency`."""
 
 _TOTALLED: Final = ("currency", "direction", "from_outcome", "to_outcome", "cause")
-_SEEN: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
+_OUTCOME_COLUMNS: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
 Within = Callable[[date], bool]
 
 
@@ -106,10 +106,12 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
         return month.first <= day <= month.last
 
     old_rules = msgspec.structs.replace(b.question, rules=a.question.rules)
-    first = known(a)
-    records = known(Basis(b.snapshot, old_rules, a.decisions))
-    decided = records if _same_words(a, b) else known(Basis(b.snapshot, old_rules, b.decisions))
-    last = decided if a.question.rules == b.question.rules else known(b)
+    first = run_knowledge(a)
+    records = run_knowledge(Basis(b.snapshot, old_rules, a.decisions))
+    decided = records
+    if not a.decisions.equals(b.decisions):
+        decided = run_knowledge(Basis(b.snapshot, old_rules, b.decisions))
+    last = decided if a.question.rules == b.question.rules else run_knowledge(b)
     steps = (
         ("records", first, records),
         ("decision", records, decided),
@@ -117,12 +119,12 @@ def compare_bases(a: Basis, b: Basis) -> Comparison:
     )
     moves = _moves(first, last, steps, within)
     zone = b.question.zone
-    first_at, last_at = (one.question.as_of.astimezone(zone) for one in (a, b))
+    first_at, last_at = (basis.question.as_of.astimezone(zone) for basis in (a, b))
     title = f"{month}, {instant_words(first_at)} to {instant_words(last_at)}"
     return Comparison(title, moves, totals_of(moves))
 
 
-def moves_between(first: Known, last: Known, cause: str) -> pa.Table:
+def moves_between(first: Knowledge, last: Knowledge, cause: str) -> pa.Table:
     """Every line, of whatever month, that moves when one thing is exchanged; as in MOVES."""
     return _moves(first, last, ((cause, first, last),), lambda _: True)
 
@@ -144,24 +146,23 @@ def totals_of(moves: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=TOTALS)
 
 
-def _same_words(a: Basis, b: Basis) -> bool:
-    return bool(a.decisions.equals(b.decisions))
-
-
 def _moves(
-    first: Known, last: Known, steps: Iterable[tuple[str, Known, Known]], within: Within
+    first: Knowledge,
+    last: Knowledge,
+    steps: Iterable[tuple[str, Knowledge, Knowledge]],
+    within: Within,
 ) -> pa.Table:
-    causes: dict[str, list[tuple[str, Known, Known]]] = {}
+    causes: dict[str, list[tuple[str, Knowledge, Knowledge]]] = {}
     for step in steps:
         for entry in _changed(step[1], step[2]):
             causes.setdefault(entry, []).append(step)
-    there = first.line_rows(causes) | last.line_rows(causes)
+    lines = first.line_rows(causes) | last.line_rows(causes)
     rows = []
     for entry, of in causes.items():
-        line = there.get(entry)
+        line = lines.get(entry)
         if line is None or not within(line["booking_date"]):
             continue
-        told = [_told(entry, *step) for step in of]
+        reasons = [_cause_of_move(entry, *step) for step in of]
         rows.append(
             {
                 **{name: line[name] for name in ("entry_id", "booking_date", "direction")},
@@ -169,43 +170,43 @@ def _moves(
                 "account": line["statement_account"],
                 **_end("from", first, entry),
                 **_end("to", last, entry),
-                "cause": " + ".join(dict.fromkeys(cause for cause, _ in told)),
-                "why": "; ".join(why for _, why in told if why),
+                "cause": " + ".join(dict.fromkeys(cause for cause, _ in reasons)),
+                "why": "; ".join(why for _, why in reasons if why),
             }
         )
     rows.sort(key=lambda row: (row["booking_date"], row["account"], row["entry_id"]))
     return pa.Table.from_pylist(rows, schema=MOVES)
 
 
-def _changed(first: Known, last: Known) -> list[str]:
+def _changed(first: Knowledge, last: Knowledge) -> list[str]:
     """The lines whose outcome differs."""
     if first is last:
         return []
-    before, after = _seen(first), _seen(last)
+    before, after = _outcome_rows(first), _outcome_rows(last)
     return [entry for entry in sorted({*before, *after}) if before.get(entry) != after.get(entry)]
 
 
-def _seen(run: Known) -> dict[str, tuple[object, ...]]:
+def _outcome_rows(run: Knowledge) -> dict[str, tuple[object, ...]]:
     lines = run.matches.lines
-    columns = (lines[name].to_pylist() for name in _SEEN)
+    columns = (lines[name].to_pylist() for name in _OUTCOME_COLUMNS)
     return dict(zip(lines["entry_id"].to_pylist(), zip(*columns, strict=True), strict=True))
 
 
-def _end(side: str, run: Known, entry: str) -> dict[str, str | None]:
+def _end(side: str, run: Knowledge, entry: str) -> dict[str, str | None]:
     row = run.outcomes.get(entry) or {}
     record = run.expectation_rows.get(row.get("expectation_id") or "", {})
     outcome = row.get("line_class") or row.get("outcome")
     return {f"{side}_outcome": outcome, f"{side}_reference": record.get("code")}
 
 
-def _told(entry: str, cause: str, first: Known, last: Known) -> tuple[str, str]:
+def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) -> tuple[str, str]:
     """The cause of a line's move at one step, and in what words."""
     after = last.outcomes.get(entry)
     reason = str(after["reason"]) if after else ""
     return (cause, reason) if cause != "records" else _record_cause(entry, first, last, reason)
 
 
-def _record_cause(entry: str, first: Known, last: Known, reason: str) -> tuple[str, str]:
+def _record_cause(entry: str, first: Knowledge, last: Knowledge, reason: str) -> tuple[str, str]:
     before = first.line_rows([entry]).get(entry)
     after = last.line_rows([entry]).get(entry)
     if before is None and after is not None:
@@ -222,19 +223,19 @@ def _record_cause(entry: str, first: Known, last: Known, reason: str) -> tuple[s
     return "another line", reason
 
 
-def _records_moved(entry: str, first: Known, last: Known) -> list[str]:
+def _records_moved(entry: str, first: Knowledge, last: Knowledge) -> list[str]:
     """What moved in the records that the line belonged to, or belongs to now."""
-    found = []
-    named = (run.outcomes[entry]["expectation_id"] for run in (first, last))
-    for name in dict.fromkeys(one for one in named if one):
+    changes = []
+    records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
+    for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))
         if before is None and after is not None:
             amount = after["amount"]
             worth = "" if amount is None else f" of {format_amount(amount, after['currency'])}"
-            found.append(f"{after['code'] or name}{worth} is new")
+            changes.append(f"{after['code'] or name}{worth} is new")
         elif before is not None:
-            found += _differences(before, after, name)
-    return found
+            changes += _differences(before, after, name)
+    return changes
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any] | None, name: str) -> list[str]:

@@ -21,7 +21,7 @@ from treasury.journal.chain import Entry
 from treasury.journal.decision_history import MATCH, Decision, standing
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, TEXT
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 
 __all__ = ["CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open"]
 
@@ -63,7 +63,7 @@ class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
     posts_to: str
     by: str
     at: datetime
-    what: str
+    summary: str
 
     @property
     def entry_id(self) -> str:
@@ -79,7 +79,7 @@ def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
 
 
 def late_decisions(
-    known: Known, closed: Mapping[str, Period], entries: Iterable[Entry]
+    knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
 ) -> list[LateDecision]:
     """What was decided about lines of closed months after what their closes rest on."""
     if not closed:
@@ -92,7 +92,7 @@ def late_decisions(
     late = {name: own for name, own in by_line.items() if own[-1].seq > first}
     if not late:
         return []
-    lines, since = known.line_rows(late), known.known_from(late)
+    lines, since = knowledge.line_rows(late), knowledge.known_from(late)
     return [
         decision
         for name, own in late.items()
@@ -110,18 +110,17 @@ def correction_rows(
     that a close never showed is left out: nothing was posted of it.
     """
     rows = []
-    for one in decisions:
-        pair = [_row_of(lines[one.entry_id], one.entry_id) for lines in (before, after)]
-        for side, row in zip(("before", "after"), pair, strict=True):
-            if all(pair) and row is not None:
-                rows.append({**row, "side": side, "month": one.month})
-    wanted = [{name: row.get(name) for name in CORRECTIONS.names} for row in rows]
-    return pa.Table.from_pylist(wanted, schema=CORRECTIONS)
-
-
-def _row_of(lines: pa.Table, entry_id: str) -> dict[str, Any] | None:
-    found = lines.filter(pc.equal(lines["entry_id"], entry_id)).to_pylist()
-    return found[0] if found else None
+    for decision in decisions:
+        name = decision.entry_id
+        pair = [
+            lines[name].filter(pc.equal(lines[name]["entry_id"], name)).to_pylist()[:1]
+            for lines in (before, after)
+        ]
+        if all(pair):
+            for side, (row,) in zip(("before", "after"), pair, strict=True):
+                rows.append({**row, "side": side, "month": decision.month})
+    columns = [{name: row.get(name) for name in CORRECTIONS.names} for row in rows]
+    return pa.Table.from_pylist(columns, schema=CORRECTIONS)
 
 
 def _of_line(
@@ -138,7 +137,11 @@ def _of_line(
         then, now = before, before.next
         bound = closed[str(then)].close.head.seq
         until = closed[str(now)].close.head.seq if str(now) in closed else None
-        added = [one for one in entries if one.seq > bound and (until is None or one.seq <= until)]
+        added = [
+            entry
+            for entry in entries
+            if entry.seq > bound and (until is None or entry.seq <= until)
+        ]
         if added and _verdicts(entries, bound) != _verdicts(entries, until):
             last = added[-1]
             yield LateDecision(
@@ -148,15 +151,15 @@ def _of_line(
                 posts_to=str(now),
                 by=last.actor.name,
                 at=last.at,
-                what=_words(last),
+                summary=_words(last),
             )
         before = now
 
 
 def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
     """What stood on a line after these of its entries."""
-    known = [one for one in entries if until is None or one.seq <= until]
-    return [(one.verb, one.expectations) for one in standing(known) if _counts(one)]
+    entries_until = [entry for entry in entries if until is None or entry.seq <= until]
+    return [(entry.verb, entry.expectations) for entry in standing(entries_until) if _counts(entry)]
 
 
 def _counts(decision: Decision) -> bool:

@@ -14,9 +14,9 @@ import pyarrow as pa
 from treasury.journal.decision_history import standing_files, standing_hashes, standing_remarks
 from treasury.journal.decision_log import Decided
 
-__all__ = ["REQUEST_MARKS", "mark_table"]
+__all__ = ["REQUEST_REMARKS", "remark_table"]
 
-REQUEST_MARKS: Final = pa.schema(
+REQUEST_REMARKS: Final = pa.schema(
     [
         ("request_id", pa.string()),
         ("mark", pa.string()),
@@ -37,27 +37,27 @@ REQUEST_MARKS: Final = pa.schema(
 """
 
 
-def mark_table(decided: Decided) -> pa.Table:
-    """What people said and did about requests, by request; columns as in REQUEST_MARKS."""
-    marks, files = standing_remarks(decided.entries), standing_files(decided.entries)
+def remark_table(decided: Decided) -> pa.Table:
+    """What people said and did about requests, by request; columns as in REQUEST_REMARKS."""
+    remarks, files = standing_remarks(decided.entries), standing_files(decided.entries)
     hashes = standing_hashes(decided.acts)
     rows = []
-    for request in sorted({*marks, *files, *hashes}):
+    for request in sorted({*remarks, *files, *hashes}):
         row: dict[str, object] = {"request_id": request}
-        if (mark := marks.get(request)) is not None:
+        if (remark := remarks.get(request)) is not None:
             row |= {
-                "mark": mark.mark,
-                "reason": mark.reason,
-                "marked_by": mark.by,
-                "marked_at": mark.at,
+                "mark": remark.mark,
+                "reason": remark.reason,
+                "marked_by": remark.by,
+                "marked_at": remark.at,
             }
         if (file := files.get(request)) is not None:
             row |= {"file": file.name, "filed_by": file.by, "filed_at": file.at}
-        if (given := hashes.get(request)) is not None:
+        if (given_hash := hashes.get(request)) is not None:
             row |= {
-                "hash_state": given.state,
-                "hash_by": given.by,
-                "hash_at": given.at,
+                "hash_state": given_hash.state,
+                "hash_by": given_hash.by,
+                "hash_at": given_hash.at,
             }
         rows.append(row)
-    return pa.Table.from_pylist(rows, schema=REQUEST_MARKS)
+    return pa.Table.from_pylist(rows, schema=REQUEST_REMARKS)

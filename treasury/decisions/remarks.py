@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.decisions.remark_rows import mark_table
+from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import (
@@ -72,13 +72,13 @@ class Marking:
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
         """Say that the payment was sent, though no statement shows it yet."""
-        return self._mark("marked_sent", request, reason, actor, dry_run=dry_run)
+        return self._journal_remark("marked_sent", request, reason, actor, dry_run=dry_run)
 
     def will_not_fund(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
     ) -> Remark:
         """Say that the request will not be funded; at the service it stays open."""
-        return self._mark("will_not_fund", request, reason, actor, dry_run=dry_run)
+        return self._journal_remark("will_not_fund", request, reason, actor, dry_run=dry_run)
 
     def not_uploaded(
         self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
@@ -87,7 +87,7 @@ class Marking:
 
         Raises ActionRefused where the request is in no payment file.
         """
-        return self._mark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
+        return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
 
     def undo(
         self,
@@ -103,7 +103,9 @@ class Marking:
         `seq` is the remark that is meant: no other is taken back. Raises ActionRefused where
         nothing is remarked, or another remark stands.
         """
-        return self._mark("undo", request, reason, actor, meant=seq, dry_run=dry_run)
+        return self._journal_remark(
+            "undo", request, reason, actor, intended_seq=seq, dry_run=dry_run
+        )
 
     def list(self) -> Rows:
         """The remark that stands on each request, its place in the journal, and its payment file.
@@ -111,27 +113,27 @@ class Marking:
         `seq` is the place of the remark; empty for a request that is in a payment file only.
         """
         decided = read_decided(self._journal, until=self._until)
-        marks, table = standing_remarks(decided.entries), mark_table(decided)
+        remarks, table = standing_remarks(decided.entries), remark_table(decided)
         ids = table["request_id"].to_pylist()
-        places = [marks[name].seq if name in marks else None for name in ids]
-        found = table.append_column("seq", pa.array(places, pa.int64()))
-        return Rows(found, zone=self._zone)
+        places = [remarks[name].seq if name in remarks else None for name in ids]
+        placed = table.append_column("seq", pa.array(places, pa.int64()))
+        return Rows(placed, zone=self._zone)
 
-    def _mark(
+    def _journal_remark(
         self,
         word: str,
         request: str,
         reason: str,
         actor: Actor | None,
         *,
-        meant: int | None = None,
+        intended_seq: int | None = None,
         dry_run: bool,
     ) -> Remark:
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason and word != "undo":
             raise InputError("a remark is made with a reason", do="give the reason")
         row = self._find(request)
-        intended = [] if meant is None else [meant]
+        intended = [] if intended_seq is None else [intended_seq]
 
         def build(decided: Decided) -> tuple[list[Draft], Remark]:
             stands = standing_remarks(decided.entries).get(row["id"])
@@ -166,15 +168,15 @@ class Marking:
         if dry_run:
             return build(read_decided(self._journal, until=self._until))[1]
         require_present(self._until)
-        added, mark = decide(self._journal, build)
-        return read_remark(added[0]) if added else mark
+        added, remark = decide(self._journal, build)
+        return read_remark(added[0]) if added else remark
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()
         if len(rows) != 1:
-            found = "more than one ramp request has" if rows else "no ramp request has"
+            count_words = "more than one ramp request has" if rows else "no ramp request has"
             raise InputError(
-                f"{found} the reference or id {clean(name)[:60]!r}",
+                f"{count_words} the reference or id {clean(name)[:60]!r}",
                 do="give its id, as `treasury awaiting-funds --format json` shows it",
             )
         return rows[0]
@@ -192,25 +194,26 @@ def _check_file(row: dict[str, Any], file: PaymentFile | None) -> None:
 def _check(
     word: str,
     row: dict[str, Any],
-    there: Remark | None,
+    standing: Remark | None,
     file: PaymentFile | None,
-    meant: int | None,
+    intended_seq: int | None,
 ) -> None:
     name = row["payment_reference"] or row["id"]
     if word == "undo":
-        if there is None:
+        if standing is None:
             raise ActionRefused(
                 f"nothing is remarked on {name}", do="run `treasury request list` to see what is"
             )
-        if meant not in {None, there.seq}:
+        if intended_seq not in {None, standing.seq}:
             raise ActionRefused(
-                f"{name} is {there.mark} by {there.by}: that is not the remark that was meant",
+                f"{name} is {standing.mark} by {standing.by}:"
+                " that is not the remark that was meant",
                 do="run `treasury request list` to see what stands, then decide again",
             )
         return
-    if there is not None:
+    if standing is not None:
         raise ActionRefused(
-            f"{name} is already {there.mark} by {there.by}: {clean(there.reason)}",
+            f"{name} is already {standing.mark} by {standing.by}: {clean(standing.reason)}",
             do="undo that first, if it is wrong",
         )
     if word == "will_not_fund" and file is not None:

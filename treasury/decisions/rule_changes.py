@@ -28,7 +28,7 @@ from treasury.lake import Snapshot
 from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
-from treasury.reconcile.standing_knowledge import known
+from treasury.reconcile.standing_knowledge import run_knowledge
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import Tabular, html_table, value_text
 from treasury.text import clean, safe_html
@@ -173,8 +173,8 @@ class Changing:
         before = self.current()
         snapshot = self._snapshot()
         verdicts = decision_table(standing(decided.entries))
-        old, new = (Basis(snapshot, self._question(one), verdicts) for one in (before, rules))
-        moves = moves_between(known(old), known(new), "rule")
+        old, new = (Basis(snapshot, self._question(basis), verdicts) for basis in (before, rules))
+        moves = moves_between(run_knowledge(old), run_knowledge(new), "rule")
         closed = closed_periods(decided.entries)
         locked = pa.array(
             [f"{day:%Y-%m}" in closed for day in moves["booking_date"].to_pylist()], pa.bool_()
@@ -186,7 +186,7 @@ class Changing:
             lines=lines,
             totals=totals_of(lines),
             requests=_requests_moved(
-                *(awaiting_funds(one.snapshot, one.question, verdicts) for one in (old, new))
+                *(awaiting_funds(basis.snapshot, basis.question, verdicts) for basis in (old, new))
             ),
             closed=moves.filter(locked),
         )
@@ -213,15 +213,15 @@ def _toml(source: Rules | str | Path) -> str:
     if not isinstance(source, Rules):
         return Path(source).read_text("utf-8")
     content, usual = msgspec.to_builtins(source), msgspec.to_builtins(Rules())
-    own = {name: _given(value) for name, value in content.items() if value != usual[name]}
+    own = {name: _without_nulls(value) for name, value in content.items() if value != usual[name]}
     return msgspec.toml.encode(own).decode()
 
 
-def _given(value: Any) -> Any:
+def _without_nulls(value: Any) -> Any:
     """TOML has no null: what is not given is left out."""
     if isinstance(value, dict):
-        return {name: _given(one) for name, one in value.items() if one is not None}
-    return [_given(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _body(preview: Preview, reason: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from treasury.decisions.verdict_facts import expectation_facts, line_facts, moved
 from treasury.journal.decision_history import Decision
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 
 __all__ = ["NEEDS_A_PERSON", "OPEN_LINES", "STANDING", "open_lines", "standing_table"]
 
@@ -53,55 +53,55 @@ OPEN_LINES: Final = pa.schema(
 )
 
 
-def standing_table(stand: Iterable[Decision], seen: Known) -> pa.Table:
+def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
     """Decisions that stand, by time, beside what is known now; columns as in STANDING."""
     stand = list(stand)
-    lines = seen.line_rows([one.entry_id for one in stand])
+    lines = knowledge.line_rows([decision.entry_id for decision in stand])
     rows = []
-    for one in stand:
-        line = lines.get(one.entry_id)
+    for decision in stand:
+        line = lines.get(decision.entry_id)
         facts = {
-            name: expectation_facts(seen.expectation_rows[name])
-            for name in one.expectations
-            if name in seen.expectation_rows
+            name: expectation_facts(knowledge.expectation_rows[name])
+            for name in decision.expectations
+            if name in knowledge.expectation_rows
         }
-        changes = moved(one.facts, line_facts(line) if line else None, facts, seen.rules)
-        for expectation in one.expectations or (None,):
-            record = seen.expectation_rows.get(expectation or "", {})
+        changes = moved(decision.facts, line_facts(line) if line else None, facts, knowledge.rules)
+        for expectation in decision.expectations or (None,):
+            record = knowledge.expectation_rows.get(expectation or "", {})
             rows.append(
                 {
-                    "entry_id": one.entry_id,
-                    "verb": one.verb,
+                    "entry_id": decision.entry_id,
+                    "verb": decision.verb,
                     "booking_date": line["booking_date"] if line else None,
                     "direction": line["direction"] if line else None,
                     "amount": line["amount"] if line else None,
                     "currency": line["currency"] if line else None,
                     "reference": record.get("code"),
                     "expectation_id": expectation,
-                    "reason": one.reason,
-                    "to": one.to,
-                    "decided_by": one.by,
-                    "decided_at": one.at,
+                    "reason": decision.reason,
+                    "to": decision.to,
+                    "decided_by": decision.by,
+                    "decided_at": decision.at,
                     "moved": "; ".join(changes),
-                    "seq": one.seq,
+                    "seq": decision.seq,
                 }
             )
     return pa.Table.from_pylist(rows, schema=STANDING)
 
 
-def open_lines(seen: Known, stand: Iterable[Decision]) -> pa.Table:
+def open_lines(knowledge: Knowledge, stand: Iterable[Decision]) -> pa.Table:
     """The booked lines that need a person, oldest first; columns as in OPEN_LINES."""
-    assigned = {one.entry_id: one.to for one in stand if one.verb == "assign"}
-    outcomes = seen.matches.lines
-    open_ones = pc.is_in(outcomes["outcome"], pa.array(NEEDS_A_PERSON))
-    needed = outcomes.filter(open_ones).to_pylist()
-    lines = seen.line_rows([row["entry_id"] for row in needed])
+    assigned = {decision.entry_id: decision.to for decision in stand if decision.verb == "assign"}
+    outcomes = knowledge.matches.lines
+    is_open = pc.is_in(outcomes["outcome"], pa.array(NEEDS_A_PERSON))
+    needed = outcomes.filter(is_open).to_pylist()
+    lines = knowledge.line_rows([row["entry_id"] for row in needed])
     rows = []
     for row in needed:
         line = lines[row["entry_id"]]
         if (line["entry_status"] or "BOOK") != "BOOK":
             continue
-        record = seen.expectation_rows.get(row["expectation_id"] or "", {})
+        record = knowledge.expectation_rows.get(row["expectation_id"] or "", {})
         rows.append(
             {name: line.get(name) for name in OPEN_LINES.names}
             | {

@@ -23,11 +23,11 @@ from treasury.journal.decision_history import Decision
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods
 from treasury.money import format_amount, quantize, total
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Body", "Check", "Wish", "already", "same"]
+__all__ = ["Body", "Check", "Wish", "already", "states_wish"]
 
 Body = dict[str, Any]
 _SETTLES: Final = ("accept", "ignore")
@@ -52,8 +52,8 @@ Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
 class Check:
     """Checks wishes one after another; what an earlier one claims, a later one has not."""
 
-    def __init__(self, seen: Known, decided: Decided, stand: Sequence[Decision]) -> None:
-        self._seen = seen
+    def __init__(self, knowledge: Knowledge, decided: Decided, stand: Sequence[Decision]) -> None:
+        self._knowledge = knowledge
         self._closed = closed_periods(decided.entries)
         self._stand = stand
         self._claimed: dict[str, Decimal] = {}
@@ -61,13 +61,13 @@ class Check:
     def all(self, wishes: Sequence[Wish]) -> tuple[tuple[Wish, Body | None], ...]:
         """Each with the body to journal; None for one that stands already."""
         ids = [wish.entry_id for wish in wishes]
-        repeated = next((one for one in ids if ids.count(one) > 1), None)
+        repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
             raise InputError(
                 f"the line {repeated} is given more than once", do="give each line once"
             )
-        lines = self._seen.line_rows(ids)
-        known_from = self._seen.known_from(ids) if self._closed else {}
+        lines = self._knowledge.line_rows(ids)
+        known_from = self._knowledge.known_from(ids) if self._closed else {}
         granted = []
         for wish in wishes:
             line = lines.get(wish.entry_id)
@@ -87,8 +87,8 @@ class Check:
 
     def _booked(self, wish: Wish) -> date | None:
         """The booking date of a line that is in no statement any more, as it was last seen."""
-        seen = next((one for one in self._stand if one.seq == wish.undoes), None)
-        text = (seen.facts.get("line") or {}).get("booking_date") if seen else None
+        undone = next((decision for decision in self._stand if decision.seq == wish.undoes), None)
+        text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
         return date.fromisoformat(text) if text else None
 
     def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
@@ -99,9 +99,9 @@ class Check:
             self._require_undecided(wish)
             assert line is not None  # find_line found it
             despite = _RULES[wish.verb](self, wish, line)
-        rows = self._seen.expectation_rows
-        outcome = self._seen.outcomes.get(wish.entry_id)
-        commit = self._seen.snapshot.commit
+        rows = self._knowledge.expectation_rows
+        outcome = self._knowledge.outcomes.get(wish.entry_id)
+        commit = self._knowledge.snapshot.commit
         return {
             "entry_id": wish.entry_id,
             "expectation_id": wish.expectations[0] if len(wish.expectations) == 1 else None,
@@ -111,46 +111,48 @@ class Check:
             "undoes": wish.undoes,
             **({"despite": list(despite)} if despite else {}),
             **(
-                {"shares": {one: value_text(wish.shares[one]) for one in wish.shares}}
+                {"shares": {name: value_text(wish.shares[name]) for name in wish.shares}}
                 if wish.shares
                 else {}
             ),
             "facts": {
                 "line": None if line is None else line_facts(line),
                 "expectations": {
-                    one: expectation_facts(rows[one]) for one in wish.expectations if one in rows
+                    name: expectation_facts(rows[name])
+                    for name in wish.expectations
+                    if name in rows
                 },
             },
             "seen": {
                 "outcome": outcome and outcome["outcome"],
                 "why": outcome and outcome["reason"],
-                "rules_hash": self._seen.rules.hash,
+                "rules_hash": self._knowledge.rules.hash,
                 "commit": commit.number if commit else None,
             },
         }
 
     def _stands(self, wish: Wish) -> bool:
-        return any(same(one, wish) for one in self._stand)
+        return any(states_wish(decision, wish) for decision in self._stand)
 
     def _require_undecided(self, wish: Wish) -> None:
-        for one in self._stand:
-            if one.entry_id != wish.entry_id:
+        for decision in self._stand:
+            if decision.entry_id != wish.entry_id:
                 continue
-            settled = one.verb in _SETTLES
-            contrary = wish.verb == "accept" and one.verb == "reject"
-            if settled or (contrary and set(one.expectations) & set(wish.expectations)):
-                raise _decided_otherwise(one)
+            settled = decision.verb in _SETTLES
+            contrary = wish.verb == "accept" and decision.verb == "reject"
+            if settled or (contrary and set(decision.expectations) & set(wish.expectations)):
+                raise _decided_otherwise(decision)
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
         """Whether the line can be received there, and whether it takes a reason to say so."""
         _require_booked(line)
-        outcome = self._seen.outcomes[wish.entry_id]
+        outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "returned":
             raise ActionRefused(
                 f"the money of line {wish.entry_id} went back ({outcome['reason']})",
                 do="accept the payment that replaces it",
             )
-        rows = [self._seen.expectation_rows[one] for one in wish.expectations]
+        rows = [self._knowledge.expectation_rows[name] for name in wish.expectations]
         for row in rows:
             _require_same_currency(line, row)
         _require_divided(wish, line, rows)
@@ -167,7 +169,7 @@ class Check:
 
     def reject(self, wish: Wish, _: dict[str, Any]) -> Sequence[str]:
         """Taking an automatic match apart makes a payment look unpaid: not without a reason."""
-        outcome = self._seen.outcomes[wish.entry_id]
+        outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] in {"matched", "duplicate"} and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is {outcome['outcome']} by its reference",
@@ -179,7 +181,7 @@ class Check:
         """A line that pays something is not closed: what it pays would be paid again."""
         if not wish.reason:
             raise InputError("a line is closed with a reason", do="give the reason")
-        outcome = self._seen.outcomes[wish.entry_id]
+        outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "matched":
             raise ActionRefused(
                 f"the line {wish.entry_id} is matched ({outcome['reason']}); closed, what it pays"
@@ -192,7 +194,7 @@ class Check:
         """Whether somebody is named, and there is anything left to decide."""
         if not wish.to:
             raise InputError("nobody is named", do="say whom the line is for")
-        outcome = self._seen.outcomes[wish.entry_id]
+        outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] not in NEEDS_A_PERSON:
             raise ActionRefused(
                 f"the line {wish.entry_id} is {outcome['outcome']}: nothing is left to decide",
@@ -213,9 +215,10 @@ class Check:
             yield f"the rules class it as {line['line_class']}"
         for row in rows:
             receives = line["direction"] == row["direction"]
-            if not receives and not _is_suggested(outcome, row):
+            suggestion = (outcome["outcome"], outcome["expectation_id"])
+            if not receives and suggestion != ("suggested", row["expectation_id"]):
                 yield f"it is {line['direction']}, {row['code']} expects {row['direction']}"
-            if receives and contradicts(row["status"], self._seen.rules):
+            if receives and contradicts(row["status"], self._knowledge.rules):
                 yield f"{row['code']} is {row['status']}"
             opened = row["opened_at"]
             if receives and opened is not None and opened.date() > line["booking_date"]:
@@ -253,8 +256,8 @@ class Check:
             name = row["expectation_id"]
             own = outcome["matched_amount"] if outcome["expectation_id"] == name else None
             claimed = self._claimed.get(name, Decimal(0))
-            left = total((row["remaining"], own or Decimal(0), claimed.copy_negate()))
-            room = total((room, max(left, Decimal(0))))
+            open_amount = total((row["remaining"], own or Decimal(0), claimed.copy_negate()))
+            room = total((room, max(open_amount, Decimal(0))))
             self._claimed[name] = total((claimed, line["amount"]))
         if line["amount"] > room:
             codes = ", ".join(str(row["code"]) for row in rows)
@@ -278,11 +281,6 @@ def _require_booked(line: dict[str, Any]) -> None:
             f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
             do="add the statement that books it, then decide",
         )
-
-
-def _is_suggested(outcome: dict[str, Any], row: dict[str, Any]) -> bool:
-    said = (outcome["outcome"], outcome["expectation_id"])
-    return said == ("suggested", row["expectation_id"])
 
 
 def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:
@@ -322,23 +320,31 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
         )
 
 
-def same(one: Decision, wish: Wish) -> bool:
+def states_wish(decision: Decision, wish: Wish) -> bool:
     """Whether a decision that stands says what is wished."""
-    said = (one.verb, one.entry_id, one.expectations, one.to, one.shares)
-    return said == (wish.verb, wish.entry_id, wish.expectations, wish.to, dict(wish.shares))
+    decided = (
+        decision.verb,
+        decision.entry_id,
+        decision.expectations,
+        decision.to,
+        decision.shares,
+    )
+    return decided == (wish.verb, wish.entry_id, wish.expectations, wish.to, dict(wish.shares))
 
 
-def _decided_otherwise(one: Decision) -> ActionRefused:
-    about = f" for {', '.join(one.expectations)}" if one.expectations else ""
-    what = f"{one.by} decided it on {one.at:%Y-%m-%d %H:%M} UTC: {one.verb}{about}"
+def _decided_otherwise(decision: Decision) -> ActionRefused:
+    about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
+    words = f"{decision.by} decided it on {decision.at:%Y-%m-%d %H:%M} UTC: {decision.verb}{about}"
     return already(
-        one.entry_id, "decided", what + (f" ({clean(one.reason)})" if one.reason else "")
+        decision.entry_id,
+        "decided",
+        words + (f" ({clean(decision.reason)})" if decision.reason else ""),
     )
 
 
-def already(line: str, how: str, what: str) -> ActionRefused:
+def already(line: str, how: str, state: str) -> ActionRefused:
     """The refusal to decide what is decided."""
     return ActionRefused(
-        f"the line {line} is already {how}: {what}",
+        f"the line {line} is already {how}: {state}",
         do="undo that first, if it is wrong",
     )

@@ -20,7 +20,7 @@ __all__ = ["contradicts", "expectation_facts", "line_facts", "moved"]
 LINE: Final = ("account", "amount", "currency", "direction", "booking_date", "counterparty_account")
 TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
 EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
-GONE: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
@@ -52,23 +52,23 @@ def moved(
     `then` are a decision's facts. A status moves all the time; it counts only where it came to
     contradict.
     """
-    found = list(_differences(then.get("line") or {}, line, GONE["line"]))
-    for name, seen in (then.get("expectations") or {}).items():
+    moves = list(_differences(then.get("line") or {}, line, ABSENT["line"]))
+    for name, facts in (then.get("expectations") or {}).items():
         now = expectations.get(name)
         changes = [
             change
-            for change in _differences(seen, now, GONE["request"])
-            if not change.startswith("status ") or _came_to_contradict(seen, now, rules)
+            for change in _differences(facts, now, ABSENT["request"])
+            if not change.startswith("status ") or _came_to_contradict(facts, now, rules)
         ]
-        found += [f"{seen.get('code') or name}: {change}" for change in changes]
-    return found
+        moves += [f"{facts.get('code') or name}: {change}" for change in changes]
+    return moves
 
 
 def _differences(
-    then: Mapping[str, str], now: Mapping[str, str] | None, gone: str
+    then: Mapping[str, str], now: Mapping[str, str] | None, absent_words: str
 ) -> Iterable[str]:
     if now is None:
-        yield gone
+        yield absent_words
         return
     for name, value in then.items():
         if name == "texts" and value != now.get(name):

@@ -18,24 +18,24 @@ import msgspec
 import pyarrow as pa
 
 from treasury.decisions.standing_verdicts import open_lines, standing_table
-from treasury.decisions.verdict_checks import Body, Check, Wish, already, same
+from treasury.decisions.verdict_checks import Body, Check, Wish, already, states_wish
 from treasury.errors import ActionRefused, InputError, NothingStored
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.money import typed_amount
 from treasury.reconcile.matching import read_decisions
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Deciding", "Wanted", "foreseen", "typed_expectations"]
+__all__ = ["Deciding", "Target", "foreseen", "typed_expectations"]
 
 Standing: TypeAlias = Sequence[Decision]
-Wanted: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
+Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
 """An expectation, several, or each with what of the line is for it."""
-Wishes: TypeAlias = Callable[[Known, Standing], Sequence[Wish]]
+Wishes: TypeAlias = Callable[[Knowledge, Standing], Sequence[Wish]]
 
 
 class _Plan(msgspec.Struct, frozen=True):
@@ -47,12 +47,12 @@ class _Plan(msgspec.Struct, frozen=True):
 
 
 class Deciding:
-    """The verbs; `look` gives what matching says under the decisions it is handed."""
+    """The verbs; `knowledge` gives what matching says under the decisions it is handed."""
 
     def __init__(
         self,
         journal: Journal,
-        look: Callable[[pa.Table], Known],
+        knowledge: Callable[[pa.Table], Knowledge],
         now: Callable[[], datetime],
         *,
         until: datetime | None = None,
@@ -60,14 +60,14 @@ class Deciding:
     ) -> None:
         self._zone = zone
         self._journal = journal
-        self._look = look
+        self._knowledge = knowledge
         self._now = now
         self._until = until
 
     def accept(
         self,
         entry_id: str,
-        expectation_id: Wanted,
+        expectation_id: Target,
         *,
         reason: str = "",
         actor: Actor | None = None,
@@ -87,14 +87,14 @@ class Deciding:
 
     def accept_many(
         self,
-        pairs: Iterable[tuple[str, Wanted]],
+        pairs: Iterable[tuple[str, Target]],
         *,
         reason: str = "",
         actor: Actor | None = None,
         dry_run: bool = False,
     ) -> Sequence[Decision]:
         """Accept pairs of a line and its expectation; all of them are checked before any is."""
-        return self._tell("accept", pairs, reason, actor, dry_run=dry_run)
+        return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
 
     def reject(
         self,
@@ -107,7 +107,7 @@ class Deciding:
     ) -> Decision:
         """Say that a line does not belong to an expectation; an automatic match needs a reason."""
         pairs = [(entry_id, expectation_id)]
-        return self._tell("reject", pairs, reason, actor, dry_run=dry_run)[0]
+        return self._decide_lines("reject", pairs, reason, actor, dry_run=dry_run)[0]
 
     def ignore(
         self,
@@ -117,8 +117,8 @@ class Deciding:
         dry_run: bool = False,
     ) -> Sequence[Decision]:
         """Close lines with a reason: they belong to nothing that is expected."""
-        pairs = [(one, None) for one in entry_ids]
-        return self._tell("ignore", pairs, reason, actor, dry_run=dry_run)
+        pairs = [(line, None) for line in entry_ids]
+        return self._decide_lines("ignore", pairs, reason, actor, dry_run=dry_run)
 
     def assign(
         self,
@@ -131,7 +131,7 @@ class Deciding:
     ) -> Decision:
         """Hand a line that needs a decision to a colleague; the line stays as open as it was."""
         pairs = [(entry_id, None)]
-        return self._tell("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
+        return self._decide_lines("assign", pairs, reason, actor, to=to.strip(), dry_run=dry_run)[0]
 
     def undo(
         self,
@@ -148,16 +148,16 @@ class Deciding:
         `seq` is the decision that is meant: no other is taken back. Raises ActionRefused where
         nothing stands, or another stands last.
         """
-        meant: list[int] = [] if seq is None else [seq]
+        intended: list[int] = [] if seq is None else [seq]
 
-        def wishes(seen: Known, stand: Standing) -> Sequence[Wish]:
+        def wishes(knowledge: Knowledge, stand: Standing) -> Sequence[Wish]:
             # A line that left its statement may still have a decision to take back.
-            decided = any(one.entry_id == entry_id for one in stand)
-            line = entry_id if decided else seen.find_line(entry_id)
-            pair = None if expectation_id is None else seen.find_expectation(expectation_id)
+            decided = any(decision.entry_id == entry_id for decision in stand)
+            line = entry_id if decided else knowledge.find_line(entry_id)
+            pair = None if expectation_id is None else knowledge.find_expectation(expectation_id)
             last = _last_on(stand, line, pair)
-            meant.append(last.seq or 0)
-            if last.seq != meant[0]:
+            intended.append(last.seq or 0)
+            if last.seq != intended[0]:
                 raise already(line, "undone", "the decision that was meant is not the last on it")
             return [
                 Wish(
@@ -171,33 +171,33 @@ class Deciding:
 
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
-    def look(self) -> tuple[Known, Standing]:
+    def look(self) -> tuple[Knowledge, Standing]:
         """What matching knows under the decisions that stand, and those decisions, by time."""
         stand = standing(self._read().entries)
-        return self._look(decision_table(stand)), stand
+        return self._knowledge(decision_table(stand)), stand
 
     def list(self) -> Rows:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
-        seen, stand = self.look()
-        return Rows(standing_table(stand, seen), zone=self._zone)
+        knowledge, stand = self.look()
+        return Rows(standing_table(stand, knowledge), zone=self._zone)
 
     def open(self) -> Rows:
         """The lines that need a person, oldest first; columns as in OPEN_LINES.
 
         Raises NothingStored where no bank line is stored: then what needs a person is not known.
         """
-        seen, stand = self.look()
-        if not seen.bank_lines.num_rows:
+        knowledge, stand = self.look()
+        if not knowledge.bank_lines.num_rows:
             raise NothingStored(
                 "which lines need a decision is not known: no bank line is stored",
                 do="add statements with `treasury statements add FILE…`",
             )
-        return Rows(open_lines(seen, stand), zone=self._zone)
+        return Rows(open_lines(knowledge, stand), zone=self._zone)
 
-    def _tell(
+    def _decide_lines(
         self,
         verb: str,
-        pairs: Iterable[tuple[str, Wanted | None]],
+        pairs: Iterable[tuple[str, Target | None]],
         reason: str,
         actor: Actor | None,
         *,
@@ -205,19 +205,19 @@ class Deciding:
         dry_run: bool,
     ) -> Sequence[Decision]:
         """Decide the same of each line, beside its expectations where the verb has any."""
-        told = tuple(pairs)
+        line_targets = tuple(pairs)
 
-        def wishes(seen: Known, _: Standing) -> Sequence[Wish]:
+        def wishes(knowledge: Knowledge, _: Standing) -> Sequence[Wish]:
             return [
                 Wish(
                     verb=verb,
-                    entry_id=seen.find_line(line),
-                    expectations=() if wanted is None else _found(seen, wanted),
+                    entry_id=knowledge.find_line(line),
+                    expectations=() if target is None else _find_expectations(knowledge, target),
                     reason=reason.strip(),
                     to=to,
-                    shares=_shares(seen, wanted) if isinstance(wanted, Mapping) else {},
+                    shares=_shares(knowledge, target) if isinstance(target, Mapping) else {},
                 )
-                for line, wanted in told
+                for line, target in line_targets
             ]
 
         return self._decide(wishes, actor, dry_run=dry_run)
@@ -247,30 +247,32 @@ class Deciding:
             return drafts, plan
 
         added, plan = decide(self._journal, build)
-        made = iter(added)
+        journaled = iter(added)
         return [
-            _standing_on(plan.stand, wish) if body is None else read_decision(next(made))
+            next(decision for decision in reversed(plan.stand) if states_wish(decision, wish))
+            if body is None
+            else read_decision(next(journaled))
             for wish, body in plan.bodies
         ]
 
     def _plan(self, decided: Decided, wishes: Wishes, who: Actor) -> _Plan:
         stand = standing(decided.entries)
-        seen = self._look(decision_table(stand))
-        bodies = Check(seen, decided, stand).all(wishes(seen, stand))
+        knowledge = self._knowledge(decision_table(stand))
+        bodies = Check(knowledge, decided, stand).all(wishes(knowledge, stand))
         planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
         # What the matching would refuse to read is never journaled.
         read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
         return _Plan(stand, bodies, planned)
 
 
-def _shares(seen: Known, wanted: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
+def _shares(knowledge: Knowledge, shares: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
     """What is for each expectation, by its id; InputError for what is no exact amount."""
-    return {seen.find_expectation(name): typed_amount(share) for name, share in wanted.items()}
+    return {knowledge.find_expectation(name): typed_amount(share) for name, share in shares.items()}
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
     """The expectations that a person typed, each with its share where CODE=AMOUNT was typed."""
-    parts = [one.partition("=") for one in typed]
+    parts = [text.partition("=") for text in typed]
     if not any(equals for _, equals, _ in parts):
         return tuple(typed)
     names = [name for name, _, _ in parts]
@@ -287,43 +289,47 @@ def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
     return decided.foresee(
         [
             (
-                one.at,
+                decision.at,
                 Draft(
-                    f"match.{one.verb}",
-                    one.entry_id,
+                    f"match.{decision.verb}",
+                    decision.entry_id,
                     {
-                        "entry_id": one.entry_id,
-                        "expectation_ids": list(one.expectations),
-                        "reason": one.reason,
-                        "to": one.to,
-                        "undoes": one.undoes,
-                        "shares": {name: value_text(share) for name, share in one.shares.items()},
-                        "facts": one.facts,
-                        "closed_month": one.closed_month,
-                        "posts_to": one.posts_to,
+                        "entry_id": decision.entry_id,
+                        "expectation_ids": list(decision.expectations),
+                        "reason": decision.reason,
+                        "to": decision.to,
+                        "undoes": decision.undoes,
+                        "shares": {
+                            name: value_text(share) for name, share in decision.shares.items()
+                        },
+                        "facts": decision.facts,
+                        "closed_month": decision.closed_month,
+                        "posts_to": decision.posts_to,
                     },
-                    Actor(one.by, "environment"),
+                    Actor(decision.by, "environment"),
                 ),
             )
-            for one in planned
-            if one.facts or one.verb == "undo"
+            for decision in planned
+            if decision.facts or decision.verb == "undo"
         ]
     )
 
 
-def _found(seen: Known, wanted: Wanted) -> tuple[str, ...]:
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+def _find_expectations(knowledge: Knowledge, target: Target) -> tuple[str, ...]:
+    names = [target] if isinstance(target, str) else list(target)
     if not names:
         raise InputError("no expectation is named", do="give its reference or id")
-    found = sorted({seen.find_expectation(name) for name in names})
-    if len(found) != len(names):
+    expectations = sorted({knowledge.find_expectation(name) for name in names})
+    if len(expectations) != len(names):
         raise InputError("an expectation is named twice", do="give each of them once")
-    return tuple(found)
+    return tuple(expectations)
 
 
 def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
     on_it = [
-        one for one in stand if one.entry_id == line and (pair is None or pair in one.expectations)
+        decision
+        for decision in stand
+        if decision.entry_id == line and (pair is None or pair in decision.expectations)
     ]
     if not on_it:
         raise ActionRefused(
@@ -331,10 +337,6 @@ def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
             do="run `treasury match list` to see what stands",
         )
     return on_it[-1]
-
-
-def _standing_on(stand: Standing, wish: Wish) -> Decision:
-    return next(one for one in reversed(stand) if same(one, wish))
 
 
 def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:

@@ -39,7 +39,7 @@ from treasury.journal.period_history import (
 )
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
-from treasury.reconcile.standing_knowledge import known
+from treasury.reconcile.standing_knowledge import run_knowledge
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
@@ -229,7 +229,7 @@ class Periods:
     def late(self, month: str | Month | None = None) -> Rows:
         """What was learnt about closed months, or one, after the close, and where it posts to."""
         entries = self._desk.decided().entries
-        knowledge = known(self._basis(self._desk.month))
+        knowledge = run_knowledge(self._basis(self._desk.month))
         items = late_items(knowledge, closed_periods(entries), entries)
         if month is not None:
             items = items.filter(pc.equal(items["month"], str(month)))

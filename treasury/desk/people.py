@@ -36,7 +36,7 @@ from treasury.journal.period_history import (
 )
 from treasury.reconcile import Question, Reconciliation, Rules, load_rules
 from treasury.reconcile.monthly import Basis
-from treasury.reconcile.standing_knowledge import Known, known
+from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
 if TYPE_CHECKING:
     from treasury.statements import Withdrawal
@@ -51,8 +51,8 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     def matches(self) -> Deciding:
         """Verdicts on bank lines."""
 
-        def knowledge(decisions: pa.Table) -> Known:
-            return known(Basis(self.snapshot(), self.question(self.month, None), decisions))
+        def knowledge(decisions: pa.Table) -> Knowledge:
+            return run_knowledge(Basis(self.snapshot(), self.question(self.month, None), decisions))
 
         return Deciding(self.journal, knowledge, self.now, until=self.until, zone=self.zone)
 
@@ -136,7 +136,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
         month after it that is not closed.
         """
         from treasury.close.closing import closing_of
-        from treasury.reconcile.standing_knowledge import answer_and_known
+        from treasury.reconcile.standing_knowledge import answer_and_knowledge
 
         month = max((*months, self.month.previous))
         closed = closed_periods(decided.entries)
@@ -146,7 +146,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
         sides = []
         for side in (decided, then):
             try:
-                answer, knowledge = answer_and_known(basis_on(snapshot, question, side))
+                answer, knowledge = answer_and_knowledge(basis_on(snapshot, question, side))
             except NothingStored as error:
                 return Effects(month=month, effects=(), unknown=str(error))
             sides.append((closing_of(answer, self.zone).items, knowledge))

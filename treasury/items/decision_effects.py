@@ -19,7 +19,7 @@ from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
 from treasury.lake import AMOUNT, TEXT
 from treasury.money import format_amount
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular
 
 __all__ = ["EFFECTS", "Effect", "Effects", "effects_between"]
@@ -89,7 +89,10 @@ class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def effects_between(
-    before: OpenItems, after: OpenItems, seen: tuple[Known, Known], subjects: Collection[str]
+    before: OpenItems,
+    after: OpenItems,
+    seen: tuple[Knowledge, Knowledge],
+    subjects: Collection[str],
 ) -> Effects:
     """The items that differ, those of the `subjects` (ids of bank lines) left out.
 

@@ -48,7 +48,7 @@ from treasury.panels.steps.verdict_steps import (
     settle,
     verdict_step,
 )
-from treasury.reconcile.standing_knowledge import Known
+from treasury.reconcile.standing_knowledge import Knowledge
 
 __all__ = ["MatchesPanel", "list_tables"]
 
@@ -321,7 +321,7 @@ class MatchesPanel(LookingPanel):
         super().recover()
 
 
-def list_tables(knowledge: Known, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
+def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
     """What the lists are read from, worked out once."""
     decided = standing_table(decisions, knowledge)
     with duckdb.connect() as connection:

@@ -189,64 +189,68 @@ def conversion_rows(
 
         own = of_credits.get(balance, ())
         surely = [_pending(row, rules, zone) for row in own if not row["is_decided"]]
-        given = [_pending(row, rules, zone) for row in own if row["is_decided"]]
-        apart = _disturbing(lambda queue: walked(queue)[1], surely, sorted(given, key=_turn))
-        out = {one.entry_id for one in apart}
-        walk, found = walked([*surely, *(one for one in given if one.entry_id not in out)])
-        rows += [*found, *walk.not_shown(apart, until)]
+        decided = [_pending(row, rules, zone) for row in own if row["is_decided"]]
+        apart = _unfitting_credits(
+            lambda queue: walked(queue)[1], surely, sorted(decided, key=_turn)
+        )
+        apart_ids = {credit.entry_id for credit in apart}
+        walk, conversions = walked(
+            [*surely, *(credit for credit in decided if credit.entry_id not in apart_ids)]
+        )
+        rows += [*conversions, *walk.not_shown(apart, until)]
     return rows
 
 
-def _disturbing(
+def _unfitting_credits(
     rows_of: Callable[[list[Pending]], list[Conversion]],
     queue: list[Pending],
-    given: list[Pending],
+    decided: list[Pending],
 ) -> list[Pending]:
     """Those of the credits given by people with which others would be proved no more.
 
     All are taken where everything is proved with them; else those with which all others are, and
     then those that leave the others as they are.
     """
-    if not given:
+    if not decided:
         return []
-    if _all_proved(_standing(rows_of([*queue, *given])), queue):
+    if _all_proved(_standing(rows_of([*queue, *decided])), queue):
         return []
-    kept, now = queue, _standing(rows_of(queue))
+    fitting, before = queue, _standing(rows_of(queue))
     for has_to_prove in (True, False):
-        for one in (credit for credit in given if credit not in kept):
-            after = _standing(rows_of([*kept, one]))
-            if _all_proved(after, kept) if has_to_prove else _as_proved(now, after, kept):
-                kept, now = [*kept, one], after
-    return [one for one in given if one not in kept]
+        for credit in (each for each in decided if each not in fitting):
+            after = _standing(rows_of([*fitting, credit]))
+            if _all_proved(after, fitting) if has_to_prove else _as_proved(before, after, fitting):
+                fitting, before = [*fitting, credit], after
+    return [credit for credit in decided if credit not in fitting]
 
 
 def _all_proved(standing: Mapping[str, int], queue: Iterable[Pending]) -> bool:
-    return all(standing.get(one.entry_id) == 2 for one in queue)
+    return all(standing.get(credit.entry_id) == 2 for credit in queue)
 
 
 def _as_proved(
     before: Mapping[str, int], after: Mapping[str, int], queue: Iterable[Pending]
 ) -> bool:
     """Whether each credit is proved where it was, and said to wait only where it was."""
-    return all(after.get(one.entry_id, 1) >= before.get(one.entry_id, 1) for one in queue)
+    return all(after.get(credit.entry_id, 1) >= before.get(credit.entry_id, 1) for credit in queue)
 
 
 def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
     """2 for a credit in a proved conversion, 0 for one that surely waits; the others are open."""
-    found: dict[str, int] = {}
+    standing: dict[str, int] = {}
     for row in rows:
         if row.state in PROVED:
-            found |= dict.fromkeys((*row.entry_ids, *row.edge_ids), 2)
+            standing |= dict.fromkeys((*row.entry_ids, *row.edge_ids), 2)
         elif row.state in WAITING:
-            found |= dict.fromkeys(row.entry_ids, 0)
-    return found
+            standing |= dict.fromkeys(row.entry_ids, 0)
+    return standing
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row)
-    return found
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
 
 
 def _pending(row: Row, rules: Rules, zone: ZoneInfo) -> Pending:
@@ -327,38 +331,42 @@ class _Walk:
 
     def waiting_rows(self, until: date) -> list[Conversion]:
         """What surely has not become coins by the last observation: overdue, and under way."""
-        seen: datetime | None = self._account["observed_at"]
+        observed_at: datetime | None = self._account["observed_at"]
         due = [c for c in self._waiting if c.latest is not None and c.booked <= until]
-        overdue = [c for c in due if c.latest is not None and seen is not None and c.latest <= seen]
+        overdue = [
+            c
+            for c in due
+            if c.latest is not None and observed_at is not None and c.latest <= observed_at
+        ]
         under_way = [c for c in due if c not in overdue]
-        return [self._waiting_row(batch, seen) for batch in (overdue, under_way) if batch]
+        return [self._waiting_row(batch, observed_at) for batch in (overdue, under_way) if batch]
 
-    def _waiting_row(self, batch: list[Pending], seen: datetime | None) -> Conversion:
+    def _waiting_row(self, batch: list[Pending], observed_at: datetime | None) -> Conversion:
         due = min(c.latest for c in batch if c.latest is not None)
         kyc = self._account["kyc_status"]
-        overdue = seen is not None and due <= seen
+        overdue = observed_at is not None and due <= observed_at
         state, reason = "not_yet_credited", "the last balance observed does not hold them yet"
         step = "Ask the provider where they are" if overdue else "Wait, then sync"
-        if seen is None:
+        if observed_at is None:
             reason, step = "no balance was ever observed", "Sync"
         elif kyc is not None and kyc not in UNLOCKED:
             state = "held_kyc"
             reason = f"held, as inferred: the holder's check says {kyc}"
             step = "Have the holder's identity check completed"
-        elif all(c.earliest >= seen for c in batch):
+        elif all(c.earliest >= observed_at for c in batch):
             reason, step = "no balance was observed since they were booked", "Sync"
         return self._row(
             state,
             reason,
             step,
-            closed_at=seen,
+            closed_at=observed_at,
             credits=len(batch),
             fiat=total(c.amount for c in batch),
             due=due,
             entry_ids=[c.entry_id for c in batch],
         )
 
-    def not_shown(self, given: Iterable[Pending], until: date) -> list[Conversion]:
+    def not_shown(self, credits_apart: Iterable[Pending], until: date) -> list[Conversion]:
         """Credits that people gave to the account and that its balance does not hold."""
         return [
             self._row(
@@ -367,88 +375,92 @@ class _Walk:
                 "Look at the decision again: undo it, or ask the provider where the coins went",
                 closed_at=self._account["observed_at"],
                 credits=1,
-                fiat=one.amount,
-                due=one.latest,
-                entry_ids=[one.entry_id],
+                fiat=credit.amount,
+                due=credit.latest,
+                entry_ids=[credit.entry_id],
             )
-            for one in given
-            if one.booked <= until
+            for credit in credits_apart
+            if credit.booked <= until
         ]
 
     # one interval
 
     def _proof(self, interval: Row) -> Conversion:
         opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
-        known: dict[str, Any] = {name: interval[name] for name in MEASURED}
+        measured: dict[str, Any] = {name: interval[name] for name in MEASURED}
         # What was due before and may have been converted then: nothing can tell any more.
         self._edge = [c for c in self._edge if c.latest is None or c.latest > opened]
         pool = [*self._edge, *(c for c in self._waiting if c.earliest < closed)]
         if interval["is_incomplete"]:
             return self._unproved(
-                pool, "a balance or the amount of a transfer is not stated", known
+                pool, "a balance or the amount of a transfer is not stated", measured
             )
         if coins < 0:
             lost = format_amount(-coins, self._account["asset"])
             reason = f"the balance is {lost} lower than what is known to have moved"
             return self._row(
-                "not_provable", reason, "Ask the provider what left the wallet", **known
+                "not_provable", reason, "Ask the provider what left the wallet", **measured
             )
         gap = self._uncovered(opened, closed)
         if gap is not None:
-            return self._unproved(pool, gap, known, "Add the provider's report, then look again")
+            return self._unproved(pool, gap, measured, "Add the provider's report, then look again")
         band = self._band(opened, closed)
         if band is None:
             asset, currency = self._account["asset"], self._account["currency"]
             reason = f"no rate of {asset} in {currency} is recorded to hold it against"
-            return self._unproved(pool, reason, known)
-        known |= {"rate_low": band.low, "rate_high": band.high}
+            return self._unproved(pool, reason, measured)
+        measured |= {"rate_low": band.low, "rate_high": band.high}
         window = (product(coins, band.low), product(coins, band.high))
         must = [c for c in pool if c.latest is not None and c.latest <= closed]
-        found = _explained(pool, window, must, len(self._edge))
-        if found is None:
-            return self._unexplained(pool, must, known)
-        return self._proved(pool, found, known)
+        explained = _explained(pool, window, must, len(self._edge))
+        if explained is None:
+            return self._unexplained(pool, must, measured)
+        return self._proved(pool, explained, measured)
 
-    def _proved(self, pool: list[Pending], found: _Explained, known: dict[str, Any]) -> Conversion:
-        coins = known["converted"]
-        said = ["later than the service says"] if found.late else []
-        if found.maybe:
-            said.append(f"{_credits(len(found.maybe))} may be in it or not")
-        self._settle(pool, found.sure, found.maybe)
+    def _proved(
+        self, pool: list[Pending], explained: _Explained, measured: dict[str, Any]
+    ) -> Conversion:
+        coins = measured["converted"]
+        reasons = ["later than the service says"] if explained.late else []
+        if explained.maybe:
+            reasons.append(f"{_credits(len(explained.maybe))} may be in it or not")
+        self._settle(pool, explained.sure, explained.maybe)
         return self._row(
-            "proved" if len(found.sure) == 1 and not found.maybe else "proved_as_group",
-            "; ".join(said),
+            "proved" if len(explained.sure) == 1 and not explained.maybe else "proved_as_group",
+            "; ".join(reasons),
             "",
-            credits=len(found.sure) + len(found.maybe),
-            edge_credits=len(found.maybe),
-            fiat=found.most,
-            implied_rate=implied_rate(found.least, coins),
-            implied_rate_to=implied_rate(found.most, coins),
-            entry_ids=[c.entry_id for c in found.sure],
-            edge_ids=[c.entry_id for c in found.maybe],
-            **known,
+            credits=len(explained.sure) + len(explained.maybe),
+            edge_credits=len(explained.maybe),
+            fiat=explained.most,
+            implied_rate=implied_rate(explained.least, coins),
+            implied_rate_to=implied_rate(explained.most, coins),
+            entry_ids=[c.entry_id for c in explained.sure],
+            edge_ids=[c.entry_id for c in explained.maybe],
+            **measured,
         )
 
     def _unexplained(
-        self, pool: list[Pending], must: list[Pending], known: dict[str, Any]
+        self, pool: list[Pending], must: list[Pending], measured: dict[str, Any]
     ) -> Conversion:
         """No credits fit: some are not in the report yet, there are none, or the rate is odd."""
-        closed: datetime = known["closed_at"]
+        closed: datetime = measured["closed_at"]
         reaches = self._covered_to()
         if reaches < closed.astimezone(self._zone).date():
             reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {NO_LIST}"
-            return self._unproved(pool, reason, known, "Add the provider's report, then look again")
+            return self._unproved(
+                pool, reason, measured, "Add the provider's report, then look again"
+            )
         batch = must or pool
         if not batch:
             return self._row(
                 "not_provable",
                 f"no credit explains it; {NO_LIST}",
                 "Look for a payment session or a payment request of that amount",
-                **known,
+                **measured,
             )
         self._settle(pool, [], batch)
         fiat = total(c.amount for c in batch)
-        rate = implied_rate(fiat, known["converted"])
+        rate = implied_rate(fiat, measured["converted"])
         return self._row(
             "rate_outside_band",
             f"{_credits(len(batch))} over these coins is outside what was recorded; {NO_LIST}",
@@ -459,25 +471,25 @@ class _Walk:
             implied_rate=rate,
             implied_rate_to=rate,
             edge_ids=[c.entry_id for c in batch],
-            **known,
+            **measured,
         )
 
     def _unproved(
         self,
         pool: list[Pending],
         reason: str,
-        known: dict[str, Any],
+        measured: dict[str, Any],
         step: str = "Ask the provider",
     ) -> Conversion:
         """Nothing is known of these credits from here on but that they may have been converted."""
         self._settle(pool, [], pool)
-        return self._row("not_provable", reason, step, **known)
+        return self._row("not_provable", reason, step, **measured)
 
     def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
         """Take out what is converted, and keep apart what may be."""
-        done = {c.entry_id for c in sure}
-        open_ = {c.entry_id for c in (*self._edge, *maybe)} - done
-        self._waiting = [c for c in self._waiting if c.entry_id not in done | open_]
+        converted = {c.entry_id for c in sure}
+        open_ = {c.entry_id for c in (*self._edge, *maybe)} - converted
+        self._waiting = [c for c in self._waiting if c.entry_id not in converted | open_]
         self._edge = [c for c in pool if c.entry_id in open_]
 
     def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
@@ -518,7 +530,7 @@ class _Walk:
             product(max(row["highest"] for row in about), 1 + share),
         )
 
-    def _row(self, state: str, reason: str, next_step: str, **known: Any) -> Conversion:
+    def _row(self, state: str, reason: str, next_step: str, **columns: Any) -> Conversion:
         values: dict[str, Any] = dict.fromkeys(CONVERSIONS.names)
         values |= {"credits": 0, "edge_credits": 0, "entry_ids": [], "edge_ids": []}
         values |= {
@@ -530,7 +542,7 @@ class _Walk:
             "asset": self._account["asset"],
             "currency": self._account["currency"],
         }
-        return Conversion(**(values | known))
+        return Conversion(**(values | columns))
 
 
 def _credits(count: int) -> str:
@@ -552,7 +564,7 @@ def _explained(
     due = frozenset(pool.index(c) for c in must)
     if len(pool) <= AT_MOST:
         sets = _combinations(pool, window)
-        on_time = [one for one in sets if due <= one[0]]
+        on_time = [(members, amount) for members, amount in sets if due <= members]
     else:
         sets = _stretches(pool, window, edge, 0)
         on_time = _stretches(pool, window, edge, max(due, default=-1) + 1)
@@ -575,13 +587,13 @@ _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
 
 def _combinations(pool: Sequence[Pending], window: tuple[Decimal, Decimal]) -> _Sets:
     """Every combination of the pool's credits, by their places, whose fiat lies in the window."""
-    found: _Sets = []
+    sets: _Sets = []
     for size in range(1, len(pool) + 1):
         for places in combinations(range(len(pool)), size):
             amount = total(pool[place].amount for place in places)
             if window[0] <= amount <= window[1]:
-                found.append((frozenset(places), amount))
-    return found
+                sets.append((frozenset(places), amount))
+    return sets
 
 
 def _stretches(
@@ -589,11 +601,11 @@ def _stretches(
 ) -> _Sets:
     """The shortest and the longest stretch, from each beginning, whose fiat lies in the window."""
     sums = [Decimal(0), *accumulate((c.amount for c in pool), lambda a, b: total((a, b)))]
-    found: _Sets = []
+    sets: _Sets = []
     for first in range(edge + 1):
         low = bisect_left(sums, total((sums[first], window[0])))
         high = bisect_right(sums, total((sums[first], window[1]))) - 1
         low = max(low, first + 1, at_least)
         for last in sorted({low, high}) if low <= high else ():
-            found.append((frozenset(range(first, last)), sums[last] - sums[first]))
-    return found
+            sets.append((frozenset(range(first, last)), sums[last] - sums[first]))
+    return sets

@@ -88,12 +88,16 @@ def difference_rows(
     today: Today,
 ) -> list[Difference]:
     """Every difference that began by the end of the month, the most overdue first."""
-    found = [row for name, tell in TELLERS.items() for row in _told(tell, steps[name], today)]
-    found += _of_conversions(conversions, today)
-    found += _of_transfers(transfers, today)
+    differences = [
+        _difference(row, today, **columns_of(row, today))
+        for step, columns_of in TELLERS.items()
+        for row in steps[step]
+    ]
+    differences += _of_conversions(conversions, today)
+    differences += _of_transfers(transfers, today)
     ranks = {"missing": 0, "late": 1, "open": 2, "expected": 3}
     return sorted(
-        (row for row in found if row.since <= today.month_last),
+        (row for row in differences if row.since <= today.month_last),
         key=lambda row: (ranks[row.stage], -row.age, row.currency, row.item, row.state),
     )
 
@@ -101,12 +105,7 @@ def difference_rows(
 Teller = Callable[[Row, Today], dict[str, Any]]
 
 
-def _told(tell: Teller, rows: Iterable[Row], today: Today) -> Iterator[Difference]:
-    for row in rows:
-        yield _difference(row, today, **tell(row, today))
-
-
-def _difference(row: Row, today: Today, **told: Any) -> Difference:
+def _difference(row: Row, today: Today, **columns: Any) -> Difference:
     currency: str = row["currency"] or ""
     rail, since = rail_of(row.get("rail_currency") or currency), row["since"]
     values: dict[str, Any] = {
@@ -123,7 +122,7 @@ def _difference(row: Row, today: Today, **told: Any) -> Difference:
         "entry_id": row.get("entry_id"),
         "transfer_id": row.get("transfer_id"),
     }
-    values |= told
+    values |= columns
     due = values["due"]
     stage = "open" if due is None else stage_of(due, today.day, today.rules, rail)
     return Difference(**({"stage": stage} | values))
@@ -132,7 +131,7 @@ def _difference(row: Row, today: Today, **told: Any) -> Difference:
 DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
-def _held(row: Row, today: Today) -> dict[str, Any]:
+def _held_request(row: Row, today: Today) -> dict[str, Any]:
     """A request that the service has in hand, or should have."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
@@ -167,46 +166,46 @@ def _held(row: Row, today: Today) -> dict[str, Any]:
 
 def _sent_wrong(row: Row) -> dict[str, Any]:
     gap: Decimal = row["amount"] - row["received"]
-    words = "Short" if gap > 0 else "Over"
-    said = f"{words} by {format_amount(abs(gap), row['currency'])}"
+    side = "Short" if gap > 0 else "Over"
+    difference = f"{side} by {format_amount(abs(gap), row['currency'])}"
     step = (
         "ask the provider before you send the rest" if gap > 0 else "ask the provider for it back"
     )
-    return {"next_step": f"{said}; {step}"}
+    return {"next_step": f"{difference}; {step}"}
 
 
-def _missing(row: Row, today: Today) -> dict[str, Any]:
+def _missing_line(row: Row, today: Today) -> dict[str, Any]:
     """A request that succeeded as the service says, and of which the bank shows nothing."""
     off_ramp = row["ramp_type"] == "OFF_RAMP"
     rail = rail_of(row["currency"])
     since: date = row["since"]
     due = rail.add(since, today.rules.theirs_target_days) if off_ramp else since
     account = short_account(row["account"])
-    told = {"due": due}
+    columns = {"due": due}
     if row["returned_on"] and not row["arrived"]:
         step = "ask for it again" if off_ramp else "ask the provider: it says it has delivered"
-        return told | {
+        return columns | {
             "state": "RETURNED",
             "next_step": f"The money went back on {_day(row['returned_on'])}; {step}",
         }
     if row["maybe_on"]:
         step = f"A line of {_day(row['maybe_on'])} may be this one; decide it first"
-        return told | {"state": "NEEDS DECISION", "next_step": step}
+        return columns | {"state": "NEEDS DECISION", "next_step": step}
     if row["contradicted_on"]:
         step = f"A line of {_day(row['contradicted_on'])} names it and contradicts it; look there"
-        return told | {"state": "CONTRADICTED", "next_step": step}
+        return columns | {"state": "CONTRADICTED", "next_step": step}
     if not row["is_declared"]:
-        which = account or "the account that it was paid to"
-        step = f"Declare {which} in treasury.toml and add its statements"
-        return told | {"state": "NOT PROVABLE", "next_step": step}
+        account_words = account or "the account that it was paid to"
+        step = f"Declare {account_words} in treasury.toml and add its statements"
+        return columns | {"state": "NOT PROVABLE", "next_step": step}
     if today.day <= due:
         step = f"Due by {_day(due)}; if it is not there by then, ask the provider"
-        return told | {"state": "PAYOUT DUE" if off_ramp else "CHECK BANK", "next_step": step}
+        return columns | {"state": "PAYOUT DUE" if off_ramp else "CHECK BANK", "next_step": step}
     reaches: date | None = row["covered_to"]
     if reaches is None or reaches < due or (row["covered_from"] or since) > since:
         gap = f" after {_day(reaches)}" if reaches is not None and reaches < due else ""
         step = f"Add the statement of {account or 'every own account'}{gap}"
-        return told | {"state": "CHECK BANK", "next_step": step}
+        return columns | {"state": "CHECK BANK", "next_step": step}
     if row["arrived"]:
         arrived = format_amount(row["arrived"], row["currency"])
         step = f"Ask the provider: only {arrived} of it {'arrived' if off_ramp else 'was sent'}"
@@ -214,12 +213,7 @@ def _missing(row: Row, today: Today) -> dict[str, Any]:
         step = "Ask the provider: no payout has reached the account; it may have bounced"
     else:
         step = "Ask the provider whose money it was: no wire of ours shows in any statement"
-    return told | {"state": "NOT AT BANK", "next_step": step}
-
-
-def _misdirected(row: Row, _: Today) -> dict[str, Any]:
-    """A payment that should not have been as it is."""
-    return {"due": None, "next_step": misdirected_step(row)}
+    return columns | {"state": "NOT AT BANK", "next_step": step}
 
 
 def misdirected_step(row: Row) -> str:
@@ -236,10 +230,10 @@ def misdirected_step(row: Row) -> str:
     return "Ask the provider for the money back"
 
 
-def _changed(row: Row, _: Today) -> dict[str, Any]:
+def _changed_request(row: Row, _: Today) -> dict[str, Any]:
     """A request whose amount was changed after it was paid."""
     currency = row["currency"]
-    before = row["asked_before"] or _noted(row["changed_as"])
+    before = row["asked_before"] or _amount_before(row["changed_as"])
     was = f" from {format_amount(before, currency)}" if before is not None else ""
     step = (
         f"{format_amount(row['amount'], currency)} was sent on {_day(row['since'])}; on"
@@ -253,7 +247,7 @@ class _Note(msgspec.Struct, frozen=True, rename="camel"):
     previous_amount: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def _noted(metadata: str | None) -> Decimal | None:
+def _amount_before(metadata: str | None) -> Decimal | None:
     """The amount before, as the service noted it in the event; None where it did not."""
     try:
         raw = bytes(decode_json(metadata or "{}", _Note).previous_amount)
@@ -262,12 +256,12 @@ def _noted(metadata: str | None) -> Decimal | None:
         return None
 
 
-def _hashed(row: Row, _: Today) -> dict[str, Any]:
+def _hash_problem(row: Row, _: Today) -> dict[str, Any]:
     """A transaction hash that cannot stand for what it is given for."""
-    other = row["other"] or ""
+    other_item = row["other"] or ""
     match row["state"]:
         case "HASH USED TWICE":
-            step = f"The same hash stands for {other}: find which one it paid"
+            step = f"The same hash stands for {other_item}: find which one it paid"
         case "HASH ON WRONG CHAIN" if row["other_chain"]:
             step = f"The transfer with this hash is on {row['other_chain']}, not on {row['chain']}"
         case "HASH ON WRONG CHAIN":
@@ -281,11 +275,11 @@ def _hashed(row: Row, _: Today) -> dict[str, Any]:
 
 
 TELLERS: Final[dict[str, Teller]] = {
-    "held_requests": _held,
-    "missing_lines": _missing,
-    "misdirected_lines": _misdirected,
-    "changed_requests": _changed,
-    "hash_problems": _hashed,
+    "held_requests": _held_request,
+    "missing_lines": _missing_line,
+    "misdirected_lines": lambda row, _: {"due": None, "next_step": misdirected_step(row)},
+    "changed_requests": _changed_request,
+    "hash_problems": _hash_problem,
 }
 """What each step's rows are told as."""
 

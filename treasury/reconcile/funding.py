@@ -23,8 +23,8 @@ from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
 __all__ = [
-    "FUNDING", "HASH_PROPOSED", "IN_FILE", "MARKS", "FundingRow", "funding_rows", "marks_of",
-    "short_account",
+    "FUNDING", "HASH_PROPOSED", "IN_FILE", "REMARK_WORDS", "FundingRow", "funding_rows",
+    "remarks_by_request", "short_account",
 ]  # fmt: skip
 
 
@@ -85,22 +85,24 @@ def funding_rows(
     requests: Iterable[Mapping[str, Any]],
     rules: Rules,
     today: date,
-    marks: Mapping[str, Mapping[str, Any]] | None = None,
+    remarks: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[FundingRow]:
     """A row for each request of the step `funding`: most overdue first, then the larger amount.
 
-    `marks` are people's remarks and payment files by request id, as in REQUEST_MARKS.
+    `remarks` are people's remarks and payment files by request id, as in REQUEST_REMARKS.
     """
-    known = marks or {}
-    rows = [_row(request, rules, today, known.get(request["request_id"])) for request in requests]
+    by_request = remarks or {}
+    rows = [
+        _row(request, rules, today, by_request.get(request["request_id"])) for request in requests
+    ]
     return sorted(
         rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
     )
 
 
-def marks_of(marks: pa.Table | None) -> dict[str, dict[str, Any]]:
+def remarks_by_request(remarks: pa.Table | None) -> dict[str, dict[str, Any]]:
     """People's remarks by request, from the table of the journal."""
-    return {row["request_id"]: row for row in marks.to_pylist()} if marks is not None else {}
+    return {row["request_id"]: row for row in remarks.to_pylist()} if remarks is not None else {}
 
 
 def short_account(account: str | None) -> str:
@@ -109,16 +111,16 @@ def short_account(account: str | None) -> str:
 
 
 def _row(
-    request: Mapping[str, Any], rules: Rules, today: date, mark: Mapping[str, Any] | None
+    request: Mapping[str, Any], rules: Rules, today: date, remark: Mapping[str, Any] | None
 ) -> FundingRow:
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
     rail = _rail(request)
     approved = request["status"] != "AWAITING_APPROVAL"
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
-    state = _remarked_state(request, mark)
+    state = _remarked_state(request, remark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    filed = mark if state == IN_FILE else None
+    filed = remark if state == IN_FILE else None
     if filed is not None and request["evidence_to"] is not None:
         due = rail.add(filed["filed_at"].date(), rules.ours_target_days)
         overdue = rail.between(due, min(today, request["evidence_to"]))
@@ -130,8 +132,8 @@ def _row(
     )
     changes = {"state": state, "is_overdue": overdue > 0}
     step = (
-        _HASH_STEPS[mark["hash_state"]]
-        if mark is not None and state == HASH_PROPOSED
+        _HASH_STEPS[remark["hash_state"]]
+        if remark is not None and state == HASH_PROPOSED
         else _next_step({**request, **changes}, due, silent_since, rules, today)
     )
     return FundingRow(
@@ -146,66 +148,69 @@ def _row(
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
-        seen=_seen(request, on_ramp=on_ramp) + (f", in {filed['file']}" if filed else ""),
+        seen=_payment_words(request, on_ramp=on_ramp) + (f", in {filed['file']}" if filed else ""),
         evidence_to=request["evidence_to"] if on_ramp else None,
-        next_step=_remarked(step, state, mark),
+        next_step=_remarked_step(step, state, remark),
         silent=silent_since > 0,
-        marked=_marked(mark, state),
+        marked=_remark_words(remark, state),
         request=request["request_id"],
     )
 
 
-def _remarked_state(request: Mapping[str, Any], mark: Mapping[str, Any] | None) -> str:
+def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None) -> str:
     """The state that the bank shows, unless a payment file or a remark says what it cannot."""
     state: str = request["state"]
-    if mark is None or state not in UNPAID:
+    if remark is None or state not in UNPAID:
         return state
-    if state == "SEND CRYPTO" and mark["hash_state"] is not None:
+    if state == "SEND CRYPTO" and remark["hash_state"] is not None:
         return HASH_PROPOSED
-    if _is_in_file(request, mark):
+    if _is_in_file(request, remark):
         return IN_FILE
-    return "WILL NOT FUND" if mark["mark"] == "will_not_fund" else state
+    return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
-def _is_in_file(request: Mapping[str, Any], mark: Mapping[str, Any]) -> bool:
+def _is_in_file(request: Mapping[str, Any], remark: Mapping[str, Any]) -> bool:
     """Whether the bank says nothing yet of the payment that left in a file."""
-    if mark["file"] is None:
+    if remark["file"] is None:
         return False
     match request["state"]:
         case "RETURNED":  # what a file before it paid has come back
             returned: date | None = request["returned_on"]
-            return returned is not None and mark["filed_at"].date() >= returned
+            return returned is not None and remark["filed_at"].date() >= returned
         case "CHECK BANK":
             return not request["maybe_on"] and not request["pending"]
     return True
 
 
-def _marked(mark: Mapping[str, Any] | None, state: str) -> str:
+def _remark_words(remark: Mapping[str, Any] | None, state: str) -> str:
     """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
-    if mark is None:
+    if remark is None:
         return ""
     remarks = []
-    if mark["mark"] is not None:
-        reason = f": {mark['reason']}" if mark["reason"] else ""
+    if remark["mark"] is not None:
+        reason = f": {remark['reason']}" if remark["reason"] else ""
         remarks.append(
-            f"{MARKS[mark['mark']]} by {mark['marked_by']}, {mark['marked_at']:%-d %b}{reason}"
+            f"{REMARK_WORDS[remark['mark']]} by {remark['marked_by']},"
+            f" {remark['marked_at']:%-d %b}{reason}"
         )
     if state == HASH_PROPOSED:
-        remarks.append(f"hash given by {mark['hash_by']}, {mark['hash_at']:%-d %b}")
-    if mark["file"] is not None and state in (IN_FILE, "CHECK BANK"):
-        remarks.append(f"left in {mark['file']} by {mark['filed_by']}, {mark['filed_at']:%-d %b}")
+        remarks.append(f"hash given by {remark['hash_by']}, {remark['hash_at']:%-d %b}")
+    if remark["file"] is not None and state in (IN_FILE, "CHECK BANK"):
+        remarks.append(
+            f"left in {remark['file']} by {remark['filed_by']}, {remark['filed_at']:%-d %b}"
+        )
     return "; ".join(remarks)
 
 
-MARKS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
+REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not fund, said"}
 """How a remark is said, before the name of whoever made it."""
 
 
-def _remarked(step: str, state: str, mark: Mapping[str, Any] | None) -> str:
+def _remarked_step(step: str, state: str, remark: Mapping[str, Any] | None) -> str:
     """The next step, where a colleague says that the money is on its way already."""
-    if mark is None or mark["mark"] != "marked_sent" or state not in UNPAID:
+    if remark is None or remark["mark"] != "marked_sent" or state not in UNPAID:
         return step
-    return f"Marked sent by {mark['marked_by']}: ask before you pay, no bank line shows it yet"
+    return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
 def _silent_since(request: Mapping[str, Any], rules: Rules, today: date) -> int:
@@ -230,14 +235,14 @@ def _reacts_by(request: Mapping[str, Any], rules: Rules) -> date:
     )
 
 
-SEEN = {
+DEBIT_WORDS = {
     "wrong_on": "contradicted debit",
     "unnamed_on": "debit without reference",
     "maybe_on": "possible debit",
 }
 
 
-def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
+def _payment_words(request: Mapping[str, Any], *, on_ramp: bool) -> str:
     """What the bank, or for an off-ramp the service, shows of the payment."""
     if not on_ramp:
         if request["hash_of"]:
@@ -248,7 +253,7 @@ def _seen(request: Mapping[str, Any], *, on_ramp: bool) -> str:
         return f"returned {request['returned_on']:%-d %b}"
     if received:
         return f"{format_amount(received, request['fiat_currency'])} {request['sent_on']:%-d %b}"
-    for key, words in SEEN.items():
+    for key, words in DEBIT_WORDS.items():
         if request[key]:
             return f"{words} {request[key]:%-d %b}"
     return "pending at bank" if request["pending"] else "no debit"
@@ -314,8 +319,8 @@ def _check_bank(request: Mapping[str, Any]) -> str:
         return "Pending at bank; wait for the booked statement, do not pay twice"
     account = short_account(request["evidence_account"])
     if request["evidence_to"] is None:
-        which = f" of {account}" if account else " of the paying account"
-        return f"Add the statements{which}; do not pay twice"
+        account_words = f" of {account}" if account else " of the paying account"
+        return f"Add the statements{account_words}; do not pay twice"
     return f"Add the statement of {account} after {request['evidence_to']:%-d %b}; do not pay twice"
 
 

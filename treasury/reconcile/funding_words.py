@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from treasury.lake import TEXT
 from treasury.reconcile.engine.pipeline import load
-from treasury.reconcile.funding import FUNDING, funding_rows, marks_of
+from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
 
 __all__ = ["funding_table"]
@@ -64,17 +64,17 @@ ORDER BY w.overdue DESC, w.currency, coalesce(send, 0) DESC, reference, f.reques
 
 
 def funding_table(
-    connection: duckdb.DuckDBPyConnection, rules: Rules, today: date, marks: pa.Table | None
+    connection: duckdb.DuckDBPyConnection, rules: Rules, today: date, remarks: pa.Table | None
 ) -> pa.Table:
     """The rows that `funding_rows` makes of the step `funding`, as a table with columns of FUNDING.
 
     Most overdue first, then by currency, then the larger amount.
     """
-    marked = marks_of(marks)
-    load(connection, {"funding_marked": pa.table({"request_id": pa.array(marked, TEXT)})})
+    by_request = remarks_by_request(remarks)
+    load(connection, {"funding_marked": pa.table({"request_id": pa.array(by_request, TEXT)})})
     connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
     spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()
-    rows = funding_rows(spoken_for, rules, today, marked)
-    worded = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
-    load(connection, {"funding_worded": worded})
+    rows = funding_rows(spoken_for, rules, today, by_request)
+    funding = pa.Table.from_pylist([msgspec.structs.asdict(row) for row in rows], schema=FUNDING)
+    load(connection, {"funding_worded": funding})
     return connection.sql(_TABLE).to_arrow_table().cast(FUNDING)

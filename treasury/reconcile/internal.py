@@ -113,8 +113,8 @@ def _between_banks(row: Row, today: date, rules: Rules) -> InternalTransfer:
         if in_on is None:
             due = reacts_by(seen_on, rules, rail=rail, instant=bool(row["is_instant"]))
         stage = stage_of(due, today, rules, rail)
-        other = received_by if in_on is None else sent_from
-        state, evidence, step = _one_leg(row, other, due, stage)
+        other_account = received_by if in_on is None else sent_from
+        state, evidence, step = _one_leg(row, other_account, due, stage)
     return InternalTransfer(
         state=state,
         stage=stage,
@@ -133,17 +133,19 @@ def _between_banks(row: Row, today: date, rules: Rules) -> InternalTransfer:
     )
 
 
-def _one_leg(row: Row, other: str, due: date, stage: str) -> tuple[str, str, str]:
+def _one_leg(row: Row, other_account: str, due: date, stage: str) -> tuple[str, str, str]:
     """State, evidence and next step where the statement of the other account shows nothing."""
     reaches: date | None = row["covered_to"]
     seen_on: date = row["out_on"] or row["in_on"]
     if reaches is None or reaches < due or row["covered_from"] > seen_on:
-        known = (
-            f"statements of {other} reach to {reaches}" if reaches else f"no statement of {other}"
+        evidence_so_far = (
+            f"statements of {other_account} reach to {reaches}"
+            if reaches
+            else f"no statement of {other_account}"
         )
         after = f" after {reaches:%-d %b}" if reaches and reaches < due else ""
-        return "check_bank", known, f"Add the statement of {other}{after}"
-    evidence = f"the statement of {other} does not show it by {due}"
+        return "check_bank", evidence_so_far, f"Add the statement of {other_account}{after}"
+    evidence = f"the statement of {other_account} does not show it by {due}"
     if row["in_on"] is None:
         if stage == "expected":
             return "under_way", evidence, f"Wait: due by {due:%-d %b}"

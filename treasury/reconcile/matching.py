@@ -114,14 +114,14 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
 
     def counts(self) -> dict[str, int]:
         """How many lines ended in each outcome, every outcome named."""
-        found = dict.fromkeys(OUTCOMES, 0)
+        counts = dict.fromkeys(OUTCOMES, 0)
         for row in pc.value_counts(self.lines["outcome"]).to_pylist():
-            found[row["values"]] = row["counts"]
-        return found
+            counts[row["values"]] = row["counts"]
+        return counts
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count)
-        return f"<Matches of {self.lines.num_rows} lines: {shown or 'none'}>"
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count)
+        return f"<Matches of {self.lines.num_rows} lines: {counts or 'none'}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -151,13 +151,13 @@ def match_references(
     cannot all hold. Rows may come in any order: the result is the same.
     """
     if lines is None or expectations is None:
-        what = "lines" if lines is None else "expectations"
-        raise TableError(f"{what}: no table is given", do="give one; it may have no rows")
+        table = "lines" if lines is None else "expectations"
+        raise TableError(f"{table}: no table is given", do="give one; it may have no rows")
     rules = Rules() if rules is None else check_rules(rules)
     tables = {
-        "lines": _filled(_unique(read_table(lines, LINES, what="lines"), "entry_id", "lines")),
+        "lines": _filled(_unique(read_table(lines, LINES, name="lines"), "entry_id", "lines")),
         "expectations": _unique(
-            read_table(expectations, EXPECTATIONS, what="expectations"),
+            read_table(expectations, EXPECTATIONS, name="expectations"),
             "expectation_id",
             "expectations",
         ),
@@ -167,8 +167,8 @@ def match_references(
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
     _require_addable(tables["lines"]["amount"], tables["expectations"]["amount"])
-    asked = fingerprint(*tables.values())
-    key = None if asked is None else (asked, rules.hash, STEPS)
+    inputs = fingerprint(*tables.values())
+    key = None if inputs is None else (inputs, rules.hash, STEPS)
     return _MATCHES.of(key, lambda: _match(tables, rules))
 
 
@@ -187,7 +187,7 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         tables.clear()  # a million lines are held once, by the connection
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = stored(STEPS) if few else STEPS
-        run(connection, steps, wanted=RESULTS, rowless=rowless)
+        run(connection, steps, targets=RESULTS, rowless=rowless)
         return read_matches(
             lambda name, order: connection.table(name).order(order).to_arrow_table(), steps, rules
         )
@@ -198,7 +198,7 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
 
     Accepting and rejecting say what for, and ignoring says why.
     """
-    table = read_table(decisions, DECISIONS, what="decisions")
+    table = read_table(decisions, DECISIONS, name="decisions")
     is_ignored = pc.equal(table["verdict"], "ignore")
     _require_said(table.filter(pc.invert(is_ignored)), "expectation_id")
     _require_said(table.filter(is_ignored), "reason")
@@ -208,10 +208,10 @@ def read_decisions(decisions: TableLike | None) -> pa.Table:
     # That a line belongs to an expectation is said once, and not beside that it does not.
     rejected = table.filter(pc.equal(table["verdict"], "reject"))
     pair = ["entry_id", "expectation_id"]
-    said = pa.concat_tables(
+    stated_pairs = pa.concat_tables(
         [settling.filter(pc.invert(ignored)).select(pair), rejected.group_by(pair).aggregate([])]
     )
-    pairs = pc.binary_join_element_wise(*said.columns, " for ")
+    pairs = pc.binary_join_element_wise(*stated_pairs.columns, " for ")
     _unique(pa.table({"pair": pairs}), "pair", "decisions", "keep the verdict that holds")
     return table
 
@@ -244,7 +244,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     """The rules as the tables that the steps read."""
     row = {name: pa.array([getattr(rules, name)], pa.int32()) for name in _NUMBERS}
     row["over_tolerance"] = pa.array([rules.over_tolerance], AMOUNT)
-    written, meant = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
+    written, stands_for = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
         "tiers": pa.Table.from_pylist([msgspec.to_builtins(tier) for tier in TIERS], _TIER),
@@ -259,7 +259,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
             )
         ),
         "structured_kinds": _texts(kind=rules.structured),
-        "look_alikes": _texts(written=written, meant=meant),
+        "look_alikes": _texts(written=written, meant=stands_for),
         "labels": _texts(label=rules.labels),
         "legal_forms": _texts(form=rules.legal_forms),
         "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),
@@ -301,12 +301,12 @@ def _texts(**columns: tuple[str, ...]) -> pa.Table:
 def _filled(lines: pa.Table) -> pa.Table:
     """Marks that a bank leaves out are marks that are not set."""
     index = lines.schema.get_field_index("is_reversal")
-    marks = pc.fill_null(lines["is_reversal"], fill_value=False)
-    return lines.set_column(index, "is_reversal", marks)
+    reversals = pc.fill_null(lines["is_reversal"], fill_value=False)
+    return lines.set_column(index, "is_reversal", reversals)
 
 
 def _unique(
-    table: pa.Table, key: str, what: str, do: str = "give each row an id of its own"
+    table: pa.Table, key: str, table_name: str, do: str = "give each row an id of its own"
 ) -> pa.Table:
     if pc.count_distinct(table[key]).as_py() == table.num_rows:
         return table
@@ -314,7 +314,7 @@ def _unique(
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         raise TableError(
-            f"{what}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once",
+            f"{table_name}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once",
             do=do,
         )
     return table
@@ -324,11 +324,11 @@ SIGN = "give the amount without a sign and say CRDT or DBIT in `direction`"
 STANDING = "give what is expected, or no amount where any is"
 
 
-def _require_positive(table: pa.Table, key: str, what: str, do: str) -> None:
+def _require_positive(table: pa.Table, key: str, table_name: str, do: str) -> None:
     wrong = table.filter(pc.less_equal(table["amount"], pa.scalar(0, table["amount"].type)))
     if wrong.num_rows:
         raise TableError(
-            f"{what}: the amount of {wrong[key][0].as_py()!r:.80} is not positive", do=do
+            f"{table_name}: the amount of {wrong[key][0].as_py()!r:.80} is not positive", do=do
         )
 
 

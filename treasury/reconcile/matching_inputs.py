@@ -98,22 +98,22 @@ DECISIONS = (
 NULLABLE = {"amount": "expectations", "code": "expectations"}
 
 
-def read_table(source: TableLike | None, fields: tuple[Field, ...], *, what: str) -> pa.Table:
+def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str) -> pa.Table:
     """`source` as an Arrow table of exactly `fields`; TableError names the table and the column."""
-    table = _arrow(source, what) if source is not None else pa.table({})
+    table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
-    columns = {field.name: _column(table, field, what) for field in fields}
+    columns = {field.name: _column(table, field, name) for field in fields}
     references = [field.name for field in fields if field.is_reference]
     if references and not set(references) & set(table.column_names):
         raise TableError(
-            f"{what}: there is no column that a reference may stand in",
+            f"{name}: there is no column that a reference may stand in",
             do=f"add {', '.join(references)}, or one of them",
         )
     return pa.table(columns)
 
 
-def _arrow(source: TableLike, what: str) -> pa.Table:
+def _arrow(source: TableLike, name: str) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, str | Path):
@@ -121,13 +121,13 @@ def _arrow(source: TableLike, what: str) -> pa.Table:
             return pq.read_table(source)
         except (OSError, pa.ArrowInvalid) as error:
             raise TableError(
-                f"{what}: {source} does not read as Parquet", do="give the path of a Parquet file"
+                f"{name}: {source} does not read as Parquet", do="give the path of a Parquet file"
             ) from error
     try:
         return _converted(source)
     except (pa.ArrowException, duckdb.Error, AttributeError, TypeError, ValueError) as error:
         raise TableError(
-            f"{what}: not a table of one type a column ({str(error)[:120]})",
+            f"{name}: not a table of one type a column ({str(error)[:120]})",
             do="give pandas, Arrow, a DuckDB relation or a Parquet path",
         ) from error
 
@@ -140,47 +140,47 @@ def _converted(source: Any) -> pa.Table:
     return pa.table(source)
 
 
-def _column(table: pa.Table, field: Field, what: str) -> pa.ChunkedArray:
-    there = table.column_names.count(field.name)
-    if there > 1:
+def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
+    count = table.column_names.count(field.name)
+    if count > 1:
         raise TableError(
-            f"{what}: the column {field.name!r} is there {there} times", do="keep the one you mean"
+            f"{name}: the column {field.name!r} is there {count} times", do="keep the one you mean"
         )
-    if not there:
+    if not count:
         if field.required:
             raise TableError(
-                f"{what}: there is no column {field.name!r}",
+                f"{name}: there is no column {field.name!r}",
                 do=f"add it as {field.type}; the columns are: {', '.join(table.column_names)}",
             )
         return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-    column = _cast(table.column(field.name), field, what)
+    column = _cast(table.column(field.name), field, name)
     if field.type == TEXT:
-        column = _said(column, field, what)
+        column = _text_column(column, field, name)
     if field.type == DATE:
-        _require_years(column, field, what)
-    if field.required and column.null_count and NULLABLE.get(field.name) != what:
+        _require_years(column, field, name)
+    if field.required and column.null_count and NULLABLE.get(field.name) != name:
         row = pc.index(pc.is_null(column), pa.scalar(value=True)).as_py()
         raise TableError(
-            f"{what}: {field.name} is missing in row {row}", do="fill or drop that row"
+            f"{name}: {field.name} is missing in row {row}", do="fill or drop that row"
         )
     if field.values:
         strange = pc.unique(column.filter(pc.invert(pc.is_in(column, pa.array(field.values)))))
         strange = strange.drop_null()
         if len(strange):
             raise TableError(
-                f"{what}: {field.name} has the value {strange[0].as_py()!r:.60}",
+                f"{name}: {field.name} has the value {strange[0].as_py()!r:.60}",
                 do=f"use one of {', '.join(field.values)}",
             )
     return column
 
 
-def _said(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+def _text_column(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
     """The texts that say something: an empty or blank one is missing."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as error:
         raise TableError(
-            f"{what}: column {field.name!r} holds text that is not UTF-8", do="write it as UTF-8"
+            f"{name}: column {field.name!r} holds text that is not UTF-8", do="write it as UTF-8"
         ) from error
     if field.is_account:
         column = pc.utf8_upper(pc.replace_substring(column, " ", ""))
@@ -190,29 +190,29 @@ def _said(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
     return pc.if_else(blank, pa.scalar(None, TEXT), column)
 
 
-def _require_years(column: pa.ChunkedArray, field: Field, what: str) -> None:
+def _require_years(column: pa.ChunkedArray, field: Field, name: str) -> None:
     """Days are written as ten characters: in the years 1 to 9999."""
     days = pc.min_max(column.cast(pa.int32())).as_py()
     if days["min"] is not None and not FIRST_DAY <= days["min"] <= days["max"] <= LAST_DAY:
         raise TableError(
-            f"{what}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
+            f"{name}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
         )
 
 
 FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
 
 
-def _cast(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+def _cast(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
     kind = column.type
     if kind == field.type:
         return column
     if pa.types.is_dictionary(kind):
-        return _cast(column.cast(kind.value_type), field, what)
+        return _cast(column.cast(kind.value_type), field, name)
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), field.type)])
     if not _convertible(kind, field):
         raise TableError(
-            f"{what}: column {field.name!r} is {kind}, not {_NAMES[field.type]}",
+            f"{name}: column {field.name!r} is {kind}, not {_NAMES[field.type]}",
             do="convert it first; an amount is never taken from a float"
             if field.type == AMOUNT
             else "convert it first",
@@ -221,14 +221,14 @@ def _cast(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
         chunks = [_joined(chunk) for chunk in column.cast(pa.list_(TEXT)).chunks]
         return pa.chunked_array(chunks, type=TEXT)
     if field.type == DATE and pa.types.is_timestamp(kind):
-        return _days(column, field, what)
+        return _days(column, field, name)
     try:
         if field.type == INSTANT and pa.types.is_timestamp(kind) and kind.tz is None:
             column = pc.assume_timezone(column.cast(pa.timestamp("us")), "UTC")
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
         raise TableError(
-            f"{what}: column {field.name!r} does not fit {_NAMES[field.type]} ({str(error)[:120]})",
+            f"{name}: column {field.name!r} does not fit {_NAMES[field.type]} ({str(error)[:120]})",
             do="correct the value; nothing was rounded",
         ) from error
 
@@ -243,13 +243,13 @@ def _joined(lists: pa.Array) -> pa.Array:
     )
 
 
-def _days(column: pa.ChunkedArray, field: Field, what: str) -> pa.ChunkedArray:
+def _days(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
     """Midnights as days; an hour would have to be cut off, and in which zone is not known."""
     local = pc.local_timestamp(column) if column.type.tz else column
     days = local.cast(DATE)
     if not pc.all(pc.equal(days.cast(local.type), local)).as_py():
         raise TableError(
-            f"{what}: column {field.name!r} has hours", do="give the day as the bank states it"
+            f"{name}: column {field.name!r} has hours", do="give the day as the bank states it"
         )
     return days
 

@@ -65,7 +65,7 @@ __all__ = [
     "Reconciliation",
     "WorkedOut",
     "awaiting_funds",
-    "known_key",
+    "knowledge_key",
     "matched",
     "reconcile_month",
     "requests_at_cut_off",
@@ -76,7 +76,7 @@ __all__ = [
 ]
 
 MONTH_PACKAGE = "treasury.reconcile.month"
-_KNEW: Final = {
+_KNOWLEDGE: Final = {
     "bank_lines": "entry_id",
     "lines": "entry_id",
     "expectations": "expectation_id",
@@ -86,7 +86,7 @@ _KNEW: Final = {
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
 STEPS: tuple[Step, ...] = stored(in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE))))
 """The steps of matching, over the month's own texts and lines, and what a month shows of them."""
-MATCHING = needed(STEPS, *RESULTS, *_KNEW)
+MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
 """The steps that tell whether anything is stored for the month."""
 DECIDED = (
@@ -96,7 +96,7 @@ DECIDED = (
     Field("decided_at", INSTANT),
 )
 """Who decided, beside what the matching reads of a decision."""
-SHOWN = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
+NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
 """What a notebook shows of each difference."""
 SHEETS = {
     "Lines": "lines",
@@ -162,7 +162,7 @@ class Basis(msgspec.Struct, frozen=True, eq=False):
     snapshot: Snapshot
     question: Question
     decisions: Any = None
-    marks: pa.Table | None = None
+    remarks: pa.Table | None = None
 
 
 class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -214,12 +214,12 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
     def counts(self) -> dict[str, int]:
         """Lines of the month by outcome; other business, which matching leaves out, apart."""
-        found = dict.fromkeys((*OUTCOMES, "other_business"), 0)
+        counts = dict.fromkeys((*OUTCOMES, "other_business"), 0)
         counted = self.lines.group_by(["outcome", "line_class"]).aggregate([([], "count_all")])
         for row in counted.to_pylist():
             name = "other_business" if row["line_class"] else row["outcome"]
-            found[name] += row["count_all"]
-        return found
+            counts[name] += row["count_all"]
+        return counts
 
     @property
     def provable(self) -> bool:
@@ -245,8 +245,8 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
         caption = safe_html(
             f"{self.month.title}, {self.company}: {self.lines.num_rows:,} bank lines"
         )
-        told = html_table(self.differences.select(SHOWN))
-        return f"<table><caption>{caption}</caption>{counted}</table>{told}"
+        differences = html_table(self.differences.select(NOTEBOOK_COLUMNS))
+        return f"<table><caption>{caption}</caption>{counted}</table>{differences}"
 
 
 def step_sql(step: str) -> str:
@@ -258,14 +258,14 @@ def reconcile_month(
     snapshot: Snapshot,
     question: Question,
     decisions: TableLike | None = None,
-    marks: pa.Table | None = None,
+    remarks: pa.Table | None = None,
 ) -> Reconciliation:
     """Reconcile a month from one snapshot of the lake, people's decisions and their remarks.
 
     Raises InputError for a month that has not begun, NothingStored for one by whose end no bank
     line is stored, of which no request was completed, and that no account's balances cover.
     """
-    return worked_out(Basis(snapshot, question, decisions, marks)).answer
+    return worked_out(Basis(snapshot, question, decisions, remarks)).answer
 
 
 def require_begun(question: Question) -> None:
@@ -285,7 +285,7 @@ class Matched(msgspec.Struct, frozen=True, eq=False):
     @property
     def nbytes(self) -> int:
         """Bytes that its tables hold."""
-        return self.matches.nbytes + sum(one.nbytes for one in self.tables.values())
+        return self.matches.nbytes + sum(table.nbytes for table in self.tables.values())
 
 
 class WorkedOut(msgspec.Struct, frozen=True, eq=False):
@@ -305,20 +305,22 @@ def worked_out(basis: Basis) -> WorkedOut:
     """The month's answer and what it rests on; errors as `reconcile_month`."""
     question = basis.question
     require_begun(question)
-    found = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
-    _MATCHED.of(known_key(basis), lambda: found.matched)
-    answer = msgspec.structs.replace(found.answer, as_of=question.as_of, basis=basis)
-    return WorkedOut(answer, found.matched)
+    answered = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
+    _MATCHED.of(knowledge_key(basis), lambda: answered.matched)
+    answer = msgspec.structs.replace(answered.answer, as_of=question.as_of, basis=basis)
+    return WorkedOut(answer, answered.matched)
 
 
 def matched(basis: Basis) -> Matched:
     """Matching over everything in the snapshot; the month of the question does not matter."""
 
     def run_matching() -> Matched:
-        with _answered(basis.snapshot, basis.question, basis.decisions, MATCHING) as found:
-            return _read_matched(found, basis.question.rules)
+        with run_on_question(
+            basis.snapshot, basis.question, basis.decisions, MATCHING
+        ) as steps_run:
+            return _read_matched(steps_run, basis.question.rules)
 
-    return _MATCHED.of(known_key(basis), run_matching)
+    return _MATCHED.of(knowledge_key(basis), run_matching)
 
 
 _ANSWERS: Final[Memo[WorkedOut]] = Memo()
@@ -327,39 +329,47 @@ _MATCHED: Final[Memo[Matched]] = Memo()
 
 def _answer_key(basis: Basis) -> Hashable | None:
     """All that an answer is a function of; of the instant that is its day in the reporting zone."""
-    known, question = known_key(basis), basis.question
-    marked = None if basis.marks is None else fingerprint(basis.marks)
-    if known is None or (marked is None and basis.marks is not None):
+    knowledge, question = knowledge_key(basis), basis.question
+    remarked = None if basis.remarks is None else fingerprint(basis.remarks)
+    if knowledge is None or (remarked is None and basis.remarks is not None):
         return None
     month, zone = str(question.month), question.zone.key
-    return (known, marked, month, zone, question.today, question.company, question.environment)
+    return (
+        knowledge,
+        remarked,
+        month,
+        zone,
+        question.today,
+        question.company,
+        question.environment,
+    )
 
 
-def known_key(basis: Basis) -> Hashable | None:
+def knowledge_key(basis: Basis) -> Hashable | None:
     """All that matching is a function of; None where that is not to be had, or much."""
     records = basis.snapshot.key()
     decided = fingerprint(*_decision_tables(basis.decisions).values())
     if records is None or decided is None:
         return None
     question = basis.question
-    asked = (question.rules, question.accounts, question.credits_by_text)
-    return records, decided, msgspec.json.encode(asked)
+    terms = (question.rules, question.accounts, question.credits_by_text)
+    return records, decided, msgspec.json.encode(terms)
 
 
 def _work_out(basis: Basis) -> WorkedOut:
     question = basis.question
-    with _answered(basis.snapshot, question, basis.decisions, _STORED) as found:
-        connection = found.connection
+    with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
+        connection = steps_run.connection
         _require_month(connection, question.month)
-        found.bring(STEPS)
+        steps_run.bring(STEPS)
         answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
         view = view_of(connection, question)
-        funds = funding_table(connection, question.rules, question.today, basis.marks)
-        matching = _read_matched(found, question.rules)
+        funds = funding_table(connection, question.rules, question.today, basis.remarks)
+        matching = _read_matched(steps_run, question.rules)
         answer = Reconciliation(
             month=question.month,
             company=question.company,
@@ -386,10 +396,10 @@ def _work_out(basis: Basis) -> WorkedOut:
         return WorkedOut(answer, matching)
 
 
-def _read_matched(found: Run, rules: Rules) -> Matched:
+def _read_matched(steps_run: Run, rules: Rules) -> Matched:
     """What matching knew and said, of a run that its steps have run on."""
-    tables = {name: found.table(name, order) for name, order in _KNEW.items()}
-    return Matched(tables, read_matches(found.table, MATCHING, rules))
+    tables = {name: steps_run.table(name, order) for name, order in _KNOWLEDGE.items()}
+    return Matched(tables, read_matches(steps_run.table, MATCHING, rules))
 
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
@@ -439,7 +449,7 @@ def awaiting_funds(
     snapshot: Snapshot,
     question: Question,
     decisions: TableLike | None = None,
-    marks: pa.Table | None = None,
+    remarks: pa.Table | None = None,
 ) -> pa.Table:
     """Requests that wait for their funds, whatever the month; columns as in `funding.FUNDING`.
 
@@ -449,46 +459,46 @@ def awaiting_funds(
 
     def work_out() -> pa.Table:
         steps = needed(STEPS, "funding")
-        with _answered(snapshot, question, decisions, steps) as found:
-            return funding_table(found.connection, question.rules, question.today, marks)
+        with run_on_question(snapshot, question, decisions, steps) as steps_run:
+            return funding_table(steps_run.connection, question.rules, question.today, remarks)
 
-    return _FUNDS.of(_answer_key(Basis(snapshot, question, decisions, marks)), work_out)
+    return _FUNDS.of(_answer_key(Basis(snapshot, question, decisions, remarks)), work_out)
 
 
 _FUNDS: Final[Memo[pa.Table]] = Memo()
 
 
 @contextmanager
-def _answered(
+def run_on_question(
     snapshot: Snapshot,
     question: Question,
     decisions: TableLike | None,
     steps: tuple[Step, ...] = STEPS,
 ) -> Iterator[Run]:
     """A run on which every step has run, or the first of them."""
-    with kept_run(snapshot) as found:
-        found.give(
+    with kept_run(snapshot) as steps_run:
+        steps_run.give(
             {
                 "declared_accounts": _accounts(question.accounts),
                 "class_rules": _class_rules(
                     question.rules, question.accounts, credits_by_text=question.credits_by_text
                 ),
                 **_decision_tables(decisions),
-                "asked": _asked(question),
-                "covered": _covered(found.connection, question),
+                "asked": _question_table(question),
+                "covered": _covered(steps_run.connection, question),
                 **rule_tables(question.rules),
             }
         )
-        _require_currencies(found.connection)
-        found.bring(steps)
-        yield found
+        _require_currencies(steps_run.connection)
+        steps_run.bring(steps)
+        yield steps_run
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
     """People's decisions, and who made them and when."""
     return {
         "decisions": read_decisions(decisions),
-        "decided": read_table(decisions, DECIDED, what="decisions"),
+        "decided": read_table(decisions, DECIDED, name="decisions"),
     }
 
 
@@ -533,11 +543,11 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
     completed = connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone()
     if booked or covered or completed:
         return
-    found = connection.execute(
+    booked_days = connection.execute(
         "SELECT CAST(min(booking_date) AS VARCHAR), CAST(max(booking_date) AS VARCHAR)"
         " FROM bank_lines"
     ).fetchone()
-    first, last = found or (None, None)
+    first, last = booked_days or (None, None)
     stored = f"bank lines are stored from {first} to {last}" if first else "no bank line is stored"
     raise NothingStored(
         f"nothing is stored for {month}: {stored}",
@@ -545,7 +555,7 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
     )
 
 
-def _asked(question: Question) -> pa.Table:
+def _question_table(question: Question) -> pa.Table:
     """The question as a table of one row, which the steps read."""
     finished = question.today - timedelta(days=1)
     while not is_target_day(finished):

@@ -219,10 +219,10 @@ def _read(content: object, where: str) -> Rules:
         rules = convert(content, Rules)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}{error}", do="correct that key") from None
-    for name, what in (("conversion_band", "per cent"), ("over_tolerance", "an amount")):
+    for name, unit in (("conversion_band", "per cent"), ("over_tolerance", "an amount")):
         value = getattr(rules, name)
         if not value.is_finite() or value < 0:
-            raise SettingsError(f"{where}{name} is {value}", do=f"give {what}, 0 or more")
+            raise SettingsError(f"{where}{name} is {value}", do=f"give {unit}, 0 or more")
     for value in rules.usual_charges:
         if not value.is_finite() or value <= 0:
             raise SettingsError(f"{where}usual_charges has {value}", do="give amounts above 0")

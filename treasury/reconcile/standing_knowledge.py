@@ -19,7 +19,7 @@ from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, 
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
 
-__all__ = ["Known", "answer_and_known", "known"]
+__all__ = ["Knowledge", "answer_and_knowledge", "run_knowledge"]
 
 SHORTEST = 6
 """An id may be written by its first so many characters, where no other begins alike."""
@@ -34,7 +34,7 @@ GROUP BY entry_id
 """
 
 
-class Known:
+class Knowledge:
     """One run of matching over all that is stored: what went in, and what came out.
 
     `bank_lines` are the lines with their place in the files, `lines` the same as matching reads
@@ -79,10 +79,10 @@ class Known:
         """These lines with their class and place; one that is not there is left out."""
         chosen = pc.is_in(self.bank_lines["entry_id"], pa.array(list(ids), pa.string()))
         classes = pc.is_in(self.lines["entry_id"], pa.array(list(ids), pa.string()))
-        found = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}
+        line_rows = {row["entry_id"]: row for row in self.bank_lines.filter(chosen).to_pylist()}
         for row in self.lines.filter(classes).select(["entry_id", "line_class"]).to_pylist():
-            found[row["entry_id"]]["line_class"] = row["line_class"]
-        return found
+            line_rows[row["entry_id"]]["line_class"] = row["line_class"]
+        return line_rows
 
     def known_from(self, ids: Collection[str]) -> dict[str, datetime]:
         """When each of these lines first came into the lake."""
@@ -91,18 +91,22 @@ class Known:
 
     def find_line(self, name: str) -> str:
         """The id of the line that is meant by its id, or by the first characters of it."""
-        return _one(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
+        return _find_id(name, self.bank_lines["entry_id"].to_pylist(), "bank line", _LINES)
 
     def find_expectation(self, name: str) -> str:
         """The id of the request or virtual account meant by its id, its reference or a part."""
         plain = _plain(name)
-        ids, codes = (self.expectations[one].to_pylist() for one in ("expectation_id", "code"))
+        ids, codes = (
+            self.expectations[column].to_pylist() for column in ("expectation_id", "code")
+        )
         coded = [
-            one for one, code in zip(ids, codes, strict=True) if code and _plain(code) == plain
+            column
+            for column, code in zip(ids, codes, strict=True)
+            if code and _plain(code) == plain
         ]
         if len(coded) == 1:
             return coded[0]
-        return _one(name, ids, "request or virtual account", _RECORDS)
+        return _find_id(name, ids, "request or virtual account", _RECORDS)
 
 
 class _ById(Mapping[str, dict[str, Any]]):
@@ -123,32 +127,32 @@ class _ById(Mapping[str, dict[str, Any]]):
         return len(self._place)
 
 
-def known(basis: Basis) -> Known:
+def run_knowledge(basis: Basis) -> Knowledge:
     """Run matching over everything in the snapshot; the month of the question does not matter."""
-    return Known(basis, matched(basis))
+    return Knowledge(basis, matched(basis))
 
 
-def answer_and_known(basis: Basis) -> tuple[Reconciliation, Known]:
+def answer_and_knowledge(basis: Basis) -> tuple[Reconciliation, Knowledge]:
     """The month's answer, and all that the one run of matching behind it knew."""
-    found = worked_out(basis)
-    return found.answer, Known(basis, found.matched)
+    answered = worked_out(basis)
+    return answered.answer, Knowledge(basis, answered.matched)
 
 
 _LINES = "run `treasury match open` to see the lines and their ids"
 _RECORDS = "give its reference or its whole id; sync if it is new"
 
 
-def _one(name: str, ids: list[str], what: str, do: str) -> str:
+def _find_id(name: str, ids: list[str], kind: str, do: str) -> str:
     if name in ids:
         return name
-    begin = [one for one in ids if one.startswith(name)] if len(name) >= SHORTEST else []
+    begin = [id_ for id_ in ids if id_.startswith(name)] if len(name) >= SHORTEST else []
     if len(begin) == 1:
         return begin[0]
     if begin:
         raise InputError(
             f"{len(begin)} ids begin with {clean(name)[:60]!r}", do="give more of the id"
         )
-    raise InputError(f"there is no {what} {clean(name)[:60]!r}", do=do)
+    raise InputError(f"there is no {kind} {clean(name)[:60]!r}", do=do)
 
 
 def _plain(code: str) -> str:

@@ -85,7 +85,7 @@ def _with_credits(
     question: Question,
 ) -> pa.Table:
     """Money in transit, with the virtual accounts' credits that were surely no coins at the end."""
-    known = {(row["account_id"], row["asset"], row["entry_id"]): row for row in credits}
+    by_id = {(row["account_id"], row["asset"], row["entry_id"]): row for row in credits}
     end = question.month.end(question.zone)
     more: Rows = []
     for proof in proofs:
@@ -98,7 +98,7 @@ def _with_credits(
         elif proof.state not in WHERE_NOW:
             continue
         for entry in proof.entry_ids:
-            credit = known[proof.account_id, proof.asset, entry]
+            credit = by_id[proof.account_id, proof.asset, entry]
             if credit["booking_date"] <= cut_off:
                 more.append(
                     {

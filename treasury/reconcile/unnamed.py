@@ -17,10 +17,10 @@ import pyarrow as pa
 from treasury.lake import TEXT
 from treasury.reconcile.rules import Rules
 
-__all__ = ["FACTS", "Fact", "fact_tables"]
+__all__ = ["FACTS", "RankedFact", "fact_tables"]
 
 
-class Fact(msgspec.Struct, frozen=True):
+class RankedFact(msgspec.Struct, frozen=True):
     """A fact that connects a line with an expectation: its part, its weight, and its words."""
 
     name: str
@@ -32,8 +32,8 @@ class Fact(msgspec.Struct, frozen=True):
     """Its words for a debit."""
 
 
-def _fact(name: str, part: str, weight: str, received: str, sent: str = "") -> Fact:
-    return Fact(name, part, Decimal(weight), received, sent or received)
+def _fact(name: str, part: str, weight: str, received: str, sent: str = "") -> RankedFact:
+    return RankedFact(name, part, Decimal(weight), received, sent or received)
 
 
 FACTS: Final = (
@@ -128,9 +128,9 @@ STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T
 
 def _letters() -> tuple[str, str]:
     """Upper-case letters with an accent, and the letter that each is without it."""
-    found = dict(STRUCK)
+    letters = dict(STRUCK)
     for letter in map(chr, range(0xC0, LAST_LETTER + 1)):
         bare = unicodedata.normalize("NFD", letter)[0]
         if letter.isupper() and bare != letter:
-            found[letter] = bare
-    return "".join(found), "".join(found.values())
+            letters[letter] = bare
+    return "".join(letters), "".join(letters.values())

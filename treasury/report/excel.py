@@ -20,7 +20,7 @@ from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.result_words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
-from treasury.decisions.remark_rows import REQUEST_MARKS
+from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.items import OPEN_ITEMS
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import units_of
@@ -314,8 +314,8 @@ def _elsewhere(name: str, table: pa.Table) -> pa.Table:
 
 
 def _remarks(r: Reconciliation) -> pa.Table:
-    marks = None if r.basis is None else r.basis.marks
-    return REQUEST_MARKS.empty_table() if marks is None else marks
+    marks = None if r.basis is None else r.basis.remarks
+    return REQUEST_REMARKS.empty_table() if marks is None else marks
 
 
 def _lines(table: pa.Table) -> pa.Table:

@@ -228,8 +228,8 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     grids = []
     if rows:
         grids.append(_decided_grid(rows, r.month.year, zone))
-    if r.basis is not None and r.basis.marks is not None and r.basis.marks.num_rows:
-        marks = r.basis.marks.to_pylist()
+    if r.basis is not None and r.basis.remarks is not None and r.basis.remarks.num_rows:
+        marks = r.basis.remarks.to_pylist()
         named = _references(r, {row["request_id"] for row in marks})
         grids.append(_marks_grid(marks, named, zone))
     lead = "" if grids else "Nobody decided anything about this month."

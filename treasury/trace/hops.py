@@ -55,10 +55,10 @@ def exchange(request: Row) -> Iterator[Hop]:
     )
     gross, net = request["fiat_amount"], request["fiat_net_amount"]
     fiat, asset = request["fiat_currency"] or "?", request["crypto_currency"] or "?"
-    done = request["status"] == "SUCCEEDED"
+    succeeded = request["status"] == "SUCCEEDED"
     if not rate or fee is None or coins is None or gross is None:
         return
-    if not done and not request["is_open"]:
+    if not succeeded and not request["is_open"]:
         return
     if request["ramp_type"] == "ON_RAMP":
         net_words = f"({words(gross, fiat)} − {words(fee, fiat)})"
@@ -68,7 +68,7 @@ def exchange(request: Row) -> Iterator[Hop]:
         gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
         says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
         agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
-    so_far = "" if done else "not completed yet; "
+    so_far = "" if succeeded else "not completed yet; "
     yield Hop(
         place="Conversion",
         state="as recorded" if agrees else "contradicted",
@@ -97,12 +97,12 @@ def bank_line(line: Row) -> Hop:
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
     state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
     went_back = line["outcome"] in {"returned", "duplicate"}
-    said = f"; {line['reason']}" if went_back else ""
+    reason = f"; {line['reason']}" if went_back else ""
     return Hop(
         place="Bank line",
         state=state if went_back else "seen",
         says=f"{words(line['amount'], line['currency'])}, {way}"
-        f" {line['counterparty_name'] or 'no name'}{said}",
+        f" {line['counterparty_name'] or 'no name'}{reason}",
         on=line["booking_date"],
         amount=line["amount"],
         currency=line["currency"],
@@ -118,7 +118,7 @@ def reference(line: Row) -> Hop:
             place="Reference",
             state="seen",
             says=f"other business by the rule {line['rule_name']!r}",
-            told=False,
+            is_for_provider=False,
         )
     code = f"{line['reference']}: " if line["reference"] else ""
     by = f", by {line['decided_by']}" if line["decided_by"] else ""
@@ -126,7 +126,7 @@ def reference(line: Row) -> Hop:
         place="Reference",
         state=LINE_STATES[line["outcome"]],
         says=f"{code}{reason}{by}",
-        told=line["outcome"] in {"conflict", "unreferenced"},
+        is_for_provider=line["outcome"] in {"conflict", "unreferenced"},
     )
 
 
@@ -148,21 +148,21 @@ def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -
     in_group = proof.state == "proved_as_group"
     if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
         state, saying = "not provable", MAYBE
-    said = saying.format(credits=proof.credits, reason=proof.reason)
+    says = saying.format(credits=proof.credits, reason=proof.reason)
     if proof.implied_rate is not None and proof.implied_rate_to is not None:
         low, high = f"{proof.implied_rate:f}", f"{proof.implied_rate_to:f}"
         rate = low if low == high else f"{low} to {high}"
-        said += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
+        says += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
     between = ""
     if proof.opened_at is not None and proof.closed_at is not None:
         first, last = (
-            instant_words(one.astimezone(zone)) for one in (proof.opened_at, proof.closed_at)
+            instant_words(moment.astimezone(zone)) for moment in (proof.opened_at, proof.closed_at)
         )
         between = f"balances of {first} and {last}"
     return Hop(
         place="Conversion",
         state=state,
-        says=said,
+        says=says,
         at=proof.closed_at if state != "missing" else None,
         since=(due or line["booking_date"]) if state == "missing" else None,
         amount=proof.converted,
@@ -180,13 +180,13 @@ def on_chain(
     """
     asset, coins = request["crypto_currency"] or "?", request["crypto_amount"]
     to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
-    came = total(
+    arrived = total(
         row["amount"]
         for row in rows
         if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
     )
     for row in rows:
-        differs = "" if came == due else f"; {words(due, asset)} is recorded for this hash"
+        differs = "" if arrived == due else f"; {words(due, asset)} is recorded for this hash"
         yield Hop(
             place="Wallet",
             state="contradicted" if differs else "seen",
@@ -209,8 +209,8 @@ def on_chain(
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
     """The last event of a kind."""
-    found = [event for event in events if event["event_type"] == kind]
-    return found[-1] if found else None
+    of_kind = [event for event in events if event["event_type"] == kind]
+    return of_kind[-1] if of_kind else None
 
 
 def who(event: Row) -> str:

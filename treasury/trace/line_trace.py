@@ -13,7 +13,7 @@ from treasury.reconcile.treasury_view import conversions_of
 from treasury.trace.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
 from treasury.trace.payment_trace import Hop
 from treasury.trace.request_trace import RequestWay
-from treasury.trace.trace_records import Records, Row, Told
+from treasury.trace.trace_records import Records, Row, TraceParts
 
 __all__ = ["LineWay"]
 
@@ -21,14 +21,14 @@ __all__ = ["LineWay"]
 class LineWay(Records):
     """What the records tell of one bank line."""
 
-    def told(self, entry_id: str) -> Told:
+    def read(self, entry_id: str) -> TraceParts:
         """Title, hops, next step and names of a line."""
         line = self.row("SELECT * FROM every_line WHERE entry_id = ?", entry_id)
         if line is None:
             return self._unbooked(entry_id)
         if line["kind"] in {"on_ramp", "off_ramp"} and line["outcome"] in {"matched", "returned"}:
-            of_request = RequestWay(self.connection, self.question, self.marks)
-            return of_request.told(line["expectation_id"])
+            of_request = RequestWay(self.connection, self.question, self.remarks)
+            return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
         step = self._next_step(line)
         account = self._virtual_account(line)
@@ -39,7 +39,7 @@ class LineWay(Records):
         stated = self.row("SELECT end_to_end_id FROM bank_lines WHERE entry_id = ?", entry_id)
         amount = words(line["amount"], line["currency"])
         way = "credit" if line["direction"] == "CRDT" else "debit"
-        return Told(
+        return TraceParts(
             title=f"{way} of {amount} on {line['booking_date']:%-d %b %Y}",
             hops=tuple(hops),
             next_step="" if line["line_class"] else step,
@@ -60,7 +60,7 @@ class LineWay(Records):
         wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", line["entry_id"])
         return LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
 
-    def _unbooked(self, entry_id: str) -> Told:
+    def _unbooked(self, entry_id: str) -> TraceParts:
         """A line that the bank has not booked, or has replaced."""
         line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
         assert line is not None  # it was just found
@@ -72,7 +72,7 @@ class LineWay(Records):
             on=line["booking_date"],
             evidence=place_of(line),
         )
-        return Told(
+        return TraceParts(
             title=f"{amount} pending at bank",
             hops=(hop,),
             next_step="Wait for the booked statement",
@@ -117,14 +117,14 @@ class LineWay(Records):
             yield conversion(
                 proof, line, self.day(proof.due) if proof.due else None, self.question.zone
             )
-        seen = self.row(
+        wallet = self.row(
             "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
             " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
             " WHERE w.account_id = ? GROUP BY w.address, w.chain ORDER BY w.address LIMIT 1",
             asset,
             account["account_id"],
         )
-        if seen is None or seen["observed_at"] is None:
+        if wallet is None or wallet["observed_at"] is None:
             yield Hop(
                 place="Wallet", state="not provable", says=f"no balance of {asset} was observed"
             )
@@ -134,7 +134,7 @@ class LineWay(Records):
             " WHERE account_id = ? AND asset = ? AND observed_at = ?",
             account["account_id"],
             asset,
-            seen["observed_at"],
+            wallet["observed_at"],
         )
         assert total is not None
         yield Hop(
@@ -142,8 +142,8 @@ class LineWay(Records):
             state="seen",
             says=f"{account['account_name'] or account['account_id']} held"
             f" {words(total['total'], asset)} at the last look",
-            at=seen["observed_at"],
-            evidence=f"wallet {seen['address']} on {seen['chain']}",
+            at=wallet["observed_at"],
+            evidence=f"wallet {wallet['address']} on {wallet['chain']}",
         )
 
     def _candidates(self, line: Row) -> Iterator[Hop]:
@@ -158,5 +158,5 @@ class LineWay(Records):
                 place="Candidate",
                 state="needs decision",
                 says=f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})",
-                told=False,
+                is_for_provider=False,
             )

@@ -53,54 +53,59 @@ class Subject(msgspec.Struct, frozen=True):
     id: str
 
 
-def as_typed(what: object) -> str:
+def as_typed(typed: object) -> str:
     """What was asked for as text: an amount may be given as a number that is exact."""
-    if isinstance(what, str):
-        return what
-    if isinstance(what, Decimal | int) and not isinstance(what, bool):
-        return f"{Decimal(what):f}"
+    if isinstance(typed, str):
+        return typed
+    if isinstance(typed, Decimal | int) and not isinstance(typed, bool):
+        return f"{Decimal(typed):f}"
     raise InputError(
-        f"{what!r:.60} is not what a payment goes by",
+        f"{typed!r:.60} is not what a payment goes by",
         do="give a reference, an account, a hash or an id as text, an amount as text or Decimal",
     )
 
 
 def look_up(
-    connection: duckdb.DuckDBPyConnection, what: str
+    connection: duckdb.DuckDBPyConnection, typed: str
 ) -> tuple[Subject | None, pa.Table, int]:
-    """The one thing that `what` stands for, else None, the latest to choose from, how many in all.
+    """The one thing that `typed` stands for, else None, the latest to choose from, how many in all.
 
     `connection` has the steps of the trace. Raises InputError where nothing was typed,
     NothingStored where nothing goes by that name.
     """
-    key = "".join(char for char in what.upper() if char.isascii() and char.isalnum())
+    key = "".join(char for char in typed.upper() if char.isascii() and char.isalnum())
     if not key:
         raise InputError(
             "nothing to trace", do="give a reference, an account, an amount, a hash or an id"
         )
-    found = _named(connection, key) or _amounting(connection, what) or _beginning(connection, key)
-    if not found:
+    by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
+    subjects = (
+        _subjects(connection, by_name, [key])
+        or _subjects_of_amount(connection, typed)
+        or _subjects_of_beginning(connection, key)
+    )
+    if not subjects:
         raise NothingStored(
-            f"nothing stored goes by {clean(what)[:60]!r}",
+            f"nothing stored goes by {clean(typed)[:60]!r}",
             do="check it, or run `treasury sync` and `treasury statements add FILE…`",
         )
-    one = _one_of(connection, found)
-    if one is not None and one.kind != "virtual account":
-        return one, CHOICES.empty_table(), 1
-    table = _choices(connection, found)
+    subject = _one_of(connection, subjects)
+    if subject is not None and subject.kind != "virtual account":
+        return subject, CHOICES.empty_table(), 1
+    table = _choices(connection, subjects)
     if table.num_rows == 1:
         return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1
     if not table.num_rows:
         raise NothingStored(
-            f"no bank line has reached {clean(what)[:60]}",
+            f"no bank line has reached {clean(typed)[:60]}",
             do="run `treasury statements add FILE…` with the provider's report",
         )
     return None, table.slice(0, MOST), table.num_rows
 
 
-def amounts_in(what: str) -> tuple[set[Decimal], str | None]:
+def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
     """The amounts that a text may mean, with its currency: "25.000" is both 25 and 25,000."""
-    parts = _AMOUNT.fullmatch(what.strip())
+    parts = _AMOUNT.fullmatch(text.strip())
     if parts is None:
         return set(), None
     digits = re.sub(r"[' ]", "", parts["digits"])
@@ -111,19 +116,14 @@ def amounts_in(what: str) -> tuple[set[Decimal], str | None]:
         if grouped and (fraction.isdigit() or decimal_point not in digits):
             readings.add(whole.replace(group, "") + (f".{fraction}" if fraction else ""))
     currency = (parts["before"] or parts["after"] or "").upper() or None
-    return {_amount(text) for text in readings}, currency
+    return {_amount(reading) for reading in readings}, currency
 
 
 def _amount(text: str) -> Decimal:
     return parse_amount(text, name="amount to trace")
 
 
-def _named(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
-    query = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
-    return _subjects(connection, query, [key])
-
-
-def _beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
+def _subjects_of_beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
     if len(key) < SHORTEST:
         return []
     query = (
@@ -133,16 +133,16 @@ def _beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]
     return _subjects(connection, query, [key])
 
 
-def _amounting(connection: duckdb.DuckDBPyConnection, what: str) -> list[Subject]:
-    amounts, currency = amounts_in(what)
+def _subjects_of_amount(connection: duckdb.DuckDBPyConnection, typed: str) -> list[Subject]:
+    amounts, currency = amounts_in(typed)
     query = (
         "SELECT DISTINCT kind, id FROM traced_amounts"
         " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
     )
-    found: list[Subject] = []
+    subjects: list[Subject] = []
     for amount in sorted(amounts):
-        found += _subjects(connection, query, [f"{amount:f}", currency])
-    return found
+        subjects += _subjects(connection, query, [f"{amount:f}", currency])
+    return subjects
 
 
 def _subjects(
@@ -152,12 +152,12 @@ def _subjects(
     return [Subject(kind, id_) for kind, id_ in rows]
 
 
-def _one_of(connection: duckdb.DuckDBPyConnection, found: list[Subject]) -> Subject | None:
+def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> Subject | None:
     """The one thing behind several: a request with its own lines and its own transfer is one."""
-    if len(found) == 1:
-        return found[0]
-    requests = [one for one in found if one.kind == "request"]
-    if len(requests) != 1 or any(one.kind == "virtual account" for one in found):
+    if len(subjects) == 1:
+        return subjects[0]
+    requests = [subject for subject in subjects if subject.kind == "request"]
+    if len(requests) != 1 or any(subject.kind == "virtual account" for subject in subjects):
         return None
     (request,) = requests
     own = _subjects(
@@ -168,13 +168,13 @@ def _one_of(connection: duckdb.DuckDBPyConnection, found: list[Subject]) -> Subj
         " AND lower(r.blockchain_transaction_hash) = lower(t.transaction_hash)) AS own",
         [request.id, request.id],
     )
-    return request if all(one == request or one in own for one in found) else None
+    return request if all(subject == request or subject in own for subject in subjects) else None
 
 
-def _choices(connection: duckdb.DuckDBPyConnection, found: Iterable[Subject]) -> pa.Table:
+def _choices(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) -> pa.Table:
     """The things to choose from, the latest first."""
     schema = pa.schema([("kind", TEXT), ("id", TEXT)])
-    rows = [msgspec.structs.asdict(one) for one in found]
+    rows = [msgspec.structs.asdict(subject) for subject in subjects]
     load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
     table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table()
     return table.cast(CHOICES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -31,7 +31,8 @@ HopState = Literal[
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
     """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
 
-    `evidence` names files, positions and ids of ours; `told` is whether the provider may be told.
+    `evidence` names files, positions and ids of ours; `is_for_provider` is whether the
+    provider may be told.
     """
 
     place: str
@@ -43,7 +44,7 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     currency: str | None = None
     since: date | None = None
     evidence: str = ""
-    told: bool = True
+    is_for_provider: bool = True
 
 
 HOPS: Final = pa.schema(
@@ -97,7 +98,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """A message to the provider: what it is about, what we see, what is missing."""
         if not self.hops:
             return ""
-        known = clock_words(self.known_at, self.zone)
+        known_at = clock_words(self.known_at, self.zone)
         lines = [
             f"Subject: {clean(self.title)}",
             "",
@@ -105,9 +106,13 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             "",
         ]
         lines += [f"{label}: {clean(value)}" for label, value in self.names if value]
-        lines += ["", f"What we see, known at {known}:"]
-        lines += [f"- {self._told(hop)}" for hop in self.hops if hop.told and hop.state not in GAPS]
-        missing = [f"- {self._told(hop)}" for hop in self.gaps if hop.told]
+        lines += ["", f"What we see, known at {known_at}:"]
+        lines += [
+            f"- {self._provider_line(hop)}"
+            for hop in self.hops
+            if hop.is_for_provider and hop.state not in GAPS
+        ]
+        missing = [f"- {self._provider_line(hop)}" for hop in self.gaps if hop.is_for_provider]
         if missing:
             lines += ["", "What we do not see, or what contradicts:", *missing]
             lines += ["", "Please tell us where the money is, and when the rest follows."]
@@ -124,7 +129,11 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if hop.evidence:
                 lines.append(f"{'':<57}{clean(hop.evidence)}")
         for row in self.choices.to_pylist():
-            amount = _amount_words(row["amount"], row["currency"])
+            amount = (
+                ""
+                if row["amount"] is None
+                else format_amount(row["amount"], row["currency"] or "?")
+            )
             lines.append(f"  {row['happened_on']}  {amount:>24}  {clean(row['says'])}")
             lines.append(f"  {'':<12}treasury trace {clean(row['id'])}")
         if self.next_step:
@@ -134,8 +143,8 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def __repr__(self) -> str:
         if not self.hops:
             return f"<Trace of {clean(self.asked)}: {self.choices.num_rows} to choose from>"
-        seen = len(self.hops) - len(self.gaps)
-        return f"<Trace {clean(self.title)}: {seen} of {len(self.hops)} hops seen>"
+        proved = len(self.hops) - len(self.gaps)
+        return f"<Trace {clean(self.title)}: {proved} of {len(self.hops)} hops seen>"
 
     def _repr_html_(self) -> str:
         if not self.hops:
@@ -154,9 +163,11 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def _html_rows(self) -> Iterator[str]:
         for hop in self.hops:
             cells = (hop.place, self._when(hop), hop.says, hop.evidence)
-            told = "".join(f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells)
-            mark = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
-            yield f"<tr><th scope='row' style='text-align:left'>{mark}</th>{told}</tr>"
+            columns = "".join(
+                f"<td style='text-align:left'>{safe_html(text)}</td>" for text in cells
+            )
+            state = f"<b>{safe_html(hop.state)}</b>" if hop.state in GAPS else safe_html(hop.state)
+            yield f"<tr><th scope='row' style='text-align:left'>{state}</th>{columns}</tr>"
 
     def _when(self, hop: Hop) -> str:
         if hop.at is not None:
@@ -165,7 +176,7 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return f"{hop.on:%-d %b %Y}"
         return f"since {hop.since:%-d %b %Y}" if hop.since is not None else ""
 
-    def _told(self, hop: Hop) -> str:
+    def _provider_line(self, hop: Hop) -> str:
         when = self._when(hop)
         return clean(f"{when}: {hop.says}" if when else hop.says)
 
@@ -176,7 +187,3 @@ GAPS: Final = ("missing", "not provable", "needs decision", "contradicted")
 def clock_words(moment: datetime, zone: ZoneInfo) -> str:
     """`29 Oct 2026 09:20 CET` by the clocks of `zone`."""
     return instant_words(moment.astimezone(zone), "%-d %b %Y %H:%M")
-
-
-def _amount_words(amount: Any, currency: str | None) -> str:
-    return format_amount(amount, currency or "?") if amount is not None else ""

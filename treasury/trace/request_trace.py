@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
-from treasury.reconcile.funding import MARKS, funding_rows
+from treasury.reconcile.funding import REMARK_WORDS, funding_rows
 from treasury.trace.hops import (
     bank_line,
     exchange,
@@ -23,7 +23,7 @@ from treasury.trace.hops import (
     words,
 )
 from treasury.trace.payment_trace import Hop
-from treasury.trace.trace_records import Records, Row, Told
+from treasury.trace.trace_records import Records, Row, TraceParts
 
 __all__ = ["RequestWay"]
 
@@ -46,7 +46,7 @@ ENDED: Final = {
 class RequestWay(Records):
     """What the records tell of one ramp request."""
 
-    def told(self, request_id: str) -> Told:
+    def read(self, request_id: str) -> TraceParts:
         """Title, hops, next step and names of a request."""
         request = self.row("SELECT * FROM ramp_requests WHERE id = ?", request_id)
         assert request is not None  # it was just found
@@ -67,7 +67,7 @@ class RequestWay(Records):
         currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
         way = "on-ramp" if on_ramp else "off-ramp"
         name = request["payment_reference"] or request_id
-        return Told(
+        return TraceParts(
             title=f"{name}, {way} of {words(gross, currency)}, {request['status']}",
             hops=tuple(hops),
             next_step=self._step_of(request_id),
@@ -80,12 +80,12 @@ class RequestWay(Records):
         )
 
     def _beginning(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-        made = last_event(events, "CREATED")
+        created = last_event(events, "CREATED")
         yield Hop(
             place="Request",
             state="seen",
             says=f"asked for by {request['created_by'] or 'an unknown user'}",
-            at=(made or request)["created_at"],
+            at=(created or request)["created_at"],
             evidence=f"ramp request {request['id']}, version {request['version']}",
         )
         changed = last_event(events, "AMOUNT_CHANGED")
@@ -126,19 +126,19 @@ class RequestWay(Records):
 
     def _done_by_us(self, request: Row) -> Iterator[Hop]:
         """What people here did or said of a request; no evidence, and not the provider's matter."""
-        mark = self.marks.get(request["id"])
-        if mark is None:
+        remark = self.remarks.get(request["id"])
+        if remark is None:
             return
-        if mark["file"] is not None:
-            says = f"left in {mark['file']} by {mark['filed_by']}"
-            yield _ours("Payment file", says, mark["filed_at"])
-        if mark["hash_state"] is not None and not request["blockchain_transaction_hash"]:
-            says = f"its hash was given by {mark['hash_by']}, and is not yet at the service"
-            yield _ours("Transaction", says, mark["hash_at"])
-        if mark["mark"] is not None:
-            reason = f": {mark['reason']}" if mark["reason"] else ""
-            says = f"{MARKS[mark['mark']]} by {mark['marked_by']}{reason}"
-            yield _ours("Remark", says, mark["marked_at"])
+        if remark["file"] is not None:
+            says = f"left in {remark['file']} by {remark['filed_by']}"
+            yield _own_hop("Payment file", says, remark["filed_at"])
+        if remark["hash_state"] is not None and not request["blockchain_transaction_hash"]:
+            says = f"its hash was given by {remark['hash_by']}, and is not yet at the service"
+            yield _own_hop("Transaction", says, remark["hash_at"])
+        if remark["mark"] is not None:
+            reason = f": {remark['reason']}" if remark["reason"] else ""
+            says = f"{REMARK_WORDS[remark['mark']]} by {remark['marked_by']}{reason}"
+            yield _own_hop("Remark", says, remark["marked_at"])
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
         """What the bank shows of a request, or how far its statements reach without it."""
@@ -168,16 +168,18 @@ class RequestWay(Records):
         )
         reaches: date | None = covered["covered_to"] if covered else None
         amount = request["fiat_amount"] if on_ramp else request["fiat_net_amount"]
-        what = f"{'debit' if on_ramp else 'credit'} of {words(amount, request['fiat_currency'])}"
+        movement = (
+            f"{'debit' if on_ramp else 'credit'} of {words(amount, request['fiat_currency'])}"
+        )
         since = self.day(begun)
-        known = (
+        evidence = (
             f"the statements reach to {reaches:%-d %b %Y}" if reaches else "no statement shows it"
         )
         provable = reaches is not None and reaches >= since
         yield Hop(
             place="Bank line",
             state="missing" if provable else "not provable",
-            says=f"no {what} is matched; {known}",
+            says=f"no {movement} is matched; {evidence}",
             amount=amount,
             currency=request["fiat_currency"],
             since=since,
@@ -188,18 +190,20 @@ class RequestWay(Records):
         if event is not None:
             on_ramp = request["ramp_type"] == "ON_RAMP"
             unit = request["fiat_currency"] if on_ramp else request["crypto_currency"]
-            said = words(request["amount_received"], unit) if request["amount_received"] else "it"
+            received = (
+                words(request["amount_received"], unit) if request["amount_received"] else "it"
+            )
             yield Hop(
                 place="Service",
                 state="seen",
-                says=f"the service received {said}",
+                says=f"the service received {received}",
                 at=event["created_at"],
                 evidence=id_of(event),
             )
         elif request["is_open"] and request["approved_at"] is not None:
             sent = self.row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
-            given = last_event(events, "TX_HASH_ADDED")
-            since = self.day((given or {"created_at": request["approved_at"]})["created_at"])
+            hash_event = last_event(events, "TX_HASH_ADDED")
+            since = self.day((hash_event or {"created_at": request["approved_at"]})["created_at"])
             yield Hop(
                 place="Service",
                 state="missing",
@@ -208,20 +212,20 @@ class RequestWay(Records):
             )
 
     def _sent_crypto(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
-        given = request["blockchain_transaction_hash"]
+        hash_ = request["blockchain_transaction_hash"]
         event = last_event(events, "TX_HASH_ADDED")
-        if given:
+        if hash_:
             yield Hop(
                 place="Blockchain",
                 state="seen",
-                says=f"we gave the hash {given} on {request['crypto_chain'] or 'an unknown chain'}",
+                says=f"we gave the hash {hash_} on {request['crypto_chain'] or 'an unknown chain'}",
                 at=(event or request)["created_at"],
                 amount=request["crypto_amount"],
                 currency=request["crypto_currency"],
                 evidence=id_of(event) if event else "",
             )
             yield from self._on_chain(request)
-            yield from self._transfer_of(given)
+            yield from self._transfer_of(hash_)
             yield from self._hash_problem(request["id"])
         elif request["approved_at"] is not None:
             yield Hop(
@@ -231,9 +235,9 @@ class RequestWay(Records):
                 since=self.day(request["approved_at"]),
             )
 
-    def _transfer_of(self, given: str) -> Iterator[Hop]:
+    def _transfer_of(self, hash_: str) -> Iterator[Hop]:
         rows = self.rows(
-            "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id", given
+            "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id", hash_
         )
         for row in rows:
             yield Hop(
@@ -246,16 +250,16 @@ class RequestWay(Records):
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
         """What explorer exports of company wallets show, or should show, of a request's coins."""
-        given = request["blockchain_transaction_hash"]
+        hash_ = request["blockchain_transaction_hash"]
         rows = self.rows(
             "SELECT * FROM wallet_movements WHERE vanished_at IS NULL"
             " AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id",
-            given,
+            hash_,
         )
         of_hash = self.row(
             "SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests"
             " WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?",
-            given,
+            hash_,
             request["crypto_currency"],
         )
         covering = self.row(
@@ -278,12 +282,12 @@ class RequestWay(Records):
             request_id,
         )
         for row in problems:
-            other = f" (see {row['other']})" if row["other"] else ""
+            other_item = f" (see {row['other']})" if row["other"] else ""
             yield Hop(
                 place="Blockchain",
                 state="contradicted",
-                says=f"{row['state'].lower()}{other}",
-                told=False,
+                says=f"{row['state'].lower()}{other_item}",
+                is_for_provider=False,
             )
 
     def _delivered(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
@@ -299,11 +303,11 @@ class RequestWay(Records):
                     since=self.day(received["created_at"]),
                 )
             return
-        given = request["blockchain_transaction_hash"]
-        proof = f"hash {given}" if given else "it gives no hash"
+        hash_ = request["blockchain_transaction_hash"]
+        proof = f"hash {hash_}" if hash_ else "it gives no hash"
         yield Hop(
             place="Wallet",
-            state="seen" if given else "as recorded",
+            state="seen" if hash_ else "as recorded",
             says=f"service says delivered ({proof})",
             at=(event or request)["created_at"],
             amount=request["crypto_amount"],
@@ -323,19 +327,26 @@ class RequestWay(Records):
             name: self.rows(f'SELECT * FROM "{name}" WHERE request_id = ?', request_id)  # noqa: S608 - names of ours
             for name in TELLERS
         }
-        found = difference_rows(steps, (), (), today)
-        if found:
-            return _worded(found[0].state, found[0].next_step)
+        differences = difference_rows(steps, (), (), today)
+        if differences:
+            return _state_and_step(differences[0].state, differences[0].next_step)
         waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
-        rows = funding_rows(waiting, question.rules, question.today, self.marks)
-        return _worded(rows[0].state, rows[0].next_step) if rows else ""
+        rows = funding_rows(waiting, question.rules, question.today, self.remarks)
+        return _state_and_step(rows[0].state, rows[0].next_step) if rows else ""
 
 
-def _worded(state: str, step: str) -> str:
+def _state_and_step(state: str, step: str) -> str:
     """A state and its next step, the state said once."""
     return step if step.startswith(state) else f"{state}: {step}"
 
 
-def _ours(place: str, says: str, at: datetime) -> Hop:
+def _own_hop(place: str, says: str, at: datetime) -> Hop:
     """What the journal alone knows, and the provider is not told."""
-    return Hop(place=place, state="as recorded", says=says, at=at, evidence="journal", told=False)
+    return Hop(
+        place=place,
+        state="as recorded",
+        says=says,
+        at=at,
+        evidence="journal",
+        is_for_provider=False,
+    )

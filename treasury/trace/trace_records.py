@@ -12,12 +12,12 @@ import msgspec
 from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 
-__all__ = ["Records", "Row", "Told"]
+__all__ = ["Records", "Row", "TraceParts"]
 
 Row = Mapping[str, Any]
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
     """A way as it is told: `names` are what the provider knows the payment by."""
 
     title: str
@@ -33,11 +33,11 @@ class Records:
         self,
         connection: duckdb.DuckDBPyConnection,
         question: Question,
-        marks: Mapping[str, Row],
+        remarks: Mapping[str, Row],
     ) -> None:
         self.connection = connection
         self.question = question
-        self.marks = marks
+        self.remarks = remarks
 
     def rows(self, query: str, *params: Any) -> list[dict[str, Any]]:
         """The rows of a query with its values bound."""

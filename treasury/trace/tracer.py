@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot
 from treasury.reconcile.engine.pipeline import compose, in_order, needed, steps_of
-from treasury.reconcile.funding import marks_of
-from treasury.reconcile.monthly import STEPS, _answered, _known_at
+from treasury.reconcile.funding import remarks_by_request
+from treasury.reconcile.monthly import STEPS, _known_at, run_on_question
 from treasury.reconcile.question import Question
 from treasury.trace.line_trace import LineWay
 from treasury.trace.lookup import TRACE_PACKAGE, as_typed, look_up
 from treasury.trace.payment_trace import Trace
 from treasury.trace.request_trace import RequestWay
-from treasury.trace.trace_records import Told
+from treasury.trace.trace_records import TraceParts
 from treasury.trace.transfer_trace import TransferWay
 
 __all__ = ["trace"]
@@ -35,29 +35,30 @@ def trace(
     question: Question,
     what: str | Decimal | int,
     decisions: pa.Table | None = None,
-    marks: pa.Table | None = None,
+    remarks: pa.Table | None = None,
 ) -> Trace:
     """Trace whatever goes by `what`: a reference, account, amount, hash, or an id or its beginning.
 
     Where several things go by it, the answer holds them as `choices`. Raises InputError where
     nothing was typed, NothingStored where nothing goes by that name.
     """
-    asked = as_typed(what)
-    with _answered(snapshot, question, decisions) as found:
-        connection = found.connection
-        found.bring(TRACE_STEPS)
-        subject, choices, there = look_up(connection, asked)
+    typed = as_typed(what)
+    with run_on_question(snapshot, question, decisions) as steps_run:
+        connection = steps_run.connection
+        steps_run.bring(TRACE_STEPS)
+        subject, choices, count = look_up(connection, typed)
         if subject is None:
-            told = Told(title=f"{_how_many(choices.num_rows, there)}: choose one")
+            parts = TraceParts(title=f"{_how_many(choices.num_rows, count)}: choose one")
         else:
-            told = WAYS[subject.kind](connection, question, marks_of(marks)).told(subject.id)
+            way = WAYS[subject.kind](connection, question, remarks_by_request(remarks))
+            parts = way.read(subject.id)
         return Trace(
-            asked=asked,
-            title=told.title,
-            hops=told.hops,
+            asked=typed,
+            title=parts.title,
+            hops=parts.hops,
             choices=choices,
-            next_step=told.next_step,
-            names=told.names,
+            next_step=parts.next_step,
+            names=parts.names,
             company=question.company,
             known_at=_known_at(connection) or question.as_of,
             zone=question.zone,
@@ -65,7 +66,7 @@ def trace(
         )
 
 
-def _how_many(shown: int, there: int) -> str:
-    if shown == there:
-        return f"{there} payments, latest first"
-    return f"the latest {shown} of {there:,} payments"
+def _how_many(latest: int, count: int) -> str:
+    if latest == count:
+        return f"{count} payments, latest first"
+    return f"the latest {latest} of {count:,} payments"

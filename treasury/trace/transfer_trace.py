@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from treasury.trace.hops import words
 from treasury.trace.payment_trace import Hop
-from treasury.trace.trace_records import Records, Row, Told
+from treasury.trace.trace_records import Records, Row, TraceParts
 
 __all__ = ["TransferWay"]
 
@@ -14,7 +14,7 @@ __all__ = ["TransferWay"]
 class TransferWay(Records):
     """What the records tell of one transfer."""
 
-    def told(self, transfer_id: str) -> Told:
+    def read(self, transfer_id: str) -> TraceParts:
         """Title, hops, next step and names of a transfer."""
         row = self.row(
             "SELECT t.*, s.name AS sender, r.name AS receiver FROM transfers AS t"
@@ -36,25 +36,25 @@ class TransferWay(Records):
                 evidence=f"transfer {transfer_id}, {row['kind']}",
             )
         ]
-        done = row["status"] == "COMPLETED"
+        completed = row["status"] == "COMPLETED"
         failed = row["status"] == "FAILED"
         why = f": {row['failure_reason'] or row['failure_code'] or 'no reason given'}"
         hops.append(
             Hop(
                 place="Service",
-                state="seen" if done else "ended" if failed else "missing",
+                state="seen" if completed else "ended" if failed else "missing",
                 says=f"{row['status']}{why if failed else ''}",
-                at=row["updated_at"] if done or failed else None,
-                since=None if done or failed else self.day(began),
+                at=row["updated_at"] if completed or failed else None,
+                since=None if completed or failed else self.day(began),
                 evidence=f"hash {row['transaction_hash']}" if row["transaction_hash"] else "",
             )
         )
-        if done:
+        if completed:
             hops += self._arrival(row)
-        return Told(
+        return TraceParts(
             title=f"{row['kind'].replace('_', ' ')} transfer of {amount}, {row['status']}",
             hops=tuple(hops),
-            next_step="" if done else "Ask the provider" if not failed else "",
+            next_step="" if completed else "Ask the provider" if not failed else "",
             names=(
                 ("Transfer", transfer_id),
                 ("Amount", amount),

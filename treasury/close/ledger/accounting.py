@@ -270,7 +270,7 @@ def _stepped(given: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.Duc
     with duckdb.connect(config={"threads": 1}) as connection:
         for name, table in given.items():
             connection.register(name, table)
-        run(connection, in_order(steps_of(PACKAGE), wanted), wanted=wanted)
+        run(connection, in_order(steps_of(PACKAGE), wanted), targets=wanted)
         yield connection
 
 

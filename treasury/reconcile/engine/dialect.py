@@ -44,7 +44,7 @@ def render(step: Step, dialect: str = "spark") -> str:
         for call in tree.find_all(exp.RegexpReplace):
             _name_groups(call)
         for qualify in tree.find_all(exp.Qualify):
-            _look_from_outside(qualify)
+            _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
         for series in list(tree.find_all(exp.GenerateSeries)):
@@ -67,16 +67,16 @@ def _forwards(series: exp.GenerateSeries) -> exp.Expression:
     return exp.Case(ifs=[exp.If(this=is_forwards, true=series.copy())], default=exp.Array())
 
 
-def _look_from_outside(qualify: exp.Qualify) -> None:
+def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
     """A column beside the windows is looked for among those that the query gives."""
     from sqlglot import exp
 
     query = qualify.find_ancestor(exp.Select)
     columns = query.expressions if query is not None else []
-    given = {column.alias_or_name: column.unalias() for column in columns}
+    selected = {column.alias_or_name: column.unalias() for column in columns}
     for column in list(qualify.find_all(exp.Column)):
         if column.table and not column.find_ancestor(exp.Window):
-            if given.get(column.name) != column:
+            if selected.get(column.name) != column:
                 raise ValueError(f"QUALIFY names {column.sql()}, which the query does not give")
             column.set("table", None)
 

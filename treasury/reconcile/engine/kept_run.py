@@ -76,7 +76,7 @@ class Run:
             self._rows[name] = make(self.connection, step, rowless)
             self._versions[name] = 1
             return
-        if not step.kept:  # it reads through to what is there now, unless nothing was
+        if not step.is_stored:  # it reads through to what is there now, unless nothing was
             if not before:
                 drop(self.connection, name)
                 self._rows[name] = make(self.connection, step, rowless)
@@ -100,18 +100,22 @@ class Run:
 
 
 _LOCK: Final = threading.Lock()
-_KEPT: dict[Hashable, Run] = {}
+_IDLE_RUNS: dict[Hashable, Run] = {}
 """The run on the latest records, while nobody uses it."""
 
 
 def forget_runs() -> None:
     """Keep none: the next question is worked out from the records."""
     with _LOCK:
-        former = list(_KEPT.values())
-        _KEPT.clear()
-    for one in former:
+        former = list(_IDLE_RUNS.values())
+        _IDLE_RUNS.clear()
+    _close(former)
+
+
+def _close(runs: Iterable[Run]) -> None:
+    for run in runs:
         with suppress(duckdb.Error):
-            one.connection.close()
+            run.connection.close()
 
 
 @contextmanager
@@ -122,7 +126,7 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
     """
     key = snapshot.key()
     with _LOCK:
-        run = _KEPT.pop(key, None)
+        run = _IDLE_RUNS.pop(key, None)
     if run is None:
         run = Run(snapshot.connection())
     is_kept = False
@@ -132,11 +136,9 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
     finally:
         if is_kept:
             with _LOCK:
-                former = list(_KEPT.values())
-                _KEPT.clear()
-                _KEPT[key] = run
+                former = list(_IDLE_RUNS.values())
+                _IDLE_RUNS.clear()
+                _IDLE_RUNS[key] = run
         else:
             former = [run]
-        for one in former:
-            with suppress(duckdb.Error):
-                one.connection.close()
+        _close(former)

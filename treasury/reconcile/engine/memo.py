@@ -47,29 +47,28 @@ class Memo(Generic[T]):
             if key is not None and key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        made = make()
+        answer = make()
         if key is not None:
             with self._lock:
-                self._kept[key] = made
-                while len(self._kept) > 1 and self._bytes() > MOST:
+                self._kept[key] = answer
+                while (
+                    len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > MOST
+                ):
                     self._kept.popitem(last=False)
-        return made
-
-    def _bytes(self) -> int:
-        return sum(one.nbytes for one in self._kept.values())
+        return answer
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:
     """A hash of what the tables hold, None where that is much."""
     if sum(table.nbytes for table in tables if table is not None) > MOST:
         return None
-    found = blake2b(digest_size=32)
+    digest = blake2b(digest_size=32)
     for table in tables:
         if table is None:
-            found.update(b"none")
+            digest.update(b"none")
             continue
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table.combine_chunks())
-        found.update(sink.getvalue())
-    return found.digest()
+        digest.update(sink.getvalue())
+    return digest.digest()

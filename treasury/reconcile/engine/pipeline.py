@@ -29,7 +29,7 @@ READ_THROUGH: Final = "-- read through"
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _READ: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)')
 _OWN: Final = re.compile(r"(?:\bWITH|,)\s+(\w+) AS \(")
-_GIVEN: Final = "given_table"
+_LOADED: Final = "given_table"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
 
     name: str
     sql: str
-    kept: bool = True
+    is_stored: bool = True
     """Whether its rows are stored; else other steps read through it."""
 
     @property
@@ -55,42 +55,42 @@ def _read_by(sql: str) -> frozenset[str]:
 @cache
 def steps_of(package: str) -> Mapping[str, Step]:
     """Every step of a package by its name, each from the file `<name>.sql`."""
-    found = {}
+    steps = {}
     for file in resources.files(package).iterdir():
         name, _, kind = file.name.rpartition(".")
         if kind == "sql":
             sql = file.read_text("utf-8").strip()
-            found[name] = Step(name, sql, kept=not sql.startswith(READ_THROUGH))
-    return found
+            steps[name] = Step(name, sql, is_stored=not sql.startswith(READ_THROUGH))
+    return steps
 
 
-def in_order(steps: Mapping[str, Step], wanted: Iterable[str]) -> tuple[Step, ...]:
+def in_order(steps: Mapping[str, Step], targets: Iterable[str]) -> tuple[Step, ...]:
     """The wanted steps and all that they rest on, each after what it reads."""
-    found: dict[str, Step] = {}
+    ordered: dict[str, Step] = {}
 
     def visit(name: str, below: tuple[str, ...] = ()) -> None:
-        if name in found or name not in steps:
+        if name in ordered or name not in steps:
             return
         if name in below:
             raise ValueError(f"steps read each other in a circle: {' > '.join((*below, name))}")
         for read in sorted(steps[name].reads):
             visit(read, (*below, name))
-        found[name] = steps[name]
+        ordered[name] = steps[name]
 
-    for name in wanted:
+    for name in targets:
         visit(name)
-    return tuple(found.values())
+    return tuple(ordered.values())
 
 
-def needed(steps: Sequence[Step], *wanted: str) -> tuple[Step, ...]:
+def needed(steps: Sequence[Step], *targets: str) -> tuple[Step, ...]:
     """Those of the steps that the wanted ones rest on, themselves included, in their order."""
-    names = {step.name for step in in_order({step.name: step for step in steps}, wanted)}
+    names = {step.name for step in in_order({step.name: step for step in steps}, targets)}
     return tuple(step for step in steps if step.name in names)
 
 
 def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps, each of them stored: where rows are few and read again and again."""
-    return tuple(msgspec.structs.replace(step, kept=True) for step in steps)
+    return tuple(msgspec.structs.replace(step, is_stored=True) for step in steps)
 
 
 def compose(steps: Iterable[Step], final: str) -> str:
@@ -102,25 +102,25 @@ def compose(steps: Iterable[Step], final: str) -> str:
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
     """Give the connection each Arrow table under its name, in the place of one that it had."""
     for name, table in tables.items():
-        connection.register(_GIVEN, table)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_quoted(name)} AS FROM {_GIVEN}")
-        connection.unregister(_GIVEN)
+        connection.register(_LOADED, table)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_quoted(name)} AS FROM {_LOADED}")
+        connection.unregister(_LOADED)
 
 
 def run(
     connection: duckdb.DuckDBPyConnection,
     steps: Sequence[Step],
     *,
-    wanted: Collection[str] | None = None,
+    targets: Collection[str] | None = None,
     rowless: Collection[str] = (),
 ) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name.
 
-    With `wanted`, rows are given back as soon as no later step and none of the wanted reads them.
+    With `targets`, rows are given back as soon as no later step and no target reads them.
     What can have no row, as the `rowless` tables have none, is not asked again once its columns
     are known.
     """
-    spent = {} if wanted is None else _spent(steps, wanted)
+    spent = {} if targets is None else _spent(steps, targets)
     without = set(rowless)
     for place, step in enumerate(steps):
         if not make(connection, step, without):
@@ -149,25 +149,25 @@ def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return 0
-    kind = "TABLE" if step.kept else "VIEW"
+    kind = "TABLE" if step.is_stored else "VIEW"
     counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
     if columns is None:
-        made = connection.table(step.name)
-        pairs = zip(made.columns, made.types, strict=True)
+        table = connection.table(step.name)
+        pairs = zip(table.columns, table.types, strict=True)
         _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in pairs)
     return 1 if counted is None else int(counted[0])
 
 
-def _spent(steps: Sequence[Step], wanted: Collection[str]) -> dict[int, list[str]]:
+def _spent(steps: Sequence[Step], targets: Collection[str]) -> dict[int, list[str]]:
     """The stored steps that nothing reads any more, by the place of the last step that does."""
     rows: dict[str, frozenset[str]] = {}
     last: dict[str, int] = {}
     for place, step in enumerate(steps):
         read = frozenset[str]().union(*(rows.get(name, ()) for name in step.reads))
-        rows[step.name] = frozenset({step.name}) if step.kept else read
-        if step.kept:
+        rows[step.name] = frozenset({step.name}) if step.is_stored else read
+        if step.is_stored:
             last.update(dict.fromkeys((step.name, *read), place))
-    needless = last.keys() - frozenset[str]().union(*(rows[name] for name in wanted))
+    needless = last.keys() - frozenset[str]().union(*(rows[name] for name in targets))
     by_place: dict[int, list[str]] = {}
     for name in sorted(needless):
         by_place.setdefault(last[name], []).append(name)

@@ -43,7 +43,7 @@ from treasury.money import total
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.standing_knowledge import known
+from treasury.reconcile.standing_knowledge import run_knowledge
 from treasury.report.pack.pack_contents import (
     EVIDENCE,
     LEDGER,
@@ -307,7 +307,7 @@ def _carried(closing: Closing) -> Iterator[Finding]:
     totals = {
         (row["kind"], row["currency"]): row["closing"] for row in rolled.roll_forward.to_pylist()
     }
-    ends = month_end(known(r.basis), r.month).totals()
+    ends = month_end(run_knowledge(r.basis), r.month).totals()
     for key in sorted({*totals, *ends}):
         if totals.get(key, ZERO) != ends.get(key, ZERO):
             yield Finding("table roll_forward", f"{key[0]} in {key[1]} does not close as matched")
