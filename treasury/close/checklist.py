@@ -78,7 +78,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     found: str
     blockers: tuple[Blocker, ...] = ()
-    asked: bool = True
+    is_asked: bool = True
     """Whether it could be asked; a ledger that nobody gave blocks nothing."""
     carried: int = 0
     """How many balances that are not proved block nothing."""
@@ -86,7 +86,7 @@ class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> str:
         """`done`, `open`, `carried` (open, and nothing of it blocks) or `not asked`."""
-        if not self.asked:
+        if not self.is_asked:
             return "not asked"
         if self.blockers:
             return "open"
@@ -186,12 +186,14 @@ def _transit(closing: Closing) -> ChecklistStep:
     words = UNREAD if closing.is_unread else transit_words(closing.r)
     amounts_in_transit = f"in transit at {day(closing.r.month.last)}: {words}"
     step = _step(closing, "In transit", "transit", amounts_in_transit)
-    return msgspec.structs.replace(step, asked=bool(step.blockers) or not closing.is_unread)
+    return msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread)
 
 
 def _ledger(closing: Closing) -> ChecklistStep:
     if closing.ledger is None:
-        return ChecklistStep(title="Ledger", found="not provided: nothing to compare", asked=False)
+        return ChecklistStep(
+            title="Ledger", found="not provided: nothing to compare", is_asked=False
+        )
     return _step(closing, "Ledger", "ledger", closing.ledger.title)
 
 
@@ -202,7 +204,7 @@ def _explained(closing: Closing) -> ChecklistStep:
 def _rolled(closing: Closing) -> ChecklistStep:
     """Figures that do not tie never come this far: rolling them forward raises."""
     if closing.is_unread:
-        return ChecklistStep(title="Roll-forward", found=UNREAD, asked=False)
+        return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
     rows = closing.rolled.roll_forward.to_pylist()
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
@@ -226,19 +228,19 @@ def _decided(closing: Closing) -> ChecklistStep:
 
 def _locked(closing: Closing) -> ChecklistStep:
     if closing.period is None:
-        return ChecklistStep(title="Lock", found=signature_words(closing), asked=False)
+        return ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     reason = closing.period.close.reason
     why = f"; open items: {clean(reason)}" if reason else ""
     stored = f"; {closing.stored_by}" if closing.stored_by else ""
     return ChecklistStep(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
 
 
-def _step(closing: Closing, title: str, step: CheckStep, found: str) -> ChecklistStep:
+def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> ChecklistStep:
     """A step with what blocks it: the items of the one list that stand under it."""
     under = closing.items.where(lambda item: item.words.step == step)
     return ChecklistStep(
         title=title,
-        found=found,
+        found=sentence,
         blockers=tuple(map(_blocker, under.blocking.groups)),
         carried=len(under) - len(under.blocking) if step == "balances" else 0,
     )

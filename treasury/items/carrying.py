@@ -2,7 +2,7 @@
 
 Each verb is checked against the list as it is at that moment and journaled onto the decisions that
 were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
-which the item should clear, as `acceptance` folds them.
+which the item should clear, as `carry_proposals` folds them.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         if self.amount is not None:
             return format_amount(self.amount, self.currency)
         parts = [
-            f"{format_amount(sum_, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
-            for way, sum_ in self.sums
+            f"{format_amount(flow, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
+            for way, flow in self.sums
         ]
         return f"{self.currency} {', '.join(parts)}" if parts else ""
 

@@ -1,6 +1,6 @@
 """Tables, cells and sections of a report as data: what the page shows, and nothing of markup.
 
-A cell is text that `words.clean` has been through; the page escapes it.
+A cell is text that `text.clean` has been through; the page escapes it.
 """
 
 from __future__ import annotations

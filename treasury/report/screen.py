@@ -1,7 +1,7 @@
 """The first screen and the other answers that a terminal shows, as aligned plain text.
 
 The layout is the desk's, to the word. Nothing here moves a cursor: outside text comes through
-`words.clean`.
+`text.clean`.
 """
 
 from __future__ import annotations
