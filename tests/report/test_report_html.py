@@ -25,7 +25,7 @@ from treasury.close.closing import closing_of
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report import open_lines
 from treasury.report.excel import SHEETS
-from treasury.report.grids import SHOWN
+from treasury.report.grids import MOST_ROWS_SHOWN
 from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 from treasury.report.sections import sections
@@ -300,7 +300,7 @@ def test_a_printed_page_says_which_month_it_is_of() -> None:
 
 
 def test_a_long_list_says_how_much_of_it_is_elsewhere() -> None:
-    lines = [line(str(at), outcome="unreferenced") for at in range(SHOWN + 5)]
+    lines = [line(str(at), outcome="unreferenced") for at in range(MOST_ROWS_SHOWN + 5)]
     text = page(reconciliation(lines=lines)).text
     assert "5 more rows are in close.xlsx, sheet Lines" in text
 

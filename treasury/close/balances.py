@@ -117,24 +117,24 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
 
 def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Decimal]]:
     """What moved on each account in each currency, by direction, bank charges apart."""
-    found: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
+    sums_by_account: dict[tuple[str, str], dict[tuple[str, bool], Decimal]] = defaultdict(dict)
     keys = ["statement_account", "currency", "direction", "line_class"]
     table = lines.select(keys).append_column("amount", wide(lines["amount"]))
     for row in table.group_by(keys).aggregate([("amount", "sum")]).to_pylist():
-        sums = found[plain_account(row["statement_account"]), row["currency"]]
+        sums = sums_by_account[plain_account(row["statement_account"]), row["currency"]]
         way = (row["direction"], row["line_class"] == _CHARGE)
         sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
-    return found
+    return sums_by_account
 
 
 def _undecided(lines: pa.Table) -> dict[tuple[str, str], list[Decimal]]:
     """The amounts of the lines that nobody has explained, by account and currency."""
-    found: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
+    amounts: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     needing = needing_a_person(lines).select(["statement_account", "currency", "amount"])
     for row in needing.to_pylist():
         key = (plain_account(row["statement_account"]), row["currency"])
-        found[key].append(row["amount"])
-    return found
+        amounts[key].append(row["amount"])
+    return amounts
 
 
 def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
@@ -187,15 +187,15 @@ def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[s
     assert r.basis is not None
     with r.basis.snapshot.connection() as connection:
         run(connection, in_order(steps_of(MONTH_PACKAGE), ("balance_levels",)))
-        found = connection.execute(
+        observed = connection.execute(
             "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
             " ORDER BY account_id, asset, moment, is_observed"
         ).to_arrow_table()
-        named = connection.execute("SELECT id, name FROM accounts").fetchall()
+        names = connection.execute("SELECT id, name FROM accounts").fetchall()
     rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in found.to_pylist():
+    for row in observed.to_pylist():
         rows[row["account_id"], row["asset"]].append(row)
-    return rows, dict(named)
+    return rows, dict(names)
 
 
 def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
@@ -205,8 +205,8 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     if at:
         last = rows[at - 1]
         moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
-    before = next((row for row in reversed(rows[:at]) if _seen(row)), None)
-    after = next((row for row in rows[at:] if _seen(row)), None)
+    before = next((row for row in reversed(rows[:at]) if _is_observation(row)), None)
+    after = next((row for row in rows[at:] if _is_observation(row)), None)
     if after is None:
         return _End(
             *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
@@ -241,7 +241,7 @@ def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
     return moment(instant, zone).rpartition(" ")[0]
 
 
-def _seen(row: Mapping[str, Any]) -> bool:
+def _is_observation(row: Mapping[str, Any]) -> bool:
     """Whether it is an observation in which every wallet of the account was read."""
     return bool(row["is_observed"]) and not row["unread"]
 
@@ -282,8 +282,8 @@ def _converted(
 def _explained(first: _End, last: _End, converted: Decimal) -> Row:
     """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
     money_in = total((difference(last.known_in, first.known_in), converted))
-    unclear = [one for one in (first, last) if one.problem]
-    problem = "; ".join(dict.fromkeys(one.problem for one in unclear))
+    unclear = [end for end in (first, last) if end.problem]
+    problem = "; ".join(dict.fromkeys(end.problem for end in unclear))
     step = unclear[-1].next_step if unclear else ""
     unexplained = None
     if first.level is not None and last.level is not None:
@@ -297,7 +297,7 @@ def _explained(first: _End, last: _End, converted: Decimal) -> Row:
     return {
         "money_in": money_in,
         "unexplained": unexplained,
-        "in_doubt": next((one.in_doubt for one in reversed(unclear) if one.in_doubt), None),
+        "in_doubt": next((end.in_doubt for end in reversed(unclear) if end.in_doubt), None),
         "proved": proved,
         "blocks": not proved,
         "proved_by": "balance intervals" if proved else "nothing yet",

@@ -29,7 +29,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 
-__all__ = ["CHECKLIST", "Blocker", "Checklist", "Step", "checklist"]
+__all__ = ["CHECKLIST", "Blocker", "Checklist", "ChecklistStep", "checklist"]
 
 CHECKLIST: Final = pa.schema(
     [
@@ -47,7 +47,7 @@ CHECKLIST: Final = pa.schema(
 )
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 
-LEFT: Final = "text-align:left"
+ALIGN_LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,13 +72,13 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.label}: {worth} ({self.next_step})"
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class ChecklistStep(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that has to be true: its title, what was found, and what blocks it."""
 
     title: str
     found: str
     blockers: tuple[Blocker, ...] = ()
-    asked: bool = True
+    is_asked: bool = True
     """Whether it could be asked; a ledger that nobody gave blocks nothing."""
     carried: int = 0
     """How many balances that are not proved block nothing."""
@@ -86,30 +86,30 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state(self) -> str:
         """`done`, `open`, `carried` (open, and nothing of it blocks) or `not asked`."""
-        if not self.asked:
+        if not self.is_asked:
             return "not asked"
         if self.blockers:
             return "open"
         return "carried" if self.carried else "done"
 
     def __str__(self) -> str:
-        mark = {"done": "x", "open": " ", "carried": "~", "not asked": "-"}[self.state]
+        box = {"done": "x", "open": " ", "carried": "~", "not asked": "-"}[self.state]
         carried = f"; {self.carried:,} carried as not proved" if self.carried else ""
-        lines = [f"[{mark}] {self.title:<20} {self.found}{carried}"]
-        return "\n".join((*lines, *(f"      {clean(one)}" for one in self.blockers)))
+        lines = [f"[{box}] {self.title:<20} {self.found}{carried}"]
+        return "\n".join((*lines, *(f"      {clean(blocker)}" for blocker in self.blockers)))
 
 
 class Checklist(Tabular, msgspec.Struct, frozen=True):
     """The steps of a close in their order; the last is the lock. `sql`: the outcomes' query."""
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[ChecklistStep, ...]
     sql: str = ""
 
     @property
     def blockers(self) -> tuple[Blocker, ...]:
         """Everything that blocks, in the order of the steps."""
-        return tuple(one for step in self.steps for one in step.blockers)
+        return tuple(blocker for step in self.steps for blocker in step.blockers)
 
     @property
     def table(self) -> pa.Table:
@@ -126,16 +126,18 @@ class Checklist(Tabular, msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         titles = ("Step", "State", "Found")
-        head = "".join(f"<th scope='col' style='{LEFT}'>{title}</th>" for title in titles)
+        head = "".join(f"<th scope='col' style='{ALIGN_LEFT}'>{title}</th>" for title in titles)
         body = "".join(map(_html_rows, self.steps))
         caption = f"<caption>{safe_html(self.title)}</caption>"
         return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
 
 
-def _html_rows(step: Step) -> str:
+def _html_rows(step: ChecklistStep) -> str:
     """A step, and under it a row for each thing that blocks."""
-    told = [(step.title, step.state, step.found), *(("", "", one) for one in step.blockers)]
-    cells = ("".join(f"<td style='{LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in told)
+    rows = [(step.title, step.state, step.found), *(("", "", blocker) for blocker in step.blockers)]
+    cells = (
+        "".join(f"<td style='{ALIGN_LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in rows
+    )
     return "".join(f"<tr>{row}</tr>" for row in cells)
 
 
@@ -159,17 +161,19 @@ def checklist(closing: Closing) -> Checklist:
     )
 
 
-def _statements(closing: Closing) -> Step:
+def _statements(closing: Closing) -> ChecklistStep:
     return _step(closing, "Statements", "statements", statements_words(proof_of(closing.r)))
 
 
-def _synced(closing: Closing) -> Step:
+def _synced(closing: Closing) -> ChecklistStep:
     at, year = closing.synced_at, closing.r.month.year
-    found = f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
-    return _step(closing, "Sync", "sync", found)
+    last_read = (
+        f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
+    )
+    return _step(closing, "Sync", "sync", last_read)
 
 
-def _balances(closing: Closing) -> Step:
+def _balances(closing: Closing) -> ChecklistStep:
     ways: dict[str, int] = {}
     for row in closing.balances.to_pylist():
         ways[row["proved_by"]] = ways.get(row["proved_by"], 0) + 1
@@ -178,61 +182,65 @@ def _balances(closing: Closing) -> Step:
     return _step(closing, "Balances", "balances", words or "none")
 
 
-def _transit(closing: Closing) -> Step:
+def _transit(closing: Closing) -> ChecklistStep:
     words = UNREAD if closing.is_unread else transit_words(closing.r)
-    found = f"in transit at {day(closing.r.month.last)}: {words}"
-    step = _step(closing, "In transit", "transit", found)
-    return msgspec.structs.replace(step, asked=bool(step.blockers) or not closing.is_unread)
+    amounts_in_transit = f"in transit at {day(closing.r.month.last)}: {words}"
+    step = _step(closing, "In transit", "transit", amounts_in_transit)
+    return msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread)
 
 
-def _ledger(closing: Closing) -> Step:
+def _ledger(closing: Closing) -> ChecklistStep:
     if closing.ledger is None:
-        return Step(title="Ledger", found="not provided: nothing to compare", asked=False)
+        return ChecklistStep(
+            title="Ledger", found="not provided: nothing to compare", is_asked=False
+        )
     return _step(closing, "Ledger", "ledger", closing.ledger.title)
 
 
-def _explained(closing: Closing) -> Step:
+def _explained(closing: Closing) -> ChecklistStep:
     return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r))
 
 
-def _rolled(closing: Closing) -> Step:
+def _rolled(closing: Closing) -> ChecklistStep:
     """Figures that do not tie never come this far: rolling them forward raises."""
     if closing.is_unread:
-        return Step(title="Roll-forward", found=UNREAD, asked=False)
+        return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
     rows = closing.rolled.roll_forward.to_pylist()
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"
         for row in rows
     ]
-    return Step(title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request")
+    return ChecklistStep(
+        title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request"
+    )
 
 
-def _decided(closing: Closing) -> Step:
+def _decided(closing: Closing) -> ChecklistStep:
     carried = sum(group.carried for group in closing.items.groups)
-    found = f"{count(closing.rolled.decisions, 'decision')} journaled"
+    decided_words = f"{count(closing.rolled.decisions, 'decision')} journaled"
     if carried:
         alone = sum(item.accepted_alone for item in closing.items)
         how = f", {alone:,} of them signed alone" if alone else " by the word of two people"
-        found += f"; {count(carried, 'open item')} carried{how}"
-    return _step(closing, "Decisions", "decisions", found)
+        decided_words += f"; {count(carried, 'open item')} carried{how}"
+    return _step(closing, "Decisions", "decisions", decided_words)
 
 
-def _locked(closing: Closing) -> Step:
+def _locked(closing: Closing) -> ChecklistStep:
     if closing.period is None:
-        return Step(title="Lock", found=signature_words(closing), asked=False)
+        return ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     reason = closing.period.close.reason
     why = f"; open items: {clean(reason)}" if reason else ""
     stored = f"; {closing.stored_by}" if closing.stored_by else ""
-    return Step(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
+    return ChecklistStep(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
 
 
-def _step(closing: Closing, title: str, step: CheckStep, found: str) -> Step:
+def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> ChecklistStep:
     """A step with what blocks it: the items of the one list that stand under it."""
     under = closing.items.where(lambda item: item.words.step == step)
-    return Step(
+    return ChecklistStep(
         title=title,
-        found=found,
+        found=sentence,
         blockers=tuple(map(_blocker, under.blocking.groups)),
         carried=len(under) - len(under.blocking) if step == "balances" else 0,
     )
@@ -251,17 +259,17 @@ def _blocker(group: ItemGroup) -> Blocker:
     )
 
 
-def _rows(step: Step) -> Iterator[dict[str, Any]]:
+def _rows(step: ChecklistStep) -> Iterator[dict[str, Any]]:
     own = {"step": step.title, "state": step.state, "found": step.found}
-    for one in step.blockers:
+    for blocker in step.blockers:
         yield own | {
-            "blocking": one.label,
-            "items": one.items,
-            "amount": one.amount,
-            "currency": one.currency or None,
-            "owner": one.owner,
-            "since": one.since or None,
-            "next_step": one.next_step,
+            "blocking": blocker.label,
+            "items": blocker.items,
+            "amount": blocker.amount,
+            "currency": blocker.currency or None,
+            "owner": blocker.owner,
+            "since": blocker.since or None,
+            "next_step": blocker.next_step,
         }
     if not step.blockers:
         yield own

@@ -27,10 +27,10 @@ from treasury.close.period_pins import (
     Examined,
     basis_of,
     decided_before,
+    difference_from_close,
     examine,
     journaled_roll_forward,
     not_as_closed,
-    unlike,
 )
 from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
@@ -64,8 +64,8 @@ __all__ = [
     "Rolled",
     "VerifiedMonth",
     "closed_month",
+    "closing_from",
     "closing_of",
-    "found_of",
     "stored_answers",
     "verify_period",
 ]
@@ -166,7 +166,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         return transit_bridge(self.r, self.rolled.items, self.zone)
 
     @cached_property
-    def marks(self) -> tuple[Fingerprint, ...]:
+    def fingerprints(self) -> tuple[Fingerprint, ...]:
         """The hashes of the answer's tables, its query and its rules."""
         return fingerprints(self.r)
 
@@ -212,8 +212,8 @@ def closing_of(
     )
 
 
-def found_of(
-    found: Examined,
+def closing_from(
+    examined: Examined,
     zone: ZoneInfo,
     *,
     period: Period | None = None,
@@ -226,22 +226,24 @@ def found_of(
     `agreed` are the entries by which people agreed to carry items, if they are not those that the
     month was examined on.
     """
-    agreed = found.decided.entries if agreed is None else agreed
+    agreed = examined.decided.entries if agreed is None else agreed
     rolled = Rolled(
-        opened=lambda: (found.roll_forward.totals, found.roll_forward.items),
-        late=late_items(found.seen, closed_periods(found.decided.entries), found.decided.entries),
-        corrections=found.corrections,
-        moved=found.moved,
-        actions=open_actions(actions_of(found.acted)),
+        opened=lambda: (examined.roll_forward.totals, examined.roll_forward.items),
+        late=late_items(
+            examined.knowledge, closed_periods(examined.decided.entries), examined.decided.entries
+        ),
+        corrections=examined.corrections,
+        moved=examined.moved,
+        actions=open_actions(actions_of(examined.acted)),
         accepted=acceptances(agreed),
         limits=limits_in_force(agreed),
-        agreed_to=max((one.seq for one in agreed), default=0),
-        decisions=len(found.decided.entries),
-        head=found.decided.head,
-        journal_problem=found.journal_problem,
+        agreed_to=max((entry.seq for entry in agreed), default=0),
+        decisions=len(examined.decided.entries),
+        head=examined.decided.head,
+        journal_problem=examined.journal_problem,
     )
     return closing_of(
-        found.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
+        examined.answer, zone, rolled, period=period, preparation=preparation, ledger=ledger
     )
 
 
@@ -270,11 +272,13 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     close = period.close
     stored = read_answers(lake.workspace, close)
     basis = basis_of(journal, lake, close)
-    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
-    agreed = [one for one in read_decided(journal).entries if one.seq < period.entry.seq]
+    examined = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    agreed = [entry for entry in read_decided(journal).entries if entry.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
-    closing = found_of(found, basis.question.zone, period=period, ledger=ledger, agreed=agreed)
-    apart = unlike(close, found) or _table_apart(closing, stored)
+    closing = closing_from(
+        examined, basis.question.zone, period=period, ledger=ledger, agreed=agreed
+    )
+    apart = difference_from_close(close, examined) or _table_apart(closing, stored)
     if not apart:
         return closing
     if close.models == _models():

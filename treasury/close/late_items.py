@@ -57,36 +57,36 @@ _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 
 
 def late_items(
-    known: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
+    knowledge: Knowledge, closed: Mapping[str, Period], entries: Iterable[Entry]
 ) -> pa.Table:
     """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
     if not closed:
         return LATE_ITEMS.empty_table()
-    decided = late_decisions(known, closed, entries)
+    decided = late_decisions(knowledge, closed, entries)
     rows = [
-        *_net(_since_close(known, closed)),
-        *_came_back(known, closed),
-        *(_decided(known, one, closed) for one in decided),
+        *_net(_since_close(knowledge, closed)),
+        *_returned(knowledge, closed),
+        *(_decided(knowledge, decision, closed) for decision in decided),
     ]
     rows.sort(key=lambda row: (row["month"], row["known_from"], row["entry_id"], row["change"]))
     return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
 
 
-def _since_close(known: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+def _since_close(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
     """Lines of closed months that are new, changed or gone since."""
     first = min(period.close.known_at for period in closed.values())
-    told: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
-    for change in changes(known.snapshot, "statement_entries", first).to_pylist():
-        told.setdefault((change["entry_id"], change["changed_at"]), []).append(change)
-    entries = _entries(known, {entry for entry, _ in told})
-    for (entry, at), fields in told.items():
+    changed_fields: dict[tuple[str, datetime], list[dict[str, Any]]] = {}
+    for change in changes(knowledge.snapshot, "statement_entries", first).to_pylist():
+        changed_fields.setdefault((change["entry_id"], change["changed_at"]), []).append(change)
+    entries = _entries(knowledge, {entry for entry, _ in changed_fields})
+    for (entry, at), fields in changed_fields.items():
         row = entries.get(entry)
         period = None if row is None else closed.get(str(Month.of(row["booking_date"])))
         if row is None or period is None or at <= period.close.known_at:
             continue
-        change, what = _told(fields)
+        change, words = _change_words(fields)
         if change:
-            yield _row(known, row, period, closed, at) | {"change": change, "what": what}
+            yield _row(knowledge, row, period, closed, at) | {"change": change, "what": words}
 
 
 def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ def _net(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     yield from (of_one[-1] for of_one in moves.values() if len(of_one) % 2)
 
 
-def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
+def _change_words(fields: list[dict[str, Any]]) -> tuple[str, str]:
     """What happened to a line, in a word and in its values; nothing where it does not matter."""
     if any(field["change"] == "new" for field in fields):
         return "new", "arrived after the close"
@@ -124,18 +124,18 @@ def _told(fields: list[dict[str, Any]]) -> tuple[str, str]:
     return ("changed", "; ".join(changed)) if changed else ("", "")
 
 
-def _came_back(known: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
+def _returned(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[str, Any]]:
     """Returns whose original was in a closed month while they are not."""
-    pairs = known.returns.select(["return_id", "original_id"]).to_pylist()
+    pairs = knowledge.returns.select(["return_id", "original_id"]).to_pylist()
     ids = {name for pair in pairs for name in pair.values()}
-    lines = known.line_rows(ids)
-    since = known.known_from(ids)
+    lines = knowledge.line_rows(ids)
+    since = knowledge.known_from(ids)
     for pair in pairs:
         back, original = lines[pair["return_id"]], lines[pair["original_id"]]
         home = closed.get(str(_posted(original, since, closed)))
         posts_to = _posted(back, since, closed)
         if home is not None and str(posts_to) not in closed:
-            row = _row(known, back, home, closed, since[back["entry_id"]])
+            row = _row(knowledge, back, home, closed, since[back["entry_id"]])
             yield row | {
                 "change": "returned",
                 "what": f"brings back the payment of {original['booking_date']}",
@@ -144,12 +144,14 @@ def _came_back(known: Knowledge, closed: Mapping[str, Period]) -> Iterable[dict[
             }
 
 
-def _decided(known: Knowledge, one: LateDecision, closed: Mapping[str, Period]) -> dict[str, Any]:
+def _decided(
+    knowledge: Knowledge, decision: LateDecision, closed: Mapping[str, Period]
+) -> dict[str, Any]:
     """A decision about a line of a closed month, in the month that it posts to."""
-    return _row(known, one.line, closed[one.month], closed, one.at) | {
+    return _row(knowledge, decision.line, closed[decision.month], closed, decision.at) | {
         "change": "decided",
-        "what": one.summary,
-        "posts_to": one.posts_to,
+        "what": decision.summary,
+        "posts_to": decision.posts_to,
     }
 
 
@@ -160,13 +162,13 @@ def _posted(
 
 
 def _row(
-    known: Knowledge,
+    knowledge: Knowledge,
     row: Mapping[str, Any],
     period: Period,
     closed: Mapping[str, Period],
     at: datetime,
 ) -> dict[str, Any]:
-    outcome = known.outcomes.get(row["entry_id"])
+    outcome = knowledge.outcomes.get(row["entry_id"])
     return {
         "entry_id": row["entry_id"],
         "month": period.month,
@@ -184,13 +186,13 @@ def _row(
     }
 
 
-def _entries(known: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
+def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
     """The present form of these lines on the accounts that are ours, superseded ones too."""
-    rows = known.snapshot.sql(
+    rows = knowledge.snapshot.sql(
         "SELECT entry_id, booking_date, account, direction, amount, currency"
         " FROM statement_entries WHERE booking_date IS NOT NULL"
         " AND entry_id IN (SELECT unnest($ids))",
         {"ids": sorted(ids)},
     ).to_pylist()
-    ours = {plain_account(one.account) for one in known.question.accounts}
-    return {row["entry_id"]: row for row in rows if plain_account(row["account"]) in ours}
+    own_accounts = {plain_account(account.account) for account in knowledge.question.accounts}
+    return {row["entry_id"]: row for row in rows if plain_account(row["account"]) in own_accounts}

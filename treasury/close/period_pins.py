@@ -52,6 +52,7 @@ __all__ = [
     "basis_of",
     "basis_on",
     "decided_before",
+    "difference_from_close",
     "examine",
     "journaled_roll_forward",
     "not_as_closed",
@@ -59,7 +60,6 @@ __all__ = [
     "reconcile",
     "reopen_period",
     "roll_forward_of",
-    "unlike",
 ]
 
 OUTCOME: Final = (
@@ -77,7 +77,7 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """
 
     answer: Reconciliation
-    seen: Knowledge
+    knowledge: Knowledge
     opening: Callable[[], MonthEnd]
     moved: pa.Table
     decided: Decided
@@ -88,7 +88,7 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     @cached_property
     def end(self) -> MonthEnd:
         """Where every expectation stands at the month's end: all is matched again as of then."""
-        return month_end(self.seen, self.answer.month)
+        return month_end(self.knowledge, self.answer.month)
 
     @cached_property
     def roll_forward(self) -> RollForward:
@@ -103,36 +103,36 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Examined:
     """Everything that a month's close rests on, from its basis and what was decided until then."""
-    answer, seen = answer_and_knowledge(basis)
-    stand = standing_table(standing(decided.entries), seen)
+    answer, knowledge = answer_and_knowledge(basis)
+    stand = standing_table(standing(decided.entries), knowledge)
     return Examined(
         answer=answer,
-        seen=seen,
-        opening=partial(_opening, journal, lake, decided, seen, basis),
+        knowledge=knowledge,
+        opening=partial(_opening, journal, lake, decided, knowledge, basis),
         moved=_moved(stand, basis.question.month),
         decided=decided,
         acted=tuple(filter(decided.covers, journal.entries("action."))),
         journal_problem=journal.problem(),
-        corrections=_corrections(journal, lake, basis, seen, decided),
+        corrections=_corrections(journal, lake, basis, knowledge, decided),
     )
 
 
 def _corrections(
-    journal: Journal, lake: Lake, basis: Basis, seen: Knowledge, decided: Decided
+    journal: Journal, lake: Lake, basis: Basis, knowledge: Knowledge, decided: Decided
 ) -> pa.Table:
     """What this month posts of decisions about lines of months that are closed."""
     closed = closed_periods(decided.entries)
     late = [
-        one
-        for one in late_decisions(seen, closed, decided.entries)
-        if one.posts_to == str(basis.question.month)
+        decision
+        for decision in late_decisions(knowledge, closed, decided.entries)
+        if decision.posts_to == str(basis.question.month)
     ]
     before: dict[str, pa.Table] = {}
     after: dict[str, pa.Table] = {}
     answers: dict[tuple[str, str], pa.Table] = {}
-    for one in late:
-        booked = str(Month.of(one.line["booking_date"]))
-        for side, known_in in ((before, one.before), (after, one.posts_to)):
+    for decision in late:
+        booked = str(Month.of(decision.line["booking_date"]))
+        for side, known_in in ((before, decision.before), (after, decision.posts_to)):
             if (known_in, booked) not in answers:
                 period = closed.get(known_in)
                 answers[known_in, booked] = (
@@ -140,7 +140,7 @@ def _corrections(
                     if period is None
                     else _lines_closed_with(journal, lake, period, booked)
                 )
-            side[one.entry_id] = answers[known_in, booked]
+            side[decision.entry_id] = answers[known_in, booked]
     return correction_rows(late, before, after)
 
 
@@ -231,23 +231,23 @@ def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided
     Raises InputError for a month that has not begun.
     """
     require_begun(basis.question)
-    seen = run_knowledge(basis)
+    knowledge = run_knowledge(basis)
     return roll_forward(
-        _opening(journal, lake, decided, seen, basis),
-        month_end(seen, basis.question.month),
+        _opening(journal, lake, decided, knowledge, basis),
+        month_end(knowledge, basis.question.month),
     )
 
 
-def unlike(close: Close, found: Examined) -> str:
+def difference_from_close(close: Close, examined: Examined) -> str:
     """What of a month's answer is not as its close journaled; nothing where all of it is."""
-    if outcomes_hash(found.answer) != close.outcomes_hash:
+    if outcomes_hash(examined.answer) != close.outcomes_hash:
         return "the outcomes of its lines"
-    apart = _totals_apart(close, found.end)
+    apart = _totals_apart(close, examined.end)
     if apart:
         return apart
-    if journaled_roll_forward(close) != found.roll_forward.totals.to_pylist():
+    if journaled_roll_forward(close) != examined.roll_forward.totals.to_pylist():
         return "how its open items were rolled forward"
-    return "" if found.roll_forward.items_hash == close.items_hash else "its open items"
+    return "" if examined.roll_forward.items_hash == close.items_hash else "its open items"
 
 
 def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
@@ -269,7 +269,7 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
 
 
 def _opening(
-    journal: Journal, lake: Lake, decided: Decided, seen: Knowledge, basis: Basis
+    journal: Journal, lake: Lake, decided: Decided, knowledge: Knowledge, basis: Basis
 ) -> MonthEnd:
     """The month's end before: as its close stored it; else as it looks from here.
 
@@ -279,7 +279,7 @@ def _opening(
     month = basis.question.month.previous
     period = closed_periods(decided.entries).get(str(month))
     if period is None:
-        return month_end(seen, month)
+        return month_end(knowledge, month)
     if not period.close.answers:
         end = month_end(run_knowledge(basis_of(journal, lake, period.close)), month)
         return end.brought_to(_closing_totals(period.close))
@@ -304,10 +304,10 @@ def _totals_apart(close: Close, end: MonthEnd) -> str:
     return ""
 
 
-def not_as_closed(period: Period, what: str) -> JournalError:
+def not_as_closed(period: Period, differing: str) -> JournalError:
     """The error for a closed month of which `what` differs, though the models are the same."""
     return JournalError(
-        f"the close of {period.month} does not come out again: {what} differs from what entry"
+        f"the close of {period.month} does not come out again: {differing} differs from what entry"
         f" {period.entry.seq} of the journal says",
         do="run `treasury doctor` and `treasury journal verify`, and keep both as evidence",
     )

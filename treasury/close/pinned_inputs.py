@@ -103,13 +103,13 @@ def _catalogue() -> dict[str, Table]:
 def _read_tables() -> dict[str, tuple[str, ...]]:
     """The tables and histories that the steps read, each with the columns that order its rows."""
     read = _BESIDE.union(*(step.reads for step in STEPS))
-    found = {
+    tables = {
         name: order
         for table in _catalogue().values()
         for name, order in _ordered(table)
         if name in read
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(tables.items()))
 
 
 def _ordered(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -125,8 +125,8 @@ def _write(
 ) -> int:
     """Write one table in order, a group of rows at a time."""
     relation = connection.table(name)
-    kept = ", ".join(f'"{column}"' for column in relation.columns if column != RAW)
-    ordered = relation.project(kept).order(", ".join(f'"{column}"' for column in order))
+    columns = ", ".join(f'"{column}"' for column in relation.columns if column != RAW)
+    ordered = relation.project(columns).order(", ".join(f'"{column}"' for column in order))
     rows = 0
     reader = ordered.to_arrow_reader(_GROUP)
     with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:

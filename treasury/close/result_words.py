@@ -76,8 +76,8 @@ def day(value: date | None, year: int | None = None) -> str:
     """`30 Oct`; with its year where that is not `year`, and empty for no date."""
     if value is None:
         return ""
-    shown = f"{value.day} {_MONTHS[value.month - 1]}"
-    return shown if year in {None, value.year} else f"{shown} {value.year}"
+    words = f"{value.day} {_MONTHS[value.month - 1]}"
+    return words if year in {None, value.year} else f"{words} {value.year}"
 
 
 def moment(instant: datetime | None, zone: ZoneInfo, year: int | None = None) -> str:
@@ -135,8 +135,8 @@ def environment_words(environment: str) -> str:
 
 def title_words(r: Reconciliation, zone: ZoneInfo) -> str:
     """`October 2026 · Harbour Lane NV · SANDBOX, no real money · known at 2 Nov 09:00 CET`."""
-    known = f"known at {moment(r.known_at, zone, r.month.year)}"
-    parts = (r.month.title, clean(r.company), environment_words(r.environment), known)
+    known_at = f"known at {moment(r.known_at, zone, r.month.year)}"
+    parts = (r.month.title, clean(r.company), environment_words(r.environment), known_at)
     return " · ".join(part for part in parts if part)
 
 
@@ -201,8 +201,8 @@ def reason_words(reason: str) -> str:
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
 
 
-def _dated(found: re.Match[str]) -> str:
-    return f"{found['how']} {int(found['day'])} {_MONTHS[int(found['month']) - 1]}"
+def _dated(match: re.Match[str]) -> str:
+    return f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}"
 
 
 def _capital(text: str) -> str:
@@ -215,5 +215,5 @@ def _contradiction(reason: str) -> str:
         if reason.startswith(prefix):
             reason = words + reason.removeprefix(prefix)
             break
-    shortened = _ACCOUNT.sub(lambda found: short_account(found[0]), reason)
+    shortened = _ACCOUNT.sub(lambda match: short_account(match[0]), reason)
     return _capital(shortened)

@@ -110,7 +110,7 @@ PACKAGE: Final = "treasury.close.forward"
 """Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
 END_STEPS: Final = in_order(steps_of(PACKAGE), ("positions", "shares"))
 ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "moved_requests"))
-_MADE: Final = needed(END_STEPS, "made")
+_EXPECTATION_STEPS: Final = needed(END_STEPS, "made")
 
 
 class MonthEnd(msgspec.Struct, frozen=True, eq=False):
@@ -201,43 +201,44 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
 
 
-def month_end(known: Knowledge, month: Month) -> MonthEnd:
+def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
     """Match what was booked and requested until the month's end, and see what was open then.
 
     Where that is all that is stored, in the statuses of now, it was matched already.
     """
-    key = knowledge_key(known.basis)
-    zone = known.question.zone
+    key = knowledge_key(knowledge.basis)
+    zone = knowledge.question.zone
     return _ENDS.of(
-        None if key is None else (key, str(month), zone.key), lambda: _month_end(known, month)
+        None if key is None else (key, str(month), zone.key), lambda: _month_end(knowledge, month)
     )
 
 
 _ENDS: Final[Memo[MonthEnd]] = Memo()
 
 
-def _month_end(known: Knowledge, month: Month) -> MonthEnd:
-    booked = known.lines.filter(
-        pc.less_equal(known.lines["booking_date"], pa.scalar(month.last, pa.date32()))
+def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
+    booked = knowledge.lines.filter(
+        pc.less_equal(knowledge.lines["booking_date"], pa.scalar(month.last, pa.date32()))
     )
-    zone = known.question.zone
-    with _connection(known.expectations) as connection:
+    zone = knowledge.question.zone
+    with _connection(knowledge.expectations) as connection:
         end = {"month_end": pa.array([month.end(zone)], pa.timestamp("us", tz="UTC"))}
         load(
             connection,
             {
-                "expectations": known.expectations,
-                "requests_at_cut_off": requests_at_cut_off(known.snapshot, month, zone),
+                "expectations": knowledge.expectations,
+                "requests_at_cut_off": requests_at_cut_off(knowledge.snapshot, month, zone),
                 "asked": pa.table(end),
             },
         )
-        run(connection, _MADE)
-        made = connection.table("made").order("expectation_id").to_arrow_table()
-        decisions = read_decisions(known.basis.decisions)
+        run(connection, _EXPECTATION_STEPS)
+        expectations = connection.table("made").order("expectation_id").to_arrow_table()
+        decisions = read_decisions(knowledge.basis.decisions)
         matches = (
-            known.matches
-            if booked.num_rows == known.lines.num_rows and made.equals(known.expectations)
-            else _matched(booked, made, decisions, known.rules)
+            knowledge.matches
+            if booked.num_rows == knowledge.lines.num_rows
+            and expectations.equals(knowledge.expectations)
+            else _matched(booked, expectations, decisions, knowledge.rules)
         )
         load(
             connection,
@@ -246,10 +247,10 @@ def _month_end(known: Knowledge, month: Month) -> MonthEnd:
                 "outcomes": matches.lines,
                 "expectation_states": matches.expectations,
                 "allocations": matches.allocations,
-                "contradicting_statuses": rule_tables(known.rules)["contradicting_statuses"],
+                "contradicting_statuses": rule_tables(knowledge.rules)["contradicting_statuses"],
             },
         )
-        run(connection, [step for step in END_STEPS if step not in _MADE])
+        run(connection, [step for step in END_STEPS if step not in _EXPECTATION_STEPS])
         return MonthEnd(
             month,
             _rows(connection, "positions", POSITIONS, "expectation_id"),
@@ -271,9 +272,11 @@ def _rows(
     return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
 
 
-def _matched(booked: pa.Table, made: pa.Table, decisions: pa.Table, rules: Rules) -> Matches:
+def _matched(
+    booked: pa.Table, expectations: pa.Table, decisions: pa.Table, rules: Rules
+) -> Matches:
     on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
-    return match_references(booked, made, decisions=on_them, rules=rules)
+    return match_references(booked, expectations, decisions=on_them, rules=rules)
 
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
@@ -297,9 +300,9 @@ def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
         load(
             connection,
             {
-                f"{name}_{what}": table
+                f"{name}_{name_in_end}": table
                 for name, end in (("opening", opening), ("closing", closing))
-                for what, table in end.tables().items()
+                for name_in_end, table in end.tables().items()
             },
         )
         run(connection, ROLL_STEPS)

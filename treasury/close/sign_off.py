@@ -17,16 +17,16 @@ import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
-from treasury.close.closing import Closing, found_of, stored_answers
+from treasury.close.closing import Closing, closing_from, stored_answers
 from treasury.close.ledger.provided_ledger import LedgerFile, draft_of, journaled_ledger
 from treasury.close.period_pins import (
     Examined,
     basis_of,
     basis_on,
     decided_before,
+    difference_from_close,
     examine,
     outcomes_hash,
-    unlike,
 )
 from treasury.close.stored_answers import write_answers
 from treasury.errors import ActionRefused, InputError, NothingStored
@@ -89,8 +89,8 @@ def prepare_month(
         if snapshot.commit is None:
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
         basis = basis_on(snapshot, question, decided)
-        found = examine(journal, lake, basis, decided).require_tied()
-        closing = found_of(found, question.zone, ledger=ledger)
+        examined = examine(journal, lake, basis, decided).require_tied()
+        closing = closing_from(examined, question.zone, ledger=ledger)
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
@@ -106,10 +106,10 @@ def prepare_month(
             rules_hash=question.rules.hash,
             rules=msgspec.to_builtins(question.rules),
             desk=_desk(question),
-            roll_forward=_plain_rows(found.roll_forward.totals),
-            items_hash=found.roll_forward.items_hash,
+            roll_forward=_plain_rows(examined.roll_forward.totals),
+            items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
-            outcomes_hash=outcomes_hash(found.answer),
+            outcomes_hash=outcomes_hash(examined.answer),
             list_hash=closing.items.hash,
         )
         beside = [] if ledger is None else [draft_of(close.month, ledger, actor)]
@@ -144,24 +144,28 @@ def sign_month(
     policy.check_identity(actor)
 
     def build(decided: Decided) -> tuple[list[Draft], tuple[Decided, Closing | None]]:
-        there = closed_periods(decided.entries).get(str(month))
-        if there is not None and there.close.preparation and there.close.reviewed_by == actor.name:
+        period = closed_periods(decided.entries).get(str(month))
+        if (
+            period is not None
+            and period.close.preparation
+            and period.close.reviewed_by == actor.name
+        ):
             return [], (decided, None)
         require_turn(month, decided.entries)
         preparation = _standing(decided, month)
         alone = _signs_alone(preparation, actor, policy)
-        closing, found = _examined(journal, lake, preparation, decided.entries)
-        _require_as_prepared(preparation, closing, found, decided.entries)
-        given = stored_answers(closing)
+        closing, examined = _examined(journal, lake, preparation, decided.entries)
+        _require_as_prepared(preparation, closing, examined, decided.entries)
+        answers = stored_answers(closing)
         close = msgspec.structs.replace(
             preparation.close,
             reviewed_by=actor.name,
             preparation=preparation.entry,
             prepared_at=preparation.prepared_at,
             alone=alone,
-            models=given.models,
+            models=answers.models,
             answers=write_answers(
-                lake.workspace, preparation.close.name, {**given.tables, **found.end.tables()}
+                lake.workspace, preparation.close.name, {**answers.tables, **examined.end.tables()}
             ),
         )
         return [Draft(CLOSE, close.month, close, actor)], (decided, closing)
@@ -202,12 +206,12 @@ def _examined(
 ) -> tuple[Closing, Examined]:
     close = preparation.close
     basis = basis_of(journal, lake, close)
-    found = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    examined = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
     ledger = journaled_ledger(agreed, close, preparation.entry)
-    closing = found_of(
-        found, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation
+    closing = closing_from(
+        examined, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation
     )
-    return closing, found
+    return closing, examined
 
 
 def _in_the_way(
@@ -260,20 +264,25 @@ def _signs_alone(preparation: Preparation, actor: Actor, policy: Policy) -> bool
 
 
 def _require_as_prepared(
-    preparation: Preparation, closing: Closing, found: Examined, entries: Sequence[Entry]
+    preparation: Preparation, closing: Closing, examined: Examined, entries: Sequence[Entry]
 ) -> None:
     """ActionRefused unless what was prepared comes out again, with nothing left that blocks."""
     month, close = preparation.month, preparation.close
     anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
     moved = next(
-        (one for one in entries if one.seq > close.head.seq and one.kind in (CLOSE, REOPEN)), None
+        (
+            entry
+            for entry in entries
+            if entry.seq > close.head.seq and entry.kind in (CLOSE, REOPEN)
+        ),
+        None,
     )
     if moved is not None:
         raise ActionRefused(
             f"{moved.subject} was closed or reopened after {month} was prepared",
             do=f"have it prepared again: {anew}",
         )
-    apart = unlike(close, found)
+    apart = difference_from_close(close, examined)
     if not apart and closing.items.hash != close.list_hash:
         apart = "its list of open items"
     if apart:

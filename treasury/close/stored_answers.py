@@ -73,19 +73,19 @@ def read_answers(workspace: Path, close: Close) -> dict[str, pa.Table]:
             do=f"restore {workspace / CLOSES / close.name} from a copy",
         )
     return {
-        one.name: pq.read_table(_path(workspace, close, one), partitioning=None)
-        for one in close.answers
+        file.name: pq.read_table(_path(workspace, close, file), partitioning=None)
+        for file in close.answers
     }
 
 
 def altered_answers(workspace: Path, close: Close) -> list[Path]:
     """The files of a close that are missing or not as they were written."""
-    paths = [(_path(workspace, close, one), one.sha256) for one in close.answers]
+    paths = [(_path(workspace, close, file), file.sha256) for file in close.answers]
     return [path for path, sha256 in paths if not path.is_file() or _digest(path) != sha256]
 
 
-def _path(workspace: Path, close: Close, one: AnswerFile) -> Path:
-    return workspace / CLOSES / close.name / f"{one.name}.parquet"
+def _path(workspace: Path, close: Close, file: AnswerFile) -> Path:
+    return workspace / CLOSES / close.name / f"{file.name}.parquet"
 
 
 def _digest(path: Path) -> str:

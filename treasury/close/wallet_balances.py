@@ -29,7 +29,7 @@ UNPROVED: Final = "service says delivered"
 ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
 STATE: Final = "state a balance of it: `treasury wallets balance …`"
 WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
-LOOK: Final = "ask the provider where the coins went; do not close over it"
+ASK_PROVIDER: Final = "ask the provider where the coins went; do not close over it"
 EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
 
 Row = dict[str, Any]
@@ -81,25 +81,27 @@ class _Wallet(msgspec.Struct):
 
     def balances_at(self, at: datetime) -> set[Decimal]:
         """What each stated balance comes to at an instant, by the movements between."""
-        found = set()
+        balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):
                 continue
-            came, went = self.moved(min(then, at), max(then, at))
-            change = difference(came, went)
-            found.add(total((balance, change if then < at else change.copy_negate())))
-        return found
+            received, sent = self.moved(min(then, at), max(then, at))
+            change = difference(received, sent)
+            balances.add(total((balance, change if then < at else change.copy_negate())))
+        return balances
 
     def is_seen(self, delivery: Row) -> bool:
         """Whether the chain shows a delivery: its hash brought what all of that hash should."""
-        given, own = (delivery["hash"] or "").lower(), self.address.lower()
-        came = [
+        transaction, own = (delivery["hash"] or "").lower(), self.address.lower()
+        received = [
             row["amount"]
             for row in self.movements
-            if row["transaction_hash"].lower() == given and row["to_address"].lower() == own
+            if row["transaction_hash"].lower() == transaction and row["to_address"].lower() == own
         ]
-        due = [row["amount"] for row in self.deliveries if (row["hash"] or "").lower() == given]
-        return bool(given and came) and None not in due and total(came) == total(due)
+        due = [
+            row["amount"] for row in self.deliveries if (row["hash"] or "").lower() == transaction
+        ]
+        return bool(transaction and received) and None not in due and total(received) == total(due)
 
     def lacks(self, delivery: Row) -> bool:
         """Whether an export that covers all of a delivery's time does not show it."""
@@ -114,8 +116,8 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     if r.basis is None:
         return
     start, end = r.month.start(zone), r.month.end(zone)
-    found = _wallets(r, r.basis.snapshot)
-    for _, wallet in sorted(found.items()):
+    wallets = _wallets(r, r.basis.snapshot)
+    for _, wallet in sorted(wallets.items()):
         if wallet.deliveries or _concerns(wallet, start, end):
             yield _row(wallet, start, end)
 
@@ -133,32 +135,32 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
         evidence = connection.execute(_EVIDENCE).to_arrow_table().to_pylist()
         movements = connection.execute(_MOVEMENTS).to_arrow_table().to_pylist()
-    found: dict[Key, _Wallet] = {}
+    wallets: dict[Key, _Wallet] = {}
 
     def wallet(row: Row, address: str) -> _Wallet:
         chain, asset = row["chain"] or "", row["asset"] or "?"
         key = (chain.upper(), address.lower(), asset)
-        return found.setdefault(key, _Wallet(chain, address, asset))
+        return wallets.setdefault(key, _Wallet(chain, address, asset))
 
     for row in deliveries:
         wallet(row, row["address"] or "").deliveries.append(row)
     spans: dict[Key, list[tuple[datetime, datetime]]] = defaultdict(list)
     for row in evidence:
-        one = wallet(row, row["address"])
+        stated = wallet(row, row["address"])
         if row["kind"] == "balance":
-            one.stated.append((row["observed_at"], row["balance"]))
+            stated.stated.append((row["observed_at"], row["balance"]))
         else:
-            spans[one.chain.upper(), one.address.lower(), one.asset].append(
+            spans[stated.chain.upper(), stated.address.lower(), stated.asset].append(
                 (row["covers_from"], row["covers_to"])
             )
     for key, own in spans.items():
-        found[key].spans = _merged(own)
+        wallets[key].spans = _merged(own)
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
             key = (row["chain"].upper(), address, row["asset"])
-            if key in found:
-                found[key].movements.append(row)
-    return found
+            if key in wallets:
+                wallets[key].movements.append(row)
+    return wallets
 
 
 def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
@@ -174,13 +176,13 @@ def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, 
 
 def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
     covered = wallet.covers(start, end)
-    said = _sum(wallet.deliveries)
-    came, went = wallet.moved(start, end) if covered else (said, None)
+    delivered = _sum(wallet.deliveries)
+    received, sent = wallet.moved(start, end) if covered else (delivered, None)
     opening, closing = wallet.balances_at(start), wallet.balances_at(end)
     opened, closed = (next(iter(end)) if len(end) == 1 else None for end in (opening, closing))
     unexplained = None
     if opened is not None and closed is not None:
-        unexplained = difference(closed, total((opened, came, (went or ZERO).copy_negate())))
+        unexplained = difference(closed, total((opened, received, (sent or ZERO).copy_negate())))
     problem, step, blocks = _judged(wallet, covered, (opening, closing), unexplained)
     return {
         "kind": "company",
@@ -188,8 +190,8 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "name": f"company wallet on {wallet.chain}",
         "currency": wallet.asset,
         "opening": opened,
-        "money_in": came,
-        "money_out": went,
+        "money_in": received,
+        "money_out": sent,
         "fees": ZERO if covered else None,
         "closing": closed,
         "unexplained": unexplained,
@@ -220,7 +222,7 @@ def _judged(
         sum_of = amount_words(_sum(lacking), wallet.asset)
         names = ", ".join(row["reference"] or row["id"] for row in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        return f"the export lacks {sum_of} that was delivered: {names}{more}", LOOK, True
+        return f"the export lacks {sum_of} that was delivered: {names}{more}", ASK_PROVIDER, True
     if any(len(values) > 1 for values in ends):
         return "stated balances and the movements between do not fit", EXPLAIN, True
     if unexplained:
@@ -238,7 +240,7 @@ def _proved_by(wallet: _Wallet, *, covered: bool, proved: bool) -> str:
     """`explorer export and stated balance`, `stated balances`, or what the service says."""
     if proved:
         return "explorer export and stated balance" if covered else "stated balances"
-    seen = sum(map(wallet.is_seen, wallet.deliveries))
-    if seen:
-        return f"explorer export, for {seen} of {len(wallet.deliveries):,} deliveries"
+    in_export = sum(map(wallet.is_seen, wallet.deliveries))
+    if in_export:
+        return f"explorer export, for {in_export} of {len(wallet.deliveries):,} deliveries"
     return UNPROVED

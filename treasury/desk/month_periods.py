@@ -156,7 +156,7 @@ class Periods:
         self, month: str | Month | None, decided: Decided, *, ledger: Path | None = None
     ) -> Closing:
         """A month with its balances, verdict and roll-forward under the given decisions."""
-        from treasury.close.closing import closed_month, found_of
+        from treasury.close.closing import closed_month, closing_from
         from treasury.close.ledger.provided_ledger import read_ledger
 
         desk = self._desk
@@ -170,7 +170,7 @@ class Periods:
         if period is not None:
             return closed_month(desk.journal, desk.lake, period)
         basis = basis_on(desk.snapshot(), desk.question(month, None), decided)
-        return found_of(
+        return closing_from(
             examine(desk.journal, desk.lake, basis, decided),
             desk.zone,
             ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),

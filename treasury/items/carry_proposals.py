@@ -99,7 +99,9 @@ ACCEPTANCES: Final = pa.schema(
 
 def acceptances(entries: Iterable[Entry]) -> pa.Table:
     """The proposals that stand, with who accepted each; columns as in ACCEPTANCES."""
-    rows = [msgspec.structs.asdict(one) for one in standing_acceptances(entries).values()]
+    rows = [
+        msgspec.structs.asdict(acceptance) for acceptance in standing_acceptances(entries).values()
+    ]
     return pa.Table.from_pylist(rows, schema=ACCEPTANCES)
 
 

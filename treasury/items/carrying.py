@@ -2,7 +2,7 @@
 
 Each verb is checked against the list as it is at that moment and journaled onto the decisions that
 were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
-which the item should clear, as `acceptance` folds them.
+which the item should clear, as `carry_proposals` folds them.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Carrying:
         terms = _terms(owner, by, reason, self._today())
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            chosen = [(item, _proposed(item, terms)) for item in _named(items, names)]
+            chosen = [(item, _proposed(item, terms)) for item in _items_of_names(items, names)]
             standing = standing_acceptances(decided.entries)
             return [
                 (item, None if _stands(standing.get(item.item_id), item, body, who) else body)
@@ -121,7 +121,7 @@ class Carrying:
             standing = standing_acceptances(decided.entries)
             return [
                 (item, self._accepted(item, standing.get(item.item_id), who))
-                for item in _named(items, names)
+                for item in _items_of_names(items, names)
             ]
 
         return self._decide(ACCEPTED, choice, who, month, dry_run=dry_run)
@@ -139,7 +139,7 @@ class Carrying:
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
             standing = standing_acceptances(decided.entries)
-            chosen = _named(items, names)
+            chosen = _items_of_names(items, names)
             for item in chosen:
                 if item.item_id not in standing:
                     raise ActionRefused(
@@ -246,16 +246,16 @@ def _terms(owner: str, by: str | date, reason: str, today: date) -> _Terms:
     return _Terms(owner.strip(), expected, reason.strip())
 
 
-def _require(text: str, what: str, name: str) -> None:
+def _require(text: str, wording: str, name: str) -> None:
     if not text.strip() or not text.isprintable():
-        raise InputError(f"an item is carried with {what}, on one line", do=f"give the {name}")
+        raise InputError(f"an item is carried with {wording}, on one line", do=f"give the {name}")
 
 
-def _named(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
+def _items_of_names(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
     if not names:
         raise InputError("no item is named", do="`treasury exceptions --blocking` lists them")
-    found = {item.item_id: item for item in map(items.find, names)}
-    return list(found.values())
+    items_by_id = {item.item_id: item for item in map(items.find, names)}
+    return list(items_by_id.values())
 
 
 def _proposed(item: OpenItem, terms: _Terms) -> dict[str, Any]:

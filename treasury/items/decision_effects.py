@@ -77,7 +77,7 @@ class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def arrow(self) -> pa.Table:
         """The items, with the columns of EFFECTS."""
-        rows = [msgspec.structs.asdict(one) for one in self.effects]
+        rows = [msgspec.structs.asdict(effect) for effect in self.effects]
         return pa.Table.from_pylist(rows, schema=EFFECTS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
@@ -91,7 +91,7 @@ class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def effects_between(
     before: OpenItems,
     after: OpenItems,
-    seen: tuple[Knowledge, Knowledge],
+    knowledge: tuple[Knowledge, Knowledge],
     subjects: Collection[str],
 ) -> Effects:
     """The items that differ, those of the `subjects` (ids of bank lines) left out.
@@ -99,7 +99,7 @@ def effects_between(
     `seen` is all that matching knew before and after: it says why a line moves, and names lines
     that move without being open on either side.
     """
-    moves = {row["entry_id"]: row for row in moves_between(*seen, "decision").to_pylist()}
+    moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
     decided = {f"line:{name}" for name in subjects}
     changed = {
         name: _effect(before.by_id.get(name), after.by_id.get(name), moves)
@@ -113,11 +113,11 @@ def effects_between(
     return Effects(month=after.month, effects=tuple(changed.values()), sql=after.sql)
 
 
-def _differ(one: OpenItem | None, other: OpenItem | None) -> bool:
-    return _said(one) != _said(other)
+def _differ(earlier: OpenItem | None, later: OpenItem | None) -> bool:
+    return _facts_shown(earlier) != _facts_shown(later)
 
 
-def _said(item: OpenItem | None) -> tuple[object, ...]:
+def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:
     """What of an item is a change for people: its kind, state and amount."""
     return () if item is None else (item.kind, item.state, item.amount, item.blocks)
 

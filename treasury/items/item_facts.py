@@ -74,14 +74,14 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def candidate_pairs(self) -> tuple[tuple[str, str], ...]:
         """Open lines and the requests that they may pay, the likeliest pair first."""
         candidates = self.r.matches.candidates
-        wanted = pc.is_in(candidates["entry_id"], self.open_lines["entry_id"])
-        ranked = candidates.filter(wanted).sort_by(
+        is_open = pc.is_in(candidates["entry_id"], self.open_lines["entry_id"])
+        ranked = candidates.filter(is_open).sort_by(
             [("rank", "ascending"), ("entry_id", "ascending")]
         )
-        named = self.open_lines.filter(pc.is_valid(self.open_lines["expectation_id"]))
+        with_expectation = self.open_lines.filter(pc.is_valid(self.open_lines["expectation_id"]))
         pairs = (
             zip(*(table[name].to_pylist() for name in ("entry_id", "expectation_id")), strict=True)
-            for table in (named, ranked)
+            for table in (with_expectation, ranked)
         )
         return tuple(pair for side in pairs for pair in side)
 
@@ -92,8 +92,8 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 def needing_a_person(lines: pa.Table) -> pa.Table:
     """Those of a month's lines that nobody has explained; other business is left out."""
-    wanted = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
-    return lines.filter(pc.and_(wanted, pc.is_null(lines["line_class"])))
+    needs_a_person = pc.is_in(lines["outcome"], pa.array(NEEDS_A_PERSON, pa.string()))
+    return lines.filter(pc.and_(needs_a_person, pc.is_null(lines["line_class"])))
 
 
 def make_item(

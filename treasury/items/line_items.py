@@ -36,9 +36,9 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     So is what a matched line has above what was expected, and each payment of the month that the
     bank booked after it: its money counts with the request that it settles, where that is an item.
     """
-    worded = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
+    differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
-        yield _line_item(facts, line, worded.get(line["entry_id"]))
+        yield _line_item(facts, line, differences.get(line["entry_id"]))
     for row in facts.r.excess_lines.to_pylist():
         yield _excess_item(facts, row)
     for row in facts.r.bank_cutoffs.to_pylist():

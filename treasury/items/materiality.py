@@ -203,9 +203,9 @@ def _folded(entries: Iterable[Entry]) -> tuple[_Proposal | None, _Proposal | Non
         if entry.kind == PROPOSED:
             limits = {
                 currency: Materiality(
-                    item=parse_amount(one["item"]), total=parse_amount(one["total"])
+                    item=parse_amount(limit["item"]), total=parse_amount(limit["total"])
                 )
-                for currency, one in entry.body["limits"].items()
+                for currency, limit in entry.body["limits"].items()
             }
             proposal = _Proposal(limits, entry.seq, entry.actor.name)
         elif entry.kind == ACCEPTED and proposal is not None:

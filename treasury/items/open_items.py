@@ -46,7 +46,7 @@ _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 
 _SHORTEST: Final = 4
 """Characters of an id that may stand for it."""
-_NAMED: Final = 5
+_MOST_NAMES: Final = 5
 """How many ids an error names."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; others may concern none."""
@@ -105,8 +105,8 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         if self.amount is not None:
             return format_amount(self.amount, self.currency)
         parts = [
-            f"{format_amount(one, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
-            for way, one in self.sums
+            f"{format_amount(flow, self.currency).removeprefix(f'{self.currency} ')} {way}".rstrip()
+            for way, flow in self.sums
         ]
         return f"{self.currency} {', '.join(parts)}" if parts else ""
 
@@ -154,16 +154,16 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         subject: str | None = None,
     ) -> OpenItems:
         """Those of a kind, a turn, a month of origin, a way of blocking or a subject."""
-        wanted = {
+        filters = {
             "kind": kind,
             "turn": turn,
             "month": None if month is None else str(month),
             "blocks": blocks,
             "subject": subject,
         }
-        asked = {name: value for name, value in wanted.items() if value is not None}
+        conditions = {name: value for name, value in filters.items() if value is not None}
         return self.where(
-            lambda item: all(getattr(item, name) == value for name, value in asked.items())
+            lambda item: all(getattr(item, name) == value for name, value in conditions.items())
         )
 
     def where(self, condition: Callable[[OpenItem], bool]) -> OpenItems:
@@ -175,29 +175,29 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
 
         Raises InputError where none is, or several are.
         """
-        wanted = name.strip()
-        found = self._exactly.get(wanted) or [
-            item for item in self.items if _may_mean(wanted, item)
+        searched = name.strip()
+        matches = self._exactly.get(searched) or [
+            item for item in self.items if _may_mean(searched, item)
         ]
-        if len(found) == 1:
-            return found[0]
+        if len(matches) == 1:
+            return matches[0]
         listed = f"`treasury exceptions --month {self.month}` lists them with their ids"
-        if not found:
-            raise InputError(f"nothing open in {self.month} is {clean(wanted)[:80]!r}", do=listed)
-        ids = ", ".join(item.item_id for item in found[:_NAMED])
+        if not matches:
+            raise InputError(f"nothing open in {self.month} is {clean(searched)[:80]!r}", do=listed)
+        ids = ", ".join(item.item_id for item in matches[:_MOST_NAMES])
         raise InputError(
-            f"{len(found)} open items of {self.month} are {clean(wanted)[:80]!r}: {ids}",
+            f"{len(matches)} open items of {self.month} are {clean(searched)[:80]!r}: {ids}",
             do=f"give the whole id; {listed}",
         )
 
     @cached_property
     def _exactly(self) -> Mapping[str, list[OpenItem]]:
         """The items by their whole ids and by those of what they are about."""
-        named: dict[str, list[OpenItem]] = {}
+        by_name: dict[str, list[OpenItem]] = {}
         for item in self.items:
             for name in {item.item_id, item.subject_id}:
-                named.setdefault(name, []).append(item)
-        return named
+                by_name.setdefault(name, []).append(item)
+        return by_name
 
     @cached_property
     def blocking(self) -> OpenItems:

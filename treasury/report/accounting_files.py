@@ -87,7 +87,7 @@ def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
     amounts, nothing = postings["amount"], pa.scalar(None, postings["amount"].type)
     is_credit = pc.less(amounts, pa.scalar(Decimal(0), amounts.type))
     columns = {name: postings[name] for name in ("entry", "date")}
-    columns["account"] = _named(postings, accounts.of)
+    columns["account"] = _names_of_postings(postings, accounts.of)
     columns |= {name: postings[name] for name in ("role", "of", "currency")}
     columns["debit"] = pc.if_else(is_credit, nothing, amounts)
     columns["credit"] = pc.if_else(is_credit, pc.negate(amounts), nothing)
@@ -96,7 +96,7 @@ def _journal(postings: pa.Table, accounts: LedgerAccounts) -> pa.Table:
     return pa.table(columns)
 
 
-def _named(postings: pa.Table, name: Callable[[str, str], str]) -> pa.ChunkedArray:
+def _names_of_postings(postings: pa.Table, name: Callable[[str, str], str]) -> pa.ChunkedArray:
     """What the role and the account of each posting are called, worked out once for each pair."""
     pairs = pc.binary_join_element_wise(postings["role"], postings["of"], "\0")
     distinct = pc.unique(pairs)
@@ -127,10 +127,10 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
     for start in range(0, books.postings.num_rows, _BATCH):
         yield from _booked(books.postings, start)
     yield ""
-    for known in (*books.opening, *books.closing):
+    for balance in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
-        amount = f"{known.amount:f} {_commodity(known.currency)}"
-        yield f"{known.on + _DAY} balance {_account(known.role, known.of)} {amount}"
+        amount = f"{balance.amount:f} {_commodity(balance.currency)}"
+        yield f"{balance.on + _DAY} balance {_account(balance.role, balance.of)} {amount}"
 
 
 def _booked(postings: pa.Table, start: int) -> list[str]:
@@ -145,7 +145,7 @@ def _booked(postings: pa.Table, start: int) -> list[str]:
     )  # fmt: skip
     is_first = pc.not_equal(rows["entry"].combine_chunks(), former.combine_chunks())
     moved = join(
-        pc.if_else(is_first, head, ""), "  ", _named(rows, _account), "  ",
+        pc.if_else(is_first, head, ""), "  ", _names_of_postings(rows, _account), "  ",
         amount_texts(rows["amount"]), " ", _in_commodities(rows["currency"]), "",
     )  # fmt: skip
     lines: list[str] = moved.to_pylist()

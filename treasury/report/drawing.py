@@ -130,8 +130,8 @@ def together(frame: Frame, amount: str, columns: Sequence[str]) -> list[dict[str
 
 def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     if isinstance(frame, pa.Table):
-        kept = [name for name in columns if name in frame.column_names]
-        return frame.select(kept).to_pylist(), frame.column_names
+        present = [name for name in columns if name in frame.column_names]
+        return frame.select(present).to_pylist(), frame.column_names
     if isinstance(frame, Sequence):
         rows = [dict(row) for row in frame]
         return rows, list(rows[0]) if rows else []

@@ -188,12 +188,14 @@ STATEMENTS: Final = Sheet(
 def _all_of(name: str, schema: pa.Schema) -> Sheet:
     """A sheet of every column of such a table, titled as the others are."""
     sheet = sheet_of(name, schema, units_of)
-    titled = (msgspec.structs.replace(one, title=one.title.capitalize()) for one in sheet.columns)
+    titled = (
+        msgspec.structs.replace(column, title=column.title.capitalize()) for column in sheet.columns
+    )
     return msgspec.structs.replace(sheet, columns=tuple(titled))
 
 
 STEPS: Final = _all_of("Checklist", CHECKLIST)
-HELD: Final = _all_of("Balances", BALANCES)
+BALANCE_SHEET: Final = _all_of("Balances", BALANCES)
 ROLLED: Final = _all_of("Roll-forward", ROLL_FORWARD)
 OPEN: Final = _all_of("Open items", OPEN_ITEMS)
 REQUESTS: Final = _all_of("Requests rolled forward", ITEMS)
@@ -217,7 +219,7 @@ SHEETS: Final = (
     STEPS,
     OPEN,
     LINES,
-    HELD,
+    BALANCE_SHEET,
     AWAITING,
     IN_TRANSIT,
     BRIDGED,
@@ -259,7 +261,7 @@ FILES: Final = {
 """The table of the pack that each sheet shows, in our own columns."""
 ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 OF_LINES: Final = ("Lines", "Earlier lines")
-_WORDED: Final = ("outcome", "line_class", "reason", "account", "statement_account")
+_WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """What the words of a line are made from."""
 
 
@@ -286,7 +288,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Virtual accounts": r.virtual_accounts,
         "Conversions": r.conversions,
         "Fees": closing.fees.requests,
-        "Accruals": _worded(r.fee_accruals, {"ramp_type": DIRECTIONS}),
+        "Accruals": _in_words(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Statements": r.statements,
     }
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
@@ -314,26 +316,30 @@ def _elsewhere(name: str, table: pa.Table) -> pa.Table:
 
 
 def _remarks(r: Reconciliation) -> pa.Table:
-    marks = None if r.basis is None else r.basis.remarks
-    return REQUEST_REMARKS.empty_table() if marks is None else marks
+    remarks = None if r.basis is None else r.basis.remarks
+    return REQUEST_REMARKS.empty_table() if remarks is None else remarks
 
 
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
-    read = {name: table[name].to_pylist() for name in _WORDED}
+    read = {name: table[name].to_pylist() for name in _WORD_COLUMNS}
 
     @cache
-    def became(*facts: str | None) -> str:
-        return outcome_word(dict(zip(_WORDED, facts, strict=True)))
+    def outcome_in_words(*facts: str | None) -> str:
+        return outcome_word(dict(zip(_WORD_COLUMNS, facts, strict=True)))
 
-    table = _with(table, "outcome", list(map(became, *(read[name] for name in _WORDED))))
-    return _worded(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})
+    table = _with(
+        table, "outcome", list(map(outcome_in_words, *(read[name] for name in _WORD_COLUMNS)))
+    )
+    return _in_words(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})
 
 
-def _worded(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Table:
+def _in_words(table: pa.Table, words: Mapping[str, Mapping[str, str]]) -> pa.Table:
     """A table with the values of some columns in the words of the desk."""
-    for name, said in words.items():
-        table = _with(table, name, [said.get(one, one) for one in table[name].to_pylist()])
+    for name, words_of_column in words.items():
+        table = _with(
+            table, name, [words_of_column.get(code, code) for code in table[name].to_pylist()]
+        )
     return table
 
 

@@ -61,15 +61,15 @@ class Around(msgspec.Struct, frozen=True):
     """What a line is read beside: its candidates, names of what they name."""
 
     candidates: dict[str, list[dict[str, Any]]]
-    named: dict[str, str]
+    references: dict[str, str]
     year: int
 
 
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
     table = r.lines.filter(pc.is_null(r.lines["line_class"]))
-    wanted = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
-    lines = table.filter(wanted).to_pylist()
+    is_exception = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
+    lines = table.filter(is_exception).to_pylist()
     around = _around(r, lines)
     grids = []
     for outcome, caption in EXCEPTIONS.items():
@@ -142,7 +142,7 @@ def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
     rows = (*suggested, *(row for rows in candidates.values() for row in rows))
     return Around(
         candidates=candidates,
-        named=_references(r, {row["expectation_id"] for row in rows}),
+        references=_references(r, {row["expectation_id"] for row in rows}),
         year=r.month.year,
     )
 
@@ -178,33 +178,33 @@ def _finding(line: Mapping[str, Any], around: Around) -> Cell:
         reference = f"for {line['reference']}" if line["reference"] else ""
         return make_cell(outcome_word(line), reference)
     candidates = around.candidates.get(line["entry_id"], ())
-    shown = tuple(_candidate(candidate, around.named) for candidate in candidates)
+    candidate_words = tuple(_candidate(candidate, around.references) for candidate in candidates)
     if line["margin"] is not None:
-        shown = (*shown, f"Margin over the runner-up: {line['margin']:.2f}")
-    best = line["reference"] or around.named.get(line["expectation_id"], "unknown")
-    details = shown if len(shown) > 1 else ()
+        candidate_words = (*candidate_words, f"Margin over the runner-up: {line['margin']:.2f}")
+    best = line["reference"] or around.references.get(line["expectation_id"], "unknown")
+    details = candidate_words if len(candidate_words) > 1 else ()
     return Cell(clean(f"May be {best}"), reason_words(line["reason"]), details=details)
 
 
-def _candidate(row: Mapping[str, Any], named: Mapping[str, str]) -> str:
-    called = named.get(row["expectation_id"], row["expectation_id"])
+def _candidate(row: Mapping[str, Any], references: Mapping[str, str]) -> str:
+    called = references.get(row["expectation_id"], row["expectation_id"])
     return clean(f"{called}: {reason_words(row['reason'])} ({row['score']:.2f})")
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """The candidates of some lines, best first."""
     table = r.matches.candidates
-    wanted = table.filter(pc.is_in(table["entry_id"], pa.array(entries, pa.string())))
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(wanted.to_pylist(), key=lambda row: row["rank"]):
-        found.setdefault(row["entry_id"], []).append(row)
-    return found
+    candidates = table.filter(pc.is_in(table["entry_id"], pa.array(entries, pa.string())))
+    by_entry: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(candidates.to_pylist(), key=lambda row: row["rank"]):
+        by_entry.setdefault(row["entry_id"], []).append(row)
+    return by_entry
 
 
-def _references(r: Reconciliation, wanted: Collection[str | None]) -> dict[str, str]:
+def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
     """What a person calls these expectations, where some table of the answer says it."""
-    named: dict[str, str] = {}
-    ids = pa.array(sorted(filter(None, wanted)), pa.string())
+    references: dict[str, str] = {}
+    ids = pa.array(sorted(filter(None, records)), pa.string())
     for table, key in (
         (r.fee_requests, "request_id"),
         (r.in_transit, "request_id"),
@@ -212,26 +212,26 @@ def _references(r: Reconciliation, wanted: Collection[str | None]) -> dict[str, 
         (r.virtual_accounts, "virtual_bank_account_id"),
         (r.lines, "expectation_id"),
     ):
-        asked = table.filter(pc.is_in(table[key], ids))
-        for row in asked.select([key, "reference"]).to_pylist():
+        rows = table.filter(pc.is_in(table[key], ids))
+        for row in rows.select([key, "reference"]).to_pylist():
             if row["reference"]:
-                named[row[key]] = row["reference"]
-    return named
+                references[row[key]] = row["reference"]
+    return references
 
 
 def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     """What people decided about lines of the month and about requests: who, what, why."""
     # What a rule set apart is no decision; the assumptions name it.
     closed = pc.and_(pc.equal(r.lines["outcome"], "ignored"), pc.is_null(r.lines["rule_name"]))
-    kept = pc.or_(pc.is_valid(r.lines["decided_by"]), closed)
-    rows = r.lines.filter(pc.fill_null(kept, fill_value=False)).to_pylist()
+    is_decided = pc.or_(pc.is_valid(r.lines["decided_by"]), closed)
+    rows = r.lines.filter(pc.fill_null(is_decided, fill_value=False)).to_pylist()
     grids = []
     if rows:
         grids.append(_decided_grid(rows, r.month.year, zone))
     if r.basis is not None and r.basis.remarks is not None and r.basis.remarks.num_rows:
-        marks = r.basis.remarks.to_pylist()
-        named = _references(r, {row["request_id"] for row in marks})
-        grids.append(_marks_grid(marks, named, zone))
+        remarks = r.basis.remarks.to_pylist()
+        references = _references(r, {row["request_id"] for row in remarks})
+        grids.append(_remarks_grid(remarks, references, zone))
     lead = "" if grids else "Nobody decided anything about this month."
     return Section("decisions", "Decisions", lead, tuple(grids))
 
@@ -252,8 +252,8 @@ def _decided_grid(rows: Sequence[Mapping[str, Any]], year: int, zone: ZoneInfo) 
     )
 
 
-def _marks_grid(
-    rows: Sequence[Mapping[str, Any]], named: Mapping[str, str], zone: ZoneInfo
+def _remarks_grid(
+    rows: Sequence[Mapping[str, Any]], references: Mapping[str, str], zone: ZoneInfo
 ) -> Grid:
     return make_grid(
         "Remarks on ramp requests; a remark is no evidence",
@@ -262,7 +262,7 @@ def _marks_grid(
         lambda row: (
             make_cell(row["marked_by"] or row["filed_by"]),
             make_cell(moment(row["marked_at"] or row["filed_at"], zone)),
-            make_cell(named.get(row["request_id"], row["request_id"])),
+            make_cell(references.get(row["request_id"], row["request_id"])),
             make_cell(
                 "–" if row["mark"] is None else row["mark"].replace("_", " "), row["reason"] or ""
             ),

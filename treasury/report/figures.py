@@ -140,8 +140,8 @@ def fees_and_rate_words(requests: Frame, month: Month) -> str:
         for _ in range(row["rows"] if row["fee"] is None else 1)
     )
     requested = count(sum(row["rows"] for row in rows), "request")
-    told = f"{fees} on {requested}" if rows else "no request completed"
-    return f"Fees by day of completion in {month.title}: {told}{spread}."
+    summary = f"{fees} on {requested}" if rows else "no request completed"
+    return f"Fees by day of completion in {month.title}: {summary}{spread}."
 
 
 def fees_by_month(trend: Frame) -> Figure:

@@ -1,6 +1,6 @@
 """Tables, cells and sections of a report as data: what the page shows, and nothing of markup.
 
-A cell is text that `words.clean` has been through; the page escapes it.
+A cell is text that `text.clean` has been through; the page escapes it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ import pyarrow as pa
 from treasury.close.result_words import amount_words
 from treasury.text import clean
 
-__all__ = ["SHOWN", "Cell", "Grid", "Head", "Section", "amount_cell", "make_cell", "make_grid"]
+__all__ = [
+    "MOST_ROWS_SHOWN",
+    "Cell",
+    "Grid",
+    "GridHead",
+    "Section",
+    "amount_cell",
+    "make_cell",
+    "make_grid",
+]
 
-SHOWN: Final = 200
+MOST_ROWS_SHOWN: Final = 200
 """Rows of one table on the page; the Excel file has them all, and the page says so."""
 
 
-class Head(msgspec.Struct, frozen=True):
+class GridHead(msgspec.Struct, frozen=True):
     """A column of a table on the page."""
 
     title: str
@@ -51,7 +60,7 @@ class Grid(msgspec.Struct, frozen=True):
     """A table: its first column names the row; `widths` are in per cent, or left to the page."""
 
     caption: str
-    heads: tuple[Head, ...]
+    heads: tuple[GridHead, ...]
     rows: tuple[tuple[Cell, ...], ...]
     foot: tuple[tuple[Cell, ...], ...] = ()
     more: int = 0
@@ -91,13 +100,17 @@ def make_grid(
     widths: tuple[int, ...] = (),
 ) -> Grid:
     """A table whose `heads` are written `One | Two | >Number`; rows not shown are counted."""
-    first = rows.slice(0, SHOWN).to_pylist() if isinstance(rows, pa.Table) else rows[:SHOWN]
+    first = (
+        rows.slice(0, MOST_ROWS_SHOWN).to_pylist()
+        if isinstance(rows, pa.Table)
+        else rows[:MOST_ROWS_SHOWN]
+    )
     return Grid(
         caption=caption,
-        heads=tuple(Head(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
+        heads=tuple(GridHead(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
         rows=tuple(map(cells, first)),
         foot=foot,
-        more=max(len(rows) - SHOWN, 0),
+        more=max(len(rows) - MOST_ROWS_SHOWN, 0),
         sheet=sheet,
         widths=widths,
     )

@@ -22,7 +22,7 @@ from treasury.close.month_proof import proof_of
 from treasury.close.result_words import bank_lines_words, count, environment_words, moment
 from treasury.items import OpenItems
 from treasury.report.drawing import INK
-from treasury.report.grids import SHOWN
+from treasury.report.grids import MOST_ROWS_SHOWN
 from treasury.report.pictures import Drawn, month_figures
 from treasury.report.screen import exception_words, open_words
 from treasury.report.sections import sections, tally
@@ -70,7 +70,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
             pictures=_pictures(drawn or month_figures(closing)),
-            shown=SHOWN,
+            shown=MOST_ROWS_SHOWN,
         )
     )
 
@@ -123,7 +123,10 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
 
 
 def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
-    return {name: Picture(inline_svg(one.svg, name), one.words) for name, one in drawn.items()}
+    return {
+        name: Picture(inline_svg(picture.svg, name), picture.words)
+        for name, picture in drawn.items()
+    }
 
 
 def _environment() -> Environment:

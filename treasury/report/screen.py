@@ -1,7 +1,7 @@
 """The first screen and the other answers that a terminal shows, as aligned plain text.
 
 The layout is the desk's, to the word. Nothing here moves a cursor: outside text comes through
-`words.clean`.
+`text.clean`.
 """
 
 from __future__ import annotations
@@ -159,9 +159,9 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
     """Requests awaiting funds as a person reads them: text only, in the desk's columns."""
-    shown = [_funding_row(row, zone) for row in rows.to_pylist()]
+    displayed = [_funding_row(row, zone) for row in rows.to_pylist()]
     schema = pa.schema([(name, _TEXT) for name in _FUNDING_COLUMNS])
-    return pa.Table.from_pylist(shown, schema=schema)
+    return pa.Table.from_pylist(displayed, schema=schema)
 
 
 def funding_totals(rows: pa.Table) -> str:
@@ -270,9 +270,11 @@ def _group_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
             f"{cell:>{space}}" if at in _TO_RIGHT else f"{cell:<{space}}"
             for at, (cell, space) in enumerate(zip(row, widths, strict=True))
         )
-        shown = turn if row[0] != before else " " * widths[0]
-        rest = [cell for cell in others if cell]
-        lines.append("  ".join(("", shown, label, number, f"{currency} {amount}", *rest)).rstrip())
+        turn_cell = turn if row[0] != before else " " * widths[0]
+        filled = [cell for cell in others if cell]
+        lines.append(
+            "  ".join(("", turn_cell, label, number, f"{currency} {amount}", *filled)).rstrip()
+        )
         before = row[0]
     return lines
 
@@ -288,8 +290,8 @@ def _group_cells(group: ItemGroup) -> tuple[str, ...]:
     currency = clean(group.currency)
     signs = _SIGNS if group.amount is None else {}
     amount = " ".join(
-        signs.get(way, "") + amount_words(one, currency).removeprefix(f"{currency} ")
-        for way, one in group.sums
+        signs.get(way, "") + amount_words(money, currency).removeprefix(f"{currency} ")
+        for way, money in group.sums
     )
     if group.unstated:
         amount = f"{amount} and {group.unstated:,} not recorded".removeprefix(" and ")
@@ -327,23 +329,23 @@ def _outcome_table(r: Reconciliation) -> list[str]:
 
 
 def _outcome_block(currency: str, block: dict[str, list[dict[str, Any]]]) -> list[str]:
-    named = [(f"  {OUTCOMES[name]}", block[name]) for name in OUTCOMES if name in block]
-    everything = [line for _, lines in named for line in lines]
-    shown: list[tuple[str, ...]] = [(currency, "items", "in", "out")]
-    for label, lines in (*named, ("  All lines", everything)):
+    outcomes = [(f"  {OUTCOMES[name]}", block[name]) for name in OUTCOMES if name in block]
+    everything = [line for _, lines in outcomes for line in lines]
+    block_rows: list[tuple[str, ...]] = [(currency, "items", "in", "out")]
+    for label, lines in (*outcomes, ("  All lines", everything)):
         sums = (
             total(line["amount"] for line in lines if line["direction"] == direction)
             for direction in ("CRDT", "DBIT")
         )
-        shown.append((label, f"{len(lines):,}", *(_bare(amount, currency) for amount in sums)))
-    widths = [max(len(row[at]) for row in shown) for at in range(4)]
-    return [_aligned(row, widths) for row in shown]
+        block_rows.append((label, f"{len(lines):,}", *(_bare(amount, currency) for amount in sums)))
+    widths = [max(len(row[at]) for row in block_rows) for at in range(4)]
+    return [_aligned(row, widths) for row in block_rows]
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     first = f"{cells[0]:<{widths[0]}}"
-    rest = (f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True))
-    return "   ".join((first, *rest))
+    padded = (f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True))
+    return "   ".join((first, *padded))
 
 
 def _bare(amount: Decimal, currency: str) -> str:

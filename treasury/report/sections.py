@@ -98,7 +98,7 @@ def sections(closing: Closing) -> list[Section]:
 
 
 def _accounts(closing: Closing) -> Section:
-    found = proof_of(closing.r)
+    proof = proof_of(closing.r)
     grid = make_grid(
         "Accounts: opening + in - out - fees = closing",
         "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
@@ -107,8 +107,8 @@ def _accounts(closing: Closing) -> Section:
         _account_row,
         sheet="Balances",
     )
-    lead = f"{found.proved} of {count(found.accounts, 'account')} proved for the whole month."
-    if not found.accounts:
+    lead = f"{proof.proved} of {count(proof.accounts, 'account')} proved for the whole month."
+    if not proof.accounts:
         lead = "No account is declared in treasury.toml, so nothing can be proved."
     notes: tuple[str, ...] = (
         "A statement is proved when its opening balance and its entries give its closing balance.",
@@ -176,10 +176,10 @@ def _open(closing: Closing) -> Section:
     """Everything that is open, what blocks first: item, amount, age, who acts, next step."""
     items, year = closing.items, closing.r.month.year
     blocking = items.blocking
-    rest = items.where(lambda item: not item.is_blocking)
+    not_blocking = items.where(lambda item: not item.is_blocking)
     captions = {
         f"What blocks the close, {count(len(blocking), 'item')}": blocking,
-        f"Open, and does not block, {count(len(rest), 'item')}": rest,
+        f"Open, and does not block, {count(len(not_blocking), 'item')}": not_blocking,
     }
     grids = tuple(
         make_grid(
@@ -269,8 +269,8 @@ def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Ma
         groups.setdefault((step["kind"], step["currency"]), []).append(step)
     return [
         {"kind": kind, "currency": currency, "why": "all of them"}
-        | {"rows": sum(one["rows"] for one in members)}
-        | {name: total(one[name] for one in members) for name in names}
+        | {"rows": sum(member["rows"] for member in members)}
+        | {name: total(member[name] for member in members) for name in names}
         for (kind, currency), members in groups.items()
     ]
 
@@ -454,12 +454,12 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 def _left_out(r: Reconciliation) -> list[LeftOut]:
     """The lines of other business by class and rule."""
-    left = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(_OF_LEFT).to_pylist()
-    there = {line["entry_id"] for line in left}
+    apart = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(_OF_LEFT).to_pylist()
+    listed = {line["entry_id"] for line in apart}
     pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
-    second = {pair["in_id"] for pair in pairs if pair["out_id"] in there}
+    second = {pair["in_id"] for pair in pairs if pair["out_id"] in listed}
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for line in left:
+    for line in apart:
         groups.setdefault((line["line_class"], line["rule_name"] or ""), []).append(line)
     return [
         LeftOut(
@@ -484,7 +484,7 @@ def _evidence(closing: Closing) -> Section:
     grid = make_grid(
         "SHA-256 of what this report was made from",
         "What | >Rows | Hash",
-        closing.marks,
+        closing.fingerprints,
         lambda mark: (
             make_cell(mark.name.replace("_", " ")),
             make_cell("" if mark.rows is None else f"{mark.rows:,}"),

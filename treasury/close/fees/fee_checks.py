@@ -45,14 +45,14 @@ class Expected(msgspec.Struct, frozen=True):
 
 def expected_fee(row: Mapping[str, Any], calculated: Mapping[str, Decimal]) -> Expected:
     """What the fee of a request should be; `calculated` has the calculator's fees by request id."""
-    asked = calculated.get(row["request_id"])
-    if asked is not None:
-        return Expected(_in_fiat(row, asked), "calculated")
+    answer = calculated.get(row["request_id"])
+    if answer is not None:
+        return Expected(_in_fiat(row, answer), "calculated")
     gross, percentage = row["fiat_gross"], row["fee_percentage"]
     if gross is None or percentage is None:
         return Expected(None, "")
-    named = row["tier"] if row["tier"] != "tier not determinable" else "recorded percentage"
-    return Expected(fee_of(gross, percentage, row["fiat_currency"]), named)
+    tier = row["tier"] if row["tier"] != "tier not determinable" else "recorded percentage"
+    return Expected(fee_of(gross, percentage, row["fiat_currency"]), tier)
 
 
 def finding(row: Mapping[str, Any], expected: Expected) -> str:
@@ -109,7 +109,7 @@ class Rates:
                 self._days[_pair_day(row)] += [row["exchange_rate"]] * row["count_all"]
         for rates in self._days.values():
             rates.sort()
-        self._found: dict[tuple[Any, ...], tuple[int, Decimal | None, Decimal | None]] = {}
+        self._distances: dict[tuple[Any, ...], tuple[int, Decimal | None, Decimal | None]] = {}
 
     def others(self, row: Mapping[str, Any]) -> tuple[int, Decimal | None, Decimal | None]:
         """How many others there are, the middle of their rates, and the distance to it in bp."""
@@ -117,9 +117,9 @@ class Rates:
         if rate is None:
             return 0, None, None
         key = (*_pair_day(row), rate)
-        if key not in self._found:
-            self._found[key] = self._others(key[:-1], rate)
-        return self._found[key]
+        if key not in self._distances:
+            self._distances[key] = self._others(key[:-1], rate)
+        return self._distances[key]
 
     def _others(
         self, day: tuple[Any, ...], rate: Decimal

@@ -207,8 +207,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        named = ("Month", "Direction", "Pair", "Tier")
-        head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in named)
+        titles = ("Month", "Direction", "Pair", "Tier")
+        head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in titles)
         sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
         head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
         body = "".join(_html_row(row) for row in self.totals.to_pylist())
@@ -236,7 +236,7 @@ def fees_between(
 ) -> Fees:
     """The fees from the month `first` to the reconciled month, whose accruals count."""
     steps = [steps_of(MONTH_PACKAGE)[STEP]]
-    asked = pa.table(
+    months_asked = pa.table(
         {
             "zone": pa.array([zone.key], TEXT),
             "month_start": pa.array([first.start(zone)], INSTANT),
@@ -244,12 +244,12 @@ def fees_between(
         }
     )
     with snapshot.connection() as connection:
-        load(connection, {"asked": asked})
+        load(connection, {"asked": months_asked})
         run(connection, steps)
-        found = connection.table(STEP).to_arrow_table()
+        recorded = connection.table(STEP).to_arrow_table()
     return Fees(
         months=Months(first, r.month),
-        requests=_requests(found, calculated or {}),
+        requests=_requests(recorded, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
     )
@@ -263,27 +263,27 @@ def calculated_fees(
     `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
     it is asked once for each amount and direction.
     """
-    said: dict[tuple[Decimal, str], Decimal | None] = {}
+    fee_of_question: dict[tuple[Decimal, str], Decimal | None] = {}
     answers = {}
-    for row in fees.requests.select(_ASKED).to_pylist():
+    for row in fees.requests.select(_QUESTION).to_pylist():
         on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
         gross = row["fiat_gross"] if on_ramp else row["crypto"]
         if gross is None:
             continue
         question = (gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
-        if question not in said:
-            said[question] = ask(*question)
-        answers[row["request_id"]] = said[question]
+        if question not in fee_of_question:
+            fee_of_question[question] = ask(*question)
+        answers[row["request_id"]] = fee_of_question[question]
     return {request: fee for request, fee in answers.items() if fee is not None}
 
 
 STEP: Final = "fee_requests"
 
 
-_ASKED: Final = ["request_id", "direction", "fiat_gross", "crypto"]
+_QUESTION: Final = ["request_id", "direction", "fiat_gross", "crypto"]
 _BATCH: Final = 20_000
 """Requests that are held as Python's own values together."""
-_FOUND: Final = (
+_COMPUTED: Final = (
     "rate_bp", "expected_fee", "expected_by", "variance", "finding", "others_that_day",
     "rate_of_others", "rate_deviation_bp",
 )  # fmt: skip
@@ -297,12 +297,14 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
         recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
     )
     rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
-    found = [_found(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))]
+    computed = [
+        _computed_row(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))
+    ]
     crypto = _or_unknown(recorded["crypto_currency"])
     columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
     columns |= {
         "month": pc.strftime(recorded["completed_on"], "%Y-%m"),
-        "direction": _worded(recorded["ramp_type"], DIRECTIONS),
+        "direction": _words_of_column(recorded["ramp_type"], DIRECTIONS),
         "pair": pc.if_else(
             pc.fill_null(pc.equal(recorded["ramp_type"], "ON_RAMP"), False),
             pc.binary_join_element_wise(fiat, crypto, " → "),
@@ -310,7 +312,9 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
         ),
         "chain": recorded["crypto_chain"],
     }
-    for name, values in zip(_FOUND, zip(*found, strict=True) if found else ((),) * 8, strict=True):
+    for name, values in zip(
+        _COMPUTED, zip(*computed, strict=True) if computed else ((),) * 8, strict=True
+    ):
         columns[name] = pa.array(values, REQUESTS.field(name).type)
     return pa.table([columns[name] for name in REQUESTS.names], schema=REQUESTS).combine_chunks()
 
@@ -323,18 +327,18 @@ def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
     """A currency, or a question mark where none is recorded."""
-    named = pc.fill_null(currency, "")
-    return pc.if_else(pc.equal(named, ""), "?", named)
+    recorded = pc.fill_null(currency, "")
+    return pc.if_else(pc.equal(recorded, ""), "?", recorded)
 
 
-def _worded(column: pa.ChunkedArray, words: Mapping[str, str]) -> pa.ChunkedArray:
+def _words_of_column(column: pa.ChunkedArray, words: Mapping[str, str]) -> pa.ChunkedArray:
     """The column with the words that stand for what it holds."""
     for name, word in words.items():
         column = pc.if_else(pc.fill_null(pc.equal(column, name), False), word, column)
     return column
 
 
-def _found(
+def _computed_row(
     row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
 ) -> tuple[Any, ...]:
     """What is computed of a request, in the order of `_FOUND`."""
@@ -378,7 +382,7 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
             ]
         )
     )
-    found = [
+    sums = [
         (
             tuple(row[name] for name in names),
             FeeTotal(
@@ -397,7 +401,7 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
         )
         for row in map(_with_zeros, groups.to_pylist())
     ]
-    return sorted(found, key=lambda one: one[0])
+    return sorted(sums, key=lambda keyed: keyed[0])
 
 
 def _with_zeros(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -454,7 +458,7 @@ def _html_row(row: Mapping[str, Any]) -> str:
     currency = row["fiat_currency"]
     amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
     rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-    named = (row[name] for name in ("month", "direction", "pair", "tier"))
-    words = "".join(f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in named)
+    labels = (row[name] for name in ("month", "direction", "pair", "tier"))
+    words = "".join(f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in labels)
     cells = (row["requests"], *amounts, rate, row["to_check"] or "")
     return f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"

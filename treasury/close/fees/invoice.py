@@ -95,9 +95,9 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     names the file and the line that cannot be read.
     """
     requests = _by_name(fees.rows)
-    seen: set[str] = set()
-    rows = [_line(line, requests, seen) for line in read_csv(path, COLUMNS)]
-    rows += [_missing(r) for r in fees.rows if r["request_id"] not in seen and r["fee"]]
+    invoiced: set[str] = set()
+    rows = [_line(line, requests, invoiced) for line in read_csv(path, COLUMNS)]
+    rows += [_missing(r) for r in fees.rows if r["request_id"] not in invoiced and r["fee"]]
     rows.sort(key=lambda row: (row["currency"], row["reference"], row["line"] or 0))
     totals = _totals(rows)
     return Tied(
@@ -110,14 +110,14 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
 
 def _by_name(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The requests by reference and by id; a reference that two have names neither."""
-    named: dict[str, Mapping[str, Any]] = {}
+    requests: dict[str, Mapping[str, Any]] = {}
     twice: set[str] = set()
     for row in rows:
         for name in filter(None, (row["reference"], row["request_id"])):
             key = _plain(name)
-            twice |= {key} & named.keys()
-            named[key] = row
-    return {name: row for name, row in named.items() if name not in twice}
+            twice |= {key} & requests.keys()
+            requests[key] = row
+    return {name: row for name, row in requests.items() if name not in twice}
 
 
 def _plain(name: str) -> str:
@@ -125,38 +125,38 @@ def _plain(name: str) -> str:
 
 
 def _line(
-    line: CsvLine, requests: Mapping[str, Mapping[str, Any]], seen: set[str]
+    line: CsvLine, requests: Mapping[str, Mapping[str, Any]], invoiced: set[str]
 ) -> dict[str, Any]:
     values = line.values
     currency = values["currency"].upper()
-    found = requests.get(_plain(values["reference"]))
-    request = found["request_id"] if found else None
-    fee = found["fee"] if found and found["fiat_currency"] == currency else None
+    recorded = requests.get(_plain(values["reference"]))
+    request = recorded["request_id"] if recorded else None
+    fee = recorded["fee"] if recorded and recorded["fiat_currency"] == currency else None
     row = {
         "reference": values["reference"],
         "request_id": request,
         "line": line.number,
         "currency": currency,
         "invoiced": values["fee"],
-        "recorded": None if request in seen else fee,
+        "recorded": None if request in invoiced else fee,
         "vat": values["vat"],
     }
     row["difference"] = difference(values["fee"], row["recorded"] or Decimal())
-    row["finding"] = _finding(found, row, again=request in seen)
-    if found is not None and found["fiat_currency"] == currency:
+    row["finding"] = _finding(recorded, row, again=request in invoiced)
+    if recorded is not None and recorded["fiat_currency"] == currency:
         # Invoiced in another currency, its fee stays to be invoiced in its own.
-        seen.add(found["request_id"])
+        invoiced.add(recorded["request_id"])
     return row
 
 
-def _finding(found: Mapping[str, Any] | None, row: Mapping[str, Any], *, again: bool) -> str:
-    if found is None:
+def _finding(recorded: Mapping[str, Any] | None, row: Mapping[str, Any], *, again: bool) -> str:
+    if recorded is None:
         return _STRANGE
     if again:
         return _TWICE
-    if found["fiat_currency"] != row["currency"]:
+    if recorded["fiat_currency"] != row["currency"]:
         return _CURRENCY
-    if found["fee"] is None:
+    if recorded["fee"] is None:
         return _NO_FEE
     gap = row["difference"]
     if not gap:

@@ -29,7 +29,7 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.tables.tabular import Tabular, clean_column, html_table
 from treasury.text import clean, safe_html
 
-__all__ = ["POSTINGS", "ROLES", "Accounting", "Balance", "accounting", "transit_postings"]
+__all__ = ["POSTINGS", "ROLES", "Accounting", "KnownBalance", "accounting", "transit_postings"]
 
 ROLES: Final = {
     "bank": "an account of ours whose statements we have",
@@ -120,7 +120,7 @@ _LEGS: Final = pa.schema(
 )
 
 
-class Balance(msgspec.Struct, frozen=True):
+class KnownBalance(msgspec.Struct, frozen=True):
     """What an account is known to hold at the end of a day, by its proved statements."""
 
     role: str
@@ -139,8 +139,8 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     title: str
     first: date
     postings: pa.Table
-    opening: tuple[Balance, ...]
-    closing: tuple[Balance, ...]
+    opening: tuple[KnownBalance, ...]
+    closing: tuple[KnownBalance, ...]
     notes: tuple[str, ...]
     sql: str = ""
     """The query behind the month's lines."""
@@ -212,9 +212,9 @@ def accounting(
         entries = _entries(connection)
         legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
     postings = _postings(entries, legs)
-    what = f"{count(postings.num_rows, 'posting')} of {entries.num_rows:,} entries"
+    counts = f"{count(postings.num_rows, 'posting')} of {entries.num_rows:,} entries"
     return Accounting(
-        title=f"Accounting of {r.month.title}: {what}",
+        title=f"Accounting of {r.month.title}: {counts}",
         first=r.month.first,
         postings=postings,
         opening=opening,
@@ -247,7 +247,7 @@ def _booked(
     lines = _numbered(r.lines.select(_READ_OF_LINES))
     requests = _numbered(r.fee_requests, lines.num_rows)
     pairs = pairs or {}
-    given = {
+    tables = {
         **_line_tables(lines, r.matches.allocations, r.virtual_accounts),
         "completed_requests": requests,
         "paid_by_lines": paid_for(r),
@@ -257,18 +257,18 @@ def _booked(
         ),
         **_tables(others, lines.num_rows + requests.num_rows),
     }
-    with _stepped(given, *wanted) as connection:
+    with _stepped(tables, *wanted) as connection:
         yield connection
 
 
 @contextmanager
-def _stepped(given: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def _stepped(tables: Mapping[str, pa.Table], *wanted: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection on which the wanted steps have run over the tables, which it reads in place.
 
     One thread makes a hundred thousand lines in two seconds; several would hold more at once.
     """
     with duckdb.connect(config={"threads": 1}) as connection:
-        for name, table in given.items():
+        for name, table in tables.items():
             connection.register(name, table)
         run(connection, in_order(steps_of(PACKAGE), wanted), targets=wanted)
         yield connection
@@ -293,17 +293,17 @@ def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.
 def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
     """Entries that are made one by one, as tables."""
     numbered = tuple(enumerate(entries, first))
-    told = [(at, one.entry, one.on, one.text) for at, one in numbered]
+    heads = [(at, entry.entry, entry.on, entry.text) for at, entry in numbered]
     legs = [
-        (at, 1, place, leg.role, leg.of, leg.currency, leg.amount, one.subject)
-        for at, one in numbered
-        for place, leg in enumerate(one.legs)
+        (at, 1, place, leg.role, leg.of, leg.currency, leg.amount, entry.subject)
+        for at, entry in numbered
+        for place, leg in enumerate(entry.legs)
     ]
     sources = [
-        (at, place, source) for at, one in numbered for place, source in enumerate(one.sources)
+        (at, place, source) for at, entry in numbered for place, source in enumerate(entry.sources)
     ]
     return {
-        "other_entries": _rows_as(_ENTRIES, told),
+        "other_entries": _rows_as(_ENTRIES, heads),
         "other_legs": _rows_as(_LEGS, legs),
         "other_sources": _rows_as(_ENTRY_SOURCES, sources),
     }
@@ -311,7 +311,7 @@ def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
 
 def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    arrays = [pa.array(column, one.type) for column, one in zip(columns, schema, strict=True)]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -340,7 +340,7 @@ def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
         name: _joined(legs[name].chunks, legs[name].type)
         for name in ("role", "of", "currency", "amount")
     }
-    arrays = [columns[one.name].cast(one.type) for one in POSTINGS]
+    arrays = [columns[field.name].cast(field.type) for field in POSTINGS]
     return pa.Table.from_arrays(arrays, schema=POSTINGS)
 
 
@@ -357,10 +357,10 @@ def _places(turns: pa.Array) -> pa.Array:
 def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
     """The records that each entry is made from, in the order of the entries."""
     counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
-    found = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
     ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())).chunks, pa.int32())
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    return pa.ListArray.from_arrays(offsets, _joined(found.chunks, TEXT))
+    return pa.ListArray.from_arrays(offsets, _joined(source_ids.chunks, TEXT))
 
 
 def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
@@ -369,15 +369,15 @@ def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
 
 def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
     """A month of money that does not balance must never leave here."""
-    found = connection.execute(_WRONG).fetchone()
-    if found is not None:
-        entry, currency = found
+    unbalanced = connection.execute(_WRONG).fetchone()
+    if unbalanced is not None:
+        entry, currency = unbalanced
         raise AssertionError(f"{entry} does not balance in {currency}")
 
 
 def _statement_balances(
     r: Reconciliation, notes: list[str]
-) -> tuple[tuple[Balance, ...], tuple[Balance, ...]]:
+) -> tuple[tuple[KnownBalance, ...], tuple[KnownBalance, ...]]:
     opening, closing = [], []
     for row in r.statements.to_pylist():
         of, currency = row["account"], row["currency"]
@@ -385,20 +385,22 @@ def _statement_balances(
         if not row["complete"]:
             notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
             continue
-        opening.append(Balance(role, of, currency, r.month.previous.last, row["opening_balance"]))
-        closing.append(Balance(role, of, currency, r.month.last, row["closing_balance"]))
+        opening.append(
+            KnownBalance(role, of, currency, r.month.previous.last, row["opening_balance"])
+        )
+        closing.append(KnownBalance(role, of, currency, r.month.last, row["closing_balance"]))
     return tuple(opening), tuple(closing)
 
 
-def _openings(balances: Iterable[Balance]) -> Iterator[_Entry]:
-    for known in balances:
+def _openings(balances: Iterable[KnownBalance]) -> Iterator[_Entry]:
+    for balance in balances:
         yield _Entry(
-            f"opening:{known.of}",
-            known.on,
-            f"Opening balance of {known.of}",
+            f"opening:{balance.of}",
+            balance.on,
+            f"Opening balance of {balance.of}",
             (
-                _Leg(known.role, known.currency, known.amount, known.of),
-                _Leg("opening", known.currency, known.amount.copy_negate()),
+                _Leg(balance.role, balance.currency, balance.amount, balance.of),
+                _Leg("opening", balance.currency, balance.amount.copy_negate()),
             ),
             (),
         )
@@ -406,18 +408,18 @@ def _openings(balances: Iterable[Balance]) -> Iterator[_Entry]:
 
 def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
     """What earlier months left in transit, so that its account closes with what is in transit."""
-    for one in begun_before(r, zone):
-        since = f" since {one.since}" if one.since else ""
+    for request in begun_before(r, zone):
+        since = f" since {request.since}" if request.since else ""
         yield _Entry(
-            f"opening:{one.request_id}",
+            f"opening:{request.request_id}",
             r.month.previous.last,
-            clean(f"{one.reference} in transit{since}"),
+            clean(f"{request.reference} in transit{since}"),
             (
-                _Leg(one.role, one.currency, one.amount),
-                _Leg("opening", one.currency, one.amount.copy_negate()),
+                _Leg(request.role, request.currency, request.amount),
+                _Leg("opening", request.currency, request.amount.copy_negate()),
             ),
-            (one.request_id,),
-            one.request_id,
+            (request.request_id,),
+            request.request_id,
         )
 
 
@@ -455,15 +457,15 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
     """The entry of each of these lines, without the shares that several expectations have."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.schema.empty_table()
-    given = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
-    with _stepped(given, "line_legs") as connection:
+    tables = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
+    with _stepped(tables, "line_legs") as connection:
         legs: dict[int, list[_Leg]] = {}
         for at, *leg in connection.execute(
             "SELECT entry_no, role, currency, amount, account FROM line_legs"
             " ORDER BY entry_no, part, place"
         ).fetchall():
             legs.setdefault(at, []).append(_Leg(*leg))
-        found = connection.execute(
+        booked = connection.execute(
             "SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts"
             " ORDER BY entry_no"
         ).fetchall()
@@ -475,7 +477,7 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
             tuple(legs[at]),
             tuple(filter(None, (entry_id, expectation_id))),
         )
-        for at, entry_id, on, words, expectation_id in found
+        for at, entry_id, on, words, expectation_id in booked
     ]
 
 
@@ -550,10 +552,10 @@ def _settled(snapshot: Snapshot, start: datetime, end: datetime) -> list[dict[st
     steps = in_order(steps_of(MONTH_PACKAGE), ("settled_transfers",))
     with snapshot.connection() as connection:
         run(connection, steps)
-        found = connection.execute(
+        settled = connection.execute(
             "SELECT * FROM settled_transfers WHERE settled_at >= ? AND settled_at < ?"
             " ORDER BY settled_at, transfer_id",
             [start, end],
         )
-        rows: list[dict[str, Any]] = found.to_arrow_table().to_pylist()
+        rows: list[dict[str, Any]] = settled.to_arrow_table().to_pylist()
     return rows

@@ -21,12 +21,12 @@ __all__ = ["LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
 class LedgerAccounts(msgspec.Struct, frozen=True):
     """The ledger account of each role, or of a role and its IBAN or asset: `bank BE45…`."""
 
-    named: Mapping[str, str] = {}
+    ledger_names: Mapping[str, str] = {}
 
     def of(self, role: str, of: str) -> str:
         """The account: that of the IBAN or asset, else of the role, else the role's own name."""
         own = f"{role} {of}" if of else role
-        return self.named.get(own) or self.named.get(role) or own
+        return self.ledger_names.get(own) or self.ledger_names.get(role) or own
 
 
 def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
@@ -50,11 +50,11 @@ def load_mapping(path: Path) -> LedgerAccounts:
 def read_mapping(text: str, path: str) -> LedgerAccounts:
     """The mapping that a file's text is; errors name it by `path`."""
     try:
-        found = tomllib.loads(text)
+        mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}", do="correct that line") from None
-    strange = sorted(found.keys() - {"accounts"})
-    accounts = found.get("accounts")
+    strange = sorted(mapping.keys() - {"accounts"})
+    accounts = mapping.get("accounts")
     if strange or not isinstance(accounts, dict):
         raise InputError(
             f"{path}: {strange[0]!r:.40} is not known" if strange else f"{path}: no [accounts]",

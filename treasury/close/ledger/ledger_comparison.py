@@ -131,28 +131,28 @@ def compare_ledger(
     The provider's accounts are compared where the ledger names them. InputError names the file and
     the line that cannot be read or is there twice.
     """
-    known = month_balances(r, _zone(r)) if balances is None else balances
-    rows, mapping = known.to_pylist(), accounts or LedgerAccounts()
-    said = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
-    held = {_key(row["of"], row["currency"]) for row in rows}
-    others = frozenset(said.keys() - held)
+    proved = month_balances(r, _zone(r)) if balances is None else balances
+    rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
+    ledger_lines = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
+    accounts_held = {_key(row["of"], row["currency"]) for row in rows}
+    others = frozenset(ledger_lines.keys() - accounts_held)
     books = own_books(r, _zone(r), mapping) if others else OwnBooks({}, {})
-    ours = {key: said.pop(key) for key in sorted(others & books.posted.keys())}
-    way = _on_the_way(r, books, frozenset(ours))
-    covered = _covered(rows, said, books, frozenset(ours))
+    posted_lines = {key: ledger_lines.pop(key) for key in sorted(others & books.posted.keys())}
+    way = _on_the_way(r, books, frozenset(posted_lines))
+    covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))
     providers = {
         plain_account(row["account"])
         for row in r.statements.to_pylist()
         if row["source"] == "provider_report"
     }
     lines = [
-        _compared(row, said.pop(key, None), way)
+        _compared(row, ledger_lines.pop(key, None), way)
         for row in rows
         for key in [_key(row["of"], row["currency"])]
-        if key in said or (key[0] not in providers and key not in covered)
+        if key in ledger_lines or (key[0] not in providers and key not in covered)
     ]
-    lines += [_posted(key, line, books, rows) for key, line in ours.items()]
-    lines += [_unknown(line) for line in said.values()]
+    lines += [_posted(key, line, books, rows) for key, line in posted_lines.items()]
+    lines += [_unknown(line) for line in ledger_lines.values()]
     apart = sum(line["finding"] != AGREES for line in lines)
     return LedgerComparison(
         title=f"Ledger on {r.month.last:%-d %B %Y}: {count(len(lines), 'account')},"
@@ -176,29 +176,29 @@ def _key(account: str, currency: str) -> Key:
 
 def _names(rows: Sequence[Row]) -> dict[Key, Key]:
     """What a ledger may call each balance: its own account, or a name that no other one has."""
-    named: dict[Key, set[Key]] = defaultdict(set)
+    keys: dict[Key, set[Key]] = defaultdict(set)
     for row in rows:
         own = _key(row["of"], row["currency"])
         for name in filter(None, (row["of"], row["name"])):
-            named[_key(name, row["currency"])].add(own)
-    return {name: one for name, (one, *others) in named.items() if not others}
+            keys[_key(name, row["currency"])].add(own)
+    return {name: key for name, (key, *others) in keys.items() if not others}
 
 
 def _by_account(
     path: Path, lines: Iterable[CsvLine], names: Mapping[Key, Key]
 ) -> dict[Key, CsvLine]:
-    said: dict[Key, CsvLine] = {}
+    ledger_lines: dict[Key, CsvLine] = {}
     for line in lines:
-        asked = _key(line.values["account"], line.values["currency"])
-        key = names.get(asked, asked)
-        if key in said:
+        written = _key(line.values["account"], line.values["currency"])
+        key = names.get(written, written)
+        if key in ledger_lines:
             raise InputError(
                 f"{path}, line {line.number}: {clean(line.values['account'])!r:.60} in {key[1]}"
-                f" is on line {said[key].number} already",
+                f" is on line {ledger_lines[key].number} already",
                 do="give each account one line a currency",
             )
-        said[key] = line
-    return said
+        ledger_lines[key] = line
+    return ledger_lines
 
 
 # The comparison
@@ -210,7 +210,7 @@ def _compared(row: Row, line: CsvLine | None, way: _Way) -> Row:
     expected = None if balance is None else total((balance, into, out.copy_negate()))
     ledger = None if line is None else line.values["balance"]
     gap = None if expected is None or ledger is None else difference(ledger, expected)
-    made = {
+    comparison = {
         "account": row["of"],
         "name": row["name"],
         "currency": row["currency"],
@@ -222,33 +222,36 @@ def _compared(row: Row, line: CsvLine | None, way: _Way) -> Row:
         "difference": gap,
         "line": None if line is None else line.number,
     }
-    return made | {"finding": _finding(row, made)}
+    return comparison | {"finding": _finding(row, comparison)}
 
 
-def _finding(row: Row, made: Row) -> str:
-    if made["line"] is None:
+def _finding(row: Row, comparison: Row) -> str:
+    if comparison["line"] is None:
         return "not in the ledger"
-    gap = made["difference"]
+    gap = comparison["difference"]
     if not row["proved"] or gap is None:
         reason = f": {row['problem']}" if row["problem"] else ""
         return f"the balance is not proved{reason}"
     if not gap:
         return AGREES
     side = "more" if gap > 0 else "less"
-    told = f"the ledger has {amount_words(gap.copy_abs(), made['currency'])} {side}"
-    on_way = difference(made["in_transit_in"], made["in_transit_out"])
+    words = f"the ledger has {amount_words(gap.copy_abs(), comparison['currency'])} {side}"
+    on_way = difference(comparison["in_transit_in"], comparison["in_transit_out"])
     apart = on_way and gap == on_way.copy_negate()
-    return f"{told}: what is in transit is not on this account of the ledger" if apart else told
+    return f"{words}: what is in transit is not on this account of the ledger" if apart else words
 
 
 def _covered(
-    rows: Sequence[Row], said: Mapping[Key, CsvLine], books: OwnBooks, ours: frozenset[Key]
+    rows: Sequence[Row],
+    ledger_lines: Mapping[Key, CsvLine],
+    books: OwnBooks,
+    posted: frozenset[Key],
 ) -> set[Key]:
     """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
-    if not any(WALLET in books.roles[key] for key in ours):
+    if not any(WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
-    return wallets - said.keys()
+    return wallets - ledger_lines.keys()
 
 
 def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Row:
@@ -257,8 +260,15 @@ def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Ro
     The export posts what moved in wallets, not what they held; a ledger may have either.
     """
     currency, ledger, expected = key[1], line.values["balance"], books.posted[key]
-    held = [row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency]
-    if books.roles[key] == (WALLET,) and held and None not in held and ledger == total(held):
+    balances = [
+        row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency
+    ]
+    if (
+        books.roles[key] == (WALLET,)
+        and balances
+        and None not in balances
+        and ledger == total(balances)
+    ):
         expected = ledger
     gap = difference(ledger, expected)
     side = "more" if gap > 0 else "less"
@@ -294,7 +304,7 @@ def _unknown(line: CsvLine) -> Row:
 # What was on its way
 
 
-def _on_the_way(r: Reconciliation, books: OwnBooks, ours: frozenset[Key]) -> _Way:
+def _on_the_way(r: Reconciliation, books: OwnBooks, posted: frozenset[Key]) -> _Way:
     """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
     if r.basis is None:
         return _Way({}, {}, ())
@@ -304,9 +314,9 @@ def _on_the_way(r: Reconciliation, books: OwnBooks, ours: frozenset[Key]) -> _Wa
         OWN_TRANSFERS: list(_own_transfers(r)),
         ON_RAMPS: list(_pending(r, notes)),
     }
-    apart = [role for role in parts if any(role in books.roles[key] for key in ours)]
+    apart = [role for role in parts if any(role in books.roles[key] for key in posted)]
     for role in apart:
-        moved = [part for part in parts[role] if books.keeps(role, part[0][1], ours)]
+        moved = [part for part in parts[role] if books.keeps(role, part[0][1], posted)]
         parts[role] = [part for part in parts[role] if part not in moved]
         amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
         notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
@@ -321,7 +331,7 @@ def _sums(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
     return {key: total(amounts) for key, amounts in groups.items()}
 
 
-def _asked(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
+def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
     assert r.basis is not None
     params = None if ids is None else {"ids": list(ids)}
     rows: list[Row] = r.basis.snapshot.sql(query, params).to_pylist()
@@ -330,19 +340,19 @@ def _asked(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> l
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
     """The net amounts of off-ramps that are owed, and whose money surely had not come."""
-    for one in owed_payouts(r):
-        name = clean(one.reference)
-        if not one.is_owed:
+    for payout in owed_payouts(r):
+        name = clean(payout.reference)
+        if not payout.is_owed:
             notes.append(f"{name} is not counted as on its way: the service had not completed it")
-        elif one.maybe_on is not None:
+        elif payout.maybe_on is not None:
             notes.append(
-                f"{name} is not counted as on its way: a line of {one.maybe_on} may be its payout;"
-                " decide it"
+                f"{name} is not counted as on its way: a line of {payout.maybe_on} may be its"
+                " payout; decide it"
             )
-        elif one.amount is None or not one.account or not one.currency:
+        elif payout.amount is None or not payout.account or not payout.currency:
             notes.append(f"{name} is on its way and not counted: its net or its account is unknown")
         else:
-            yield _key(one.account, one.currency), one.amount
+            yield _key(payout.account, payout.currency), payout.amount
 
 
 def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:
@@ -357,14 +367,14 @@ def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:
         and row["out_on"] <= last
         and (row["in_on"] is None or row["in_on"] > last)
     }
-    for leg in _asked(r, _RECEIVERS, sorted(crossing)):
+    for leg in _query_rows(r, _RECEIVERS, sorted(crossing)):
         row = crossing[leg["entry_id"]]
         yield _key(leg["account"], row["currency"]), row["amount"]
 
 
 def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
     """Debits of the month, or earlier ones, that the bank still calls pending."""
-    for row in _asked(r, _PENDING):
+    for row in _query_rows(r, _PENDING):
         if row["on_day"] is not None and row["on_day"] > r.month.last:
             continue
         if row["amount"] is None or row["on_day"] is None:

@@ -20,9 +20,9 @@ from treasury.identifiers import plain_account
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["HELD", "OwnBooks", "bank_names", "own_books"]
+__all__ = ["BANK_ROLES", "OwnBooks", "bank_names", "own_books"]
 
-HELD: Final = ("bank", "provider")
+BANK_ROLES: Final = ("bank", "provider")
 """The roles that a statement proves."""
 Key = tuple[str, str]
 
@@ -54,10 +54,10 @@ def own_books(r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts) -> Ow
 
 def bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
     """The bank accounts by what the export calls them; one name for several is none's."""
-    named: defaultdict[Key, set[Key]] = defaultdict(set)
+    accounts_by_name: defaultdict[Key, set[Key]] = defaultdict(set)
     for row in r.statements.to_pylist():
-        role = HELD[1] if row["source"] == "provider_report" else HELD[0]
+        role = BANK_ROLES[1] if row["source"] == "provider_report" else BANK_ROLES[0]
         currency = row["currency"].upper()
         name = plain_account(accounts.of(role, row["account"]))
-        named[name, currency].add((plain_account(row["account"]), currency))
-    return {name: one for name, (one, *others) in named.items() if not others}
+        accounts_by_name[name, currency].add((plain_account(row["account"]), currency))
+    return {name: account for name, (account, *others) in accounts_by_name.items() if not others}

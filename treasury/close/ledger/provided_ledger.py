@@ -91,9 +91,9 @@ def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
 
 def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:
     """The ledger that a month is closed with: journaled since its basis, and before `until`."""
-    found = None
+    ledger = None
     for entry in entries:
         own = entry.kind == KIND and entry.subject == close.month
         if own and close.head.seq < entry.seq < until.seq:
-            found = convert(entry.body, LedgerFile)
-    return found
+            ledger = convert(entry.body, LedgerFile)
+    return ledger

@@ -91,7 +91,7 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
     sent: dict[str, date | None] = {row["request_id"]: None for row in sure}
     sent |= {row["request_id"]: row["may_have_arrived_on"] for row in maybe}
     end = r.month.end(r.basis.question.zone)
-    found = r.basis.snapshot.sql(_PAYOUTS, {"ids": sorted(filter(None, sent))})
+    payouts = r.basis.snapshot.sql(_PAYOUTS, {"ids": sorted(filter(None, sent))})
     return [
         Owed(
             request_id=row["id"],
@@ -102,7 +102,7 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
             is_owed=row["completed_at"] is not None and row["completed_at"] < end,
             maybe_on=sent[row["id"]],
         )
-        for row in found.to_pylist()
+        for row in payouts.to_pylist()
     ]
 
 
@@ -119,10 +119,10 @@ def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[Begun]:
     """What was in transit when the month began, request by request."""
     if r.basis is None:
         return
-    asked = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}
+    parameters = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}
     with r.basis.snapshot.connection() as connection:
         connection.register("allocations", r.matches.allocations)
-        rows = connection.execute(_BEGUN, asked).to_arrow_table().to_pylist()
+        rows = connection.execute(_BEGUN, parameters).to_arrow_table().to_pylist()
     for row in rows:
         on_ramp = row["ramp_type"] == "ON_RAMP"
         amount = row["moved"] if on_ramp else row["net"] and difference(row["net"], row["moved"])

@@ -89,12 +89,12 @@ class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True
     def steps(self) -> pa.Table:
         """The rows by kind, currency and reason; columns as in STEPS."""
         keys = ["kind", "currency", "why"]
-        wanted = {name: self.rows[name] for name in keys}
-        wanted |= {name: wide(self.rows[name]) for name in _FIGURES}
+        columns = {name: self.rows[name] for name in keys}
+        columns |= {name: wide(self.rows[name]) for name in _FIGURES}
         sums = [(name, "sum") for name in _FIGURES]
-        groups = pa.table(wanted).group_by(keys).aggregate([*sums, ([], "count_all")])
-        named = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
-        steps = groups.rename_columns(named).sort_by([(name, "ascending") for name in keys])
+        groups = pa.table(columns).group_by(keys).aggregate([*sums, ([], "count_all")])
+        names = {f"{name}_sum": name for name in _FIGURES} | {"count_all": "rows"}
+        steps = groups.rename_columns(names).sort_by([(name, "ascending") for name in keys])
         return steps.select(STEPS.names).cast(STEPS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
@@ -120,7 +120,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     for row in rolled.filter(still_open).select(_OPEN).to_pylist():
         key = (row["kind"], row["currency"], row["expectation_id"])
         _add(figures, key, "roll_forward", row["closing"])
-    counted = {key: one for key, one in figures.items() if any(one.values())}
+    counted = {key: sums for key, sums in figures.items() if any(sums.values())}
     subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
     status = _statuses(r, zone, subjects)
     names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
@@ -129,11 +129,11 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
             "kind": kind,
             "reference": names.get(subject) or subject,
             "currency": currency,
-            **one,
-            "why": _why(kind, one, status.get(subject, "")),
+            **sums,
+            "why": _why(kind, sums, status.get(subject, "")),
             "subject_id": subject,
         }
-        for (kind, currency, subject), one in counted.items()
+        for (kind, currency, subject), sums in counted.items()
     ]
     rows.sort(key=lambda row: tuple(row[name] for name in _ORDER))
     return TransitBridge(
@@ -142,8 +142,8 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
 
 
 def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
-    one = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
-    one[name] = total((one[name], amount))
+    sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
+    sums[name] = total((sums[name], amount))
 
 
 def _reported(row: Mapping[str, Any]) -> Key:
@@ -169,15 +169,15 @@ def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
     """What the requests are called, and the lines that no request is behind."""
     lines = r.lines.filter(pc.is_in(r.lines["entry_id"], subjects))
-    named = {
+    references = {
         row["entry_id"]: row["reference"] or row["counterparty_name"]
         for row in lines.select(["entry_id", "reference", "counterparty_name"]).to_pylist()
     }
     if r.basis is None:
-        return named
+        return references
     with r.basis.snapshot.connection() as connection:
         connection.register("subjects", pa.table({"subject_id": subjects}))
-        return named | dict(connection.execute(_REFERENCES).fetchall())
+        return references | dict(connection.execute(_REFERENCES).fetchall())
 
 
 def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any]:
@@ -186,13 +186,13 @@ def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any
     return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
 
 
-def _why(kind: str, one: Figures, status: str) -> str:
+def _why(kind: str, figures: Figures, status: str) -> str:
     """Why the three count a thing as they do, in words."""
     match kind:
         case "on_ramp":
-            return _why_on_ramp(one, status)
+            return _why_on_ramp(figures, status)
         case "off_ramp":
-            return _why_off_ramp(one, status)
+            return _why_off_ramp(figures, status)
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
@@ -201,8 +201,8 @@ def _why(kind: str, one: Figures, status: str) -> str:
             return "between own accounts: one leg is booked, the other is not"
 
 
-def _why_on_ramp(one: Figures, status: str) -> str:
-    report, journal, expected = (one[name] for name in _FIGURES)
+def _why_on_ramp(figures: Figures, status: str) -> str:
+    report, journal, expected = (figures[name] for name in _FIGURES)
     if not report and not journal:
         if status == "SUCCEEDED":
             return "completed with less than its amount: the rest is not paid"
@@ -221,8 +221,8 @@ def _why_on_ramp(one: Figures, status: str) -> str:
     return f"paid, and not delivered: the journal has {side}, as its lines are decided"
 
 
-def _why_off_ramp(one: Figures, status: str) -> str:
-    _, journal, expected = (one[name] for name in _FIGURES)
+def _why_off_ramp(figures: Figures, status: str) -> str:
+    _, journal, expected = (figures[name] for name in _FIGURES)
     if not journal:
         return "not completed: it waits for its money, and nothing is owed yet"
     if journal == expected:

@@ -89,8 +89,8 @@ def _write_others(closing: Closing, folder: Path) -> Evidence:
         for name, table in tables.items():
             write_table(table, folder / "tables" / f"{name}.parquet")
         further = {name: table for name, table in tables.items() if name not in TABLES}
-        marks = (*closing.marks, *table_marks(further))
-        return _evidence(closing, folder, basis.snapshot.commit, marks, inputs.result())
+        hashes = (*closing.fingerprints, *table_marks(further))
+        return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())
 
 
 def _write_books(closing: Closing, folder: Path) -> pa.Table:
@@ -106,8 +106,8 @@ def write_evidence(evidence: Evidence, folder: Path) -> str:
     hashes = file_hashes(folder)
     whole = msgspec.structs.replace(
         evidence,
-        files={name: mark for name, mark in hashes.items() if not is_apart(name)},
-        apart={name: mark for name, mark in hashes.items() if is_apart(name)},
+        files={name: digest for name, digest in hashes.items() if not is_apart(name)},
+        apart={name: digest for name, digest in hashes.items() if is_apart(name)},
     )
     sealed = whole.sealed()
     (folder / EVIDENCE).write_bytes(encode(sealed))
@@ -118,10 +118,10 @@ def named_files(folder: Path) -> set[str]:
     """The files that the evidence in a folder names; none where there is none that reads."""
     try:
         with open_regular(folder / EVIDENCE, follow=False) as file:
-            found = decode_json(file.read(LARGEST_EVIDENCE), Evidence)
+            evidence = decode_json(file.read(LARGEST_EVIDENCE), Evidence)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return set()
-    return {*found.files, *found.apart}
+    return {*evidence.files, *evidence.apart}
 
 
 def answer_tables(closing: Closing) -> dict[str, pa.Table]:
@@ -169,7 +169,7 @@ def _evidence(
     closing: Closing,
     folder: Path,
     commit: Commit,
-    marks: tuple[Fingerprint, ...],
+    hashes: tuple[Fingerprint, ...],
     inputs: dict[str, int],
 ) -> Evidence:
     """The evidence, but for the hashes of files; a ledger that was given is left in `folder`."""
@@ -200,7 +200,7 @@ def _evidence(
         agreed_to=closing.rolled.agreed_to,
         bank_files=_bank_files(closing),
         ledger=None if ledger is None else {"file_name": ledger.file_name, "sha256": ledger.sha256},
-        answer=marks,
+        answer=hashes,
         inputs=inputs,
         code=code_of(),
         files={},
@@ -211,22 +211,22 @@ def _bank_files(closing: Closing) -> dict[str, str]:
     """SHA-256 of every bank file that the month's statements were read from, by its name."""
     assert closing.r.basis is not None
     with closing.r.basis.snapshot.connection() as connection:
-        found = connection.execute(
+        files = connection.execute(
             "SELECT DISTINCT file_name, file_sha256 FROM statements"
             " WHERE vanished_at IS NULL AND file_name IS NOT NULL"
             " AND closing_date >= $first AND opening_date <= $last"
             " ORDER BY file_name, file_sha256",
             {"first": closing.r.month.previous.last, "last": closing.r.month.last},
         ).fetchall()
-    return {name: mark or "" for name, mark in found}
+    return {name: digest or "" for name, digest in files}
 
 
 def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
     folder.mkdir()
-    for name, one in drawn.items():
-        (folder / f"{name}.svg").write_bytes(one.svg)
-        (folder / f"{name}.png").write_bytes(figure_png(one.figure))
-    words = {name: one.words for name, one in drawn.items()}
+    for name, figure in drawn.items():
+        (folder / f"{name}.svg").write_bytes(figure.svg)
+        (folder / f"{name}.png").write_bytes(figure_png(figure.figure))
+    words = {name: figure.words for name, figure in drawn.items()}
     (folder / "words.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
     )

@@ -89,8 +89,8 @@ def write_close(
             if pdf:
                 pdf_printing.print_pdf(new / "report.html", new / PDF)
             if notebook is not None:
-                given = closing.period is None and closing.ledger_file is not None
-                ledger = new / pack_contents.LEDGER if given else None
+                is_new_ledger = closing.period is None and closing.ledger_file is not None
+                ledger = new / pack_contents.LEDGER if is_new_ledger else None
                 run_notebook(notebook, closing.r.month, new / NOTEBOOK, ledger=ledger)
             seal = pack_contents.write_evidence(evidence, new)
             _take_place(new, folder, Path(name) / "former")
@@ -119,8 +119,8 @@ def _require_ours(folder: Path) -> None:
         if folder.exists():
             raise StorageError(f"{folder} is a file", do="name a folder")
         return
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    strange = sorted(there - _FORMER - {EVIDENCE} - named_files(folder))
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    strange = sorted(present - _FORMER - {EVIDENCE} - named_files(folder))
     if strange:
         raise InputError(
             f"{folder} holds {strange[0]!r:.80}, which is no part of a pack",

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from treasury.calendar import Month
-from treasury.close.closing import Closing, Rolled, closed_month, closing_of, found_of
+from treasury.close.closing import Closing, Rolled, closed_month, closing_from, closing_of
 from treasury.close.evidence import FORMAT, Evidence, code_of, encode
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
@@ -81,7 +81,7 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """What differs; no row where the pack holds."""
-        rows = [{"what": one.what, "problem": one.problem} for one in self.findings]
+        rows = [{"what": finding.what, "problem": finding.problem} for finding in self.findings]
         return {"Findings": pa.Table.from_pylist(rows, schema=FINDINGS)}
 
     @property
@@ -96,21 +96,21 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
             head = f"{sealed}{again}"
         else:
             head = f"{clean(self.month)}: {count(len(self.findings), 'difference')} {self.against}"
-        return "\n".join((head, *(f"  {clean(one)}" for one in self.findings), *self.notes))
+        return "\n".join((head, *(f"  {clean(finding)}" for finding in self.findings), *self.notes))
 
 
 def verify_pack(folder: Path) -> Verified:
     """Check a pack by itself; InputError where the folder has no evidence that reads."""
     evidence, findings = read_sealed(folder)
-    made = Recomputed(tuple(findings)) if findings else recompute(folder)
+    recomputed = Recomputed(tuple(findings)) if findings else recompute(folder)
     return Verified(
         folder=folder,
         month=evidence.month,
         against="from its own inputs",
         files=len(evidence.files) + len(evidence.apart),
-        findings=made.findings,
-        notes=made.notes,
-        sql=made.sql,
+        findings=recomputed.findings,
+        notes=recomputed.notes,
+        sql=recomputed.sql,
         is_earlier=evidence.format < FORMAT,
     )
 
@@ -210,8 +210,8 @@ def _ledger(folder: Path, evidence: Evidence) -> LedgerFile | None:
         return None
     content = (folder / LEDGER).read_bytes().decode("utf-8")
     mapping = folder / LEDGER_ACCOUNTS
-    told = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
-    return LedgerFile(content=content, mapping=told, **evidence.ledger)
+    mapping_text = mapping.read_bytes().decode("utf-8") if mapping.is_file() else ""
+    return LedgerFile(content=content, mapping=mapping_text, **evidence.ledger)
 
 
 def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing:
@@ -220,14 +220,14 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     if evidence.period is not None:
         return closed_month(journal, lake, closed_periods(entries)[evidence.month])
     if evidence.preparation:
-        agreed = [one for one in entries if one.seq <= (evidence.agreed_to or 0)]
+        agreed = [entry for entry in entries if entry.seq <= (evidence.agreed_to or 0)]
         return prepared_month(journal, lake, evidence.preparation, agreed)
     head = evidence.journal or Head(0, "")
     then = read_decided(journal, head=head)
     snapshot = lake.snapshot(commit=evidence.lake.commit)
     basis = basis_on(snapshot, _question(evidence), then)
-    found = examine(journal, lake, basis, then).require_tied()
-    return found_of(found, ZoneInfo(evidence.time_zone))
+    examined = examine(journal, lake, basis, then).require_tied()
+    return closing_from(examined, ZoneInfo(evidence.time_zone))
 
 
 def _again_from_workspace(
@@ -253,11 +253,13 @@ def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
             return
     if period is None:
         return
-    there = closed_periods(read_decided(journal).entries).get(period.month)
-    if there is None:
+    journaled = closed_periods(read_decided(journal).entries).get(period.month)
+    if journaled is None:
         yield Finding("journal", f"{period.month} is not closed: it was reopened, or never was")
-    elif there != period:
-        yield Finding("journal", f"{period.month} was closed by another entry, {there.entry.seq}")
+    elif journaled != period:
+        yield Finding(
+            "journal", f"{period.month} was closed by another entry, {journaled.entry.seq}"
+        )
 
 
 def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Finding]:
@@ -269,9 +271,13 @@ def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Findi
             " tables were compared, the bytes of files were not"
         )
     with tempfile.TemporaryDirectory(prefix="treasury-") as name:
-        made = Path(name)
-        again = write_files(closing, made)
-        hashes = {one: mark for one, mark in file_hashes(made).items() if not is_apart(one)}
+        remade = Path(name)
+        again = write_files(closing, remade)
+        hashes = {
+            name_in_pack: digest
+            for name_in_pack, digest in file_hashes(remade).items()
+            if not is_apart(name_in_pack)
+        }
     findings = [*_carried(closing), *_tables_apart(evidence, again)]
     if same_code:
         findings += _files_apart(evidence, hashes)
@@ -280,10 +286,10 @@ def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Findi
 
 
 def _tables_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
-    made = {one.name: one for one in again.answer if one.rows is not None}
-    told = {one.name: one for one in evidence.answer if one.rows is not None}
-    for name in sorted({*made, *told}):
-        if made.get(name) != told.get(name):
+    computed = {table.name: table for table in again.answer if table.rows is not None}
+    sealed = {table.name: table for table in evidence.answer if table.rows is not None}
+    for name in sorted({*computed, *sealed}):
+        if computed.get(name) != sealed.get(name):
             yield Finding(f"table {name}", "does not come out again from what it rests on")
 
 
@@ -294,9 +300,9 @@ def _files_apart(evidence: Evidence, hashes: dict[str, str]) -> Iterator[Finding
 
 
 def _facts_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
-    sealed, made = (msgspec.json.decode(encode(one)) for one in (evidence, again))
-    for field in sorted({*sealed, *made} - {"files", "apart", "seal", "answer"}):
-        if sealed.get(field) != made.get(field):
+    sealed, computed = (msgspec.json.decode(encode(facts)) for facts in (evidence, again))
+    for field in sorted({*sealed, *computed} - {"files", "apart", "seal", "answer"}):
+        if sealed.get(field) != computed.get(field):
             yield Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
 
 

@@ -27,21 +27,21 @@ def browser() -> str | None:
 
 def require_browser() -> str:
     """The browser that prints; InputError where there is none."""
-    found = browser()
-    if found is None:
+    installed = browser()
+    if installed is None:
         raise InputError(
             "a PDF needs Chromium or Chrome, and none is installed",
             do="install one, or print report.html from your browser",
         )
-    return found
+    return installed
 
 
 def print_pdf(page: Path, to: Path) -> Path:
     """Print `page` to a PDF; InputError where no browser is there, StorageError where it fails."""
-    found = require_browser()
+    executable = require_browser()
     with tempfile.TemporaryDirectory(prefix="treasury-") as profile:
         command = [
-            found,
+            executable,
             "--headless=new",
             "--disable-gpu",
             "--disable-background-networking",
@@ -54,14 +54,14 @@ def print_pdf(page: Path, to: Path) -> Path:
             page.resolve().as_uri(),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=LONGEST, check=False)  # noqa: S603 - no shell, our own arguments
+            printing = subprocess.run(command, capture_output=True, timeout=LONGEST, check=False)  # noqa: S603 - no shell, our own arguments
         except subprocess.TimeoutExpired as error:
             raise StorageError(
                 "the browser did not finish printing", do="print report.html from your browser"
             ) from error
-    if done.returncode or not to.is_file():
+    if printing.returncode or not to.is_file():
         raise StorageError(
-            f"the browser could not print the report (exit {done.returncode})",
+            f"the browser could not print the report (exit {printing.returncode})",
             do="print report.html from your browser",
         )
     return to

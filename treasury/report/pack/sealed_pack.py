@@ -137,7 +137,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
         try:
             entries = os.scandir(inside)
         except OSError as error:
-            yield _named(inside, folder), f"cannot be read: {error.strerror}"
+            yield _path_in_pack(inside, folder), f"cannot be read: {error.strerror}"
             continue
         with entries:
             for entry in entries:
@@ -146,7 +146,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
                     yield str(folder), f"holds more than {MOST_FILES:,} files"
                     return
                 path = Path(entry.path)
-                name = _named(path, folder)
+                name = _path_in_pack(path, folder)
                 kind = kind_of_file(entry.stat(follow_symlinks=False).st_mode)
                 if kind == "a folder" and inside == folder:
                     folders.append(path)
@@ -156,7 +156,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
                     yield name, None
 
 
-def _named(path: Path, folder: Path) -> str:
+def _path_in_pack(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
 
 
@@ -166,7 +166,7 @@ def _problem(path: Path, sealed: str) -> str:
         with open_regular(path, follow=False) as file:
             if os.fstat(file.fileno()).st_size > LARGEST_FILE:
                 return f"is larger than {LARGEST_FILE >> 30} GB"
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
-    return "" if found == sealed else "was changed: its hash is not the sealed one"
+    return "" if digest == sealed else "was changed: its hash is not the sealed one"

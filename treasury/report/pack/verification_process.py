@@ -23,7 +23,7 @@ __all__ = ["Recomputed", "memory_bound", "recompute"]
 
 _WORKER: Final = "treasury.report.pack.verification_worker"
 _ANSWER: Final = 64 << 20
-_TOLD: Final = 64 << 10
+_ERROR_TAIL: Final = 64 << 10
 
 
 class Recomputed(msgspec.Struct, frozen=True):
@@ -58,5 +58,5 @@ def memory_bound() -> int:
 def _last_line(errors: IO[bytes]) -> str:
     """What the process said last; where it was long, the end of it."""
     size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, size - _TOLD))
+    errors.seek(max(0, size - _ERROR_TAIL))
     return clean(errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2])

@@ -28,13 +28,15 @@ def work(name: str, memory: str) -> int:
     for path in sorted((*folder.glob("inputs/*.parquet"), *folder.glob("tables/*.parquet"))):
         rows = pq.read_metadata(path).num_rows
         if rows > MOST_ROWS:
-            found = Finding(path.relative_to(folder).as_posix(), f"says that it has {rows:,} rows")
-            return _answer(Recomputed((found,)))
+            too_long = Finding(
+                path.relative_to(folder).as_posix(), f"says that it has {rows:,} rows"
+            )
+            return _answer(Recomputed((too_long,)))
     return _answer(compare_with_inputs(folder))
 
 
-def _answer(found: Recomputed) -> int:
-    sys.stdout.buffer.write(msgspec.json.encode(found))
+def _answer(recomputed: Recomputed) -> int:
+    sys.stdout.buffer.write(msgspec.json.encode(recomputed))
     sys.stdout.buffer.flush()
     return 0
 
