@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
     from treasury.journal.decisions import Decision, Mark
+    from treasury.journal.periods import Period
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
     from treasury.people import Desk, Periods
@@ -322,13 +323,18 @@ class Workspace:
         Without a month it is the last one that has ended. A closed month is given as it was closed,
         whatever became known since (`periods.late`). Raises NothingStored.
         """
-        from treasury.reconcile import reconcile_month
+        from treasury.reconcile.monthly import Basis, worked_out
+        from treasury.reconcile.settled import Settling
 
         asked = self.month(month)
-        if self.is_closed(asked):
+        closed = self._closed()
+        if str(asked) in closed:
             return self.periods.month(asked).r
-        question = self._question(asked)
-        return reconcile_month(self.snapshot(), question, self._decisions(), self._marks())
+        settling = Settling.before(asked, closed.values(), self.folder)
+        basis = Basis(
+            self.snapshot(), self._question(asked), self._decisions(), self._marks(), settling
+        )
+        return worked_out(basis).answer
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
@@ -670,12 +676,14 @@ class Workspace:
 
     def is_closed(self, month: str | Month) -> bool:
         """Whether a month was closed by this workspace's instant, and not reopened."""
+        return str(_month(month)) in self._closed()
+
+    def _closed(self) -> dict[str, Period]:
+        """The months that were closed by this workspace's instant, and not reopened."""
         from treasury.journal.periods import closed_periods
 
         until, entries = self._as_of, self.journal.entries("period.")
-        return str(_month(month)) in closed_periods(
-            entry for entry in entries if until is None or entry.at <= until
-        )
+        return closed_periods(entry for entry in entries if until is None or entry.at <= until)
 
     def _rules(self, month: Month) -> Rules:
         from treasury.people import rules_for

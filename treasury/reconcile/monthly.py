@@ -7,9 +7,11 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -46,7 +48,9 @@ from treasury.reconcile.pipeline import (
     steps_of,
     stored,
 )  # fmt: skip
+from treasury.reconcile.recall import SETTLE_PACKAGE, count_stored, leave_out, settle
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
+from treasury.reconcile.settled import Settled, Settling
 from treasury.reconcile.view import view_of
 from treasury.reconcile.worded import funding_table
 from treasury.settings import BankAccount
@@ -176,12 +180,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Basis(msgspec.Struct, frozen=True, eq=False):
-    """What an answer is a function of: the records, the question with its rules, the decisions."""
+    """What an answer is a function of: the records, the question with its rules, the decisions.
+
+    With `settling` what is settled of closed months is left out of matching: the answer is the
+    same, but for `matches`, which has what takes part alone.
+    """
 
     snapshot: Snapshot
     question: Question
     decisions: Any = None
     marks: pa.Table | None = None
+    settling: Settling | None = None
 
 
 class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -191,7 +200,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
     credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
     `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line
-    ever stored.
+    ever stored that is not settled by a close.
     """
 
     month: Month
@@ -325,8 +334,10 @@ def worked_out(basis: Basis) -> WorkedOut:
     question = basis.question
     require_begun(question)
     found = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
-    _MATCHED.of(known_key(basis), lambda: found.matched)
-    answer = msgspec.structs.replace(found.answer, as_of=question.as_of, basis=basis)
+    everything = msgspec.structs.replace(basis, settling=None)
+    if basis.settling is None:
+        _MATCHED.of(known_key(basis), lambda: found.matched)
+    answer = msgspec.structs.replace(found.answer, as_of=question.as_of, basis=everything)
     return WorkedOut(answer, found.matched)
 
 
@@ -350,8 +361,9 @@ def _answer_key(basis: Basis) -> Hashable | None:
     marked = None if basis.marks is None else fingerprint(basis.marks)
     if known is None or (marked is None and basis.marks is not None):
         return None
-    month, zone = str(question.month), question.zone.key
-    return (known, marked, month, zone, question.today, question.company, question.environment)
+    month, zone, settling = str(question.month), question.zone.key, basis.settling is not None
+    desk = question.company, question.environment
+    return (known, marked, month, zone, question.today, *desk, settling)
 
 
 def known_key(basis: Basis) -> Hashable | None:
@@ -366,43 +378,99 @@ def known_key(basis: Basis) -> Hashable | None:
 
 
 def _work_out(basis: Basis) -> WorkedOut:
-    question = basis.question
-    with _answered(basis.snapshot, question, basis.decisions, _STORED) as found:
-        connection = found.connection
+    question, settling = basis.question, basis.settling
+    found = None if settling is None else _work_out_unsettled(basis, settling)
+    if found is not None:
+        return found
+    with _answered(basis.snapshot, question, basis.decisions, _STORED) as run_of_all:
+        connection = run_of_all.connection
         _require_month(connection, question.month)
-        found.bring(STEPS)
-        answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
+        run_of_all.bring(STEPS)
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
-        view = view_of(connection, question)
-        funds = funding_table(connection, question.rules, question.today, basis.marks)
-        matching = _read_matched(found, question.rules)
-        answer = Reconciliation(
-            month=question.month,
-            company=question.company,
-            environment=question.environment,
-            as_of=question.as_of,
-            known_at=_known_at(connection) or question.as_of,
-            lines=answers["month_lines"],
-            earlier_lines=answers["earlier_lines"],
-            awaiting_funds=funds,
-            virtual_accounts=answers["virtual_account_credits"],
-            in_transit=view.in_transit,
-            statements=answers["statement_proofs"],
-            fee_requests=answers["fee_requests"],
-            fee_accruals=answers["fee_accruals"],
-            fee_totals=answers["fee_totals"],
-            matches=matching.matches,
-            conversions=view.conversions,
-            differences=view.differences,
-            internal_transfers=view.internal_transfers,
-            bank_cutoffs=answers["bank_cutoffs"],
-            excess_lines=answers["excess_lines"],
-            rules=question.rules,
-        )
-        return WorkedOut(answer, matching)
+        found = _read_answer(basis, run_of_all)
+        if settling is not None:
+            _settle(basis, settling, connection, None)
+        return found
+
+
+def _work_out_unsettled(basis: Basis, settling: Settling) -> WorkedOut | None:
+    """The answer with what is settled left out; None where everything is to be matched."""
+    settled = settling.read(basis.snapshot, _terms(basis.question))
+    if settled is None:
+        return None
+    with basis.snapshot.connection() as connection:
+        found = Run(connection)
+        _give(found, basis.question, basis.decisions)
+        steps = leave_out(connection, settled, STEPS)
+        if steps is None:
+            return None
+        found.bring(steps)
+        answer = _read_answer(basis, found)
+        if settled.closes != settling.closes:
+            _settle(basis, settling, connection, settled)
+        return answer
+
+
+def _settle(
+    basis: Basis,
+    settling: Settling,
+    connection: duckdb.DuckDBPyConnection,
+    former: Settled | None,
+) -> None:
+    """Keep what is settled after a run of all steps, where that is much."""
+    stored_rows = count_stored(connection)
+    if sum(stored_rows) < settling.least:
+        return
+    closed_to = _days_of(settling.month, basis.question.zone)
+    tables = settle(connection, former, STEPS, closed_to)
+    settling.write(basis.snapshot, _terms(basis.question), tables)
+
+
+def _terms(question: Question) -> str:
+    """The hash of all but records and decisions that tells what a line is, and what is settled."""
+    asked = (question.rules, question.accounts, question.zone.key, question.credits_by_text)
+    return hashlib.sha256(msgspec.json.encode(asked) + _steps_hash()).hexdigest()
+
+
+@cache
+def _steps_hash() -> bytes:
+    steps = (*STEPS, *steps_of(SETTLE_PACKAGE).values())
+    return hashlib.sha256("\0".join(f"{one.name}\0{one.sql}" for one in steps).encode()).digest()
+
+
+def _read_answer(basis: Basis, found: Run) -> WorkedOut:
+    question, connection = basis.question, found.connection
+    answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
+    view = view_of(connection, question)
+    funds = funding_table(connection, question.rules, question.today, basis.marks)
+    matching = _read_matched(found, question.rules)
+    answer = Reconciliation(
+        month=question.month,
+        company=question.company,
+        environment=question.environment,
+        as_of=question.as_of,
+        known_at=_known_at(connection) or question.as_of,
+        lines=answers["month_lines"],
+        earlier_lines=answers["earlier_lines"],
+        awaiting_funds=funds,
+        virtual_accounts=answers["virtual_account_credits"],
+        in_transit=view.in_transit,
+        statements=answers["statement_proofs"],
+        fee_requests=answers["fee_requests"],
+        fee_accruals=answers["fee_accruals"],
+        fee_totals=answers["fee_totals"],
+        matches=matching.matches,
+        conversions=view.conversions,
+        differences=view.differences,
+        internal_transfers=view.internal_transfers,
+        bank_cutoffs=answers["bank_cutoffs"],
+        excess_lines=answers["excess_lines"],
+        rules=question.rules,
+    )
+    return WorkedOut(answer, matching)
 
 
 def _read_matched(found: Run, rules: Rules) -> Matched:
@@ -486,21 +554,26 @@ def _answered(
 ) -> Iterator[Run]:
     """A run on which every step has run, or the first of them."""
     with kept_run(snapshot) as found:
-        found.give(
-            {
-                "declared_accounts": _accounts(question.accounts),
-                "class_rules": _class_rules(
-                    question.rules, question.accounts, credits_by_text=question.credits_by_text
-                ),
-                **_decision_tables(decisions),
-                "asked": _asked(question),
-                "covered": _covered(found.connection, question),
-                **rule_tables(question.rules),
-            }
-        )
-        _require_currencies(found.connection)
+        _give(found, question, decisions)
         found.bring(steps)
         yield found
+
+
+def _give(found: Run, question: Question, decisions: TableLike | None) -> None:
+    """Give a run all that the steps read beside the records."""
+    found.give(
+        {
+            "declared_accounts": _accounts(question.accounts),
+            "class_rules": _class_rules(
+                question.rules, question.accounts, credits_by_text=question.credits_by_text
+            ),
+            **_decision_tables(decisions),
+            "asked": _asked(question),
+            "covered": _covered(found.connection, question),
+            **rule_tables(question.rules),
+        }
+    )
+    _require_currencies(found.connection)
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
