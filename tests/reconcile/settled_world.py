@@ -7,7 +7,6 @@ some lines, now and late; records of closed months change.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,20 +14,20 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.extract import TABLES as SERVICES
 from treasury.journal.decisions import DECISIONS
 from treasury.lake import Lake, Table
-from treasury.reconcile.monthly import Basis, Question, settling
-from treasury.reconcile.settled import standing_tables
+from treasury.reconcile.monthly import Basis, Question
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.settled import Settling
 from treasury.settings import BankAccount
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements import TABLES as BANK
 
-__all__ = ["DrawnMonths", "Given"]
+__all__ = ["DrawnMonths"]
 
 OURS, SECOND, POOL = "BE68539007547034", "NL05TEST0417164300", "LT121000011101001000"
 VIRTUAL = "LT601010012345678901"
@@ -45,22 +44,6 @@ TABLE = {table.name: table for table in SERVICES}
 REQUESTS, EVENTS = TABLE["ramp_requests"], TABLE["ramp_request_events"]
 
 
-class Given(msgspec.Struct, frozen=True, eq=False):
-    """What closes settled, from memory."""
-
-    given: dict[str, pa.Table]
-    number: int
-
-    @property
-    def key(self) -> Hashable:
-        """Another for every state."""
-        return self.number
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The tables that the steps of recalling read."""
-        return self.given
-
-
 class DrawnMonths:
     """A company of a seed; `lines` are of how many a month has about."""
 
@@ -71,20 +54,21 @@ class DrawnMonths:
         self.lake = Lake(folder, (*SERVICES, *BANK))
         self.month = Month(2026, 3)
         self.now = datetime(2026, 3, 1, 6, tzinfo=UTC)
-        self.seq = 10
-        self.closes: list[tuple[int, datetime, dict[str, pa.Table]]] = []
-        self.named: list[tuple[str, int]] = []
+        self.folder = folder
+        self.rules = Rules()
+        self.closed: dict[Month, str] = {}
+        """The closed months, each with the name of its close."""
         self.decided: dict[str, tuple[dict[str, Any], ...]] = {}
         self.requests: dict[str, dict[str, Any]] = {}
         self.lines: dict[str, dict[str, Any]] = {}
         self.statements: dict[str, dict[str, Any]] = {}
         self.number = 0
-        virtual = {
+        self.virtual: dict[str, Any] = {
             "id": "va-1", "account_id": "acc-1", "name": "A", "status": "ACTIVE", "currency": "EUR",
             "target_cryptocurrency": "USDC", "iban": VIRTUAL, "reference_code": "VFY-8M3T-407",
             "rail_references": [], "created_at": datetime(2026, 1, 1, tzinfo=UTC), "raw": "{}",
         }  # fmt: skip
-        self._write("sync", (TABLE["virtual_bank_accounts"], [virtual]))
+        self._write("sync", (TABLE["virtual_bank_accounts"], [self.virtual]))
 
     # What happens
 
@@ -120,43 +104,56 @@ class DrawnMonths:
                 self.judge(name, "ignore", None)
 
     def close(self) -> None:
-        """Close the month: what it settles is known from then on."""
-        self.seq += 1
-        commit = self.lake.snapshot().commit
-        assert commit is not None
-        settled = self.given()
-        tables = settling(self.basis(settled), self.seq)
-        self.closes.append((self.seq, commit.at, tables))
+        """Close every month up to this one that is open."""
+        month = Month(2026, 3)
+        while month < self.month:
+            month = month.next
+            self.closed.setdefault(month, self._name("close"))
+
+    def reopen(self) -> None:
+        """Let the last closed month go."""
+        if self.closed:
+            del self.closed[max(self.closed)]
 
     def surprise(self) -> None:
         """Change something of the past, as services, banks and people do."""
         self.now += timedelta(hours=1)
         for _ in range(self.random.randrange(3)):
             act = self.random.choice(
-                [self._reopen_request, self._withdraw_line, self._late_line, self._late_verdict]
+                [  # fmt: skip
+                    self._reopen_request,
+                    self._withdraw_line,
+                    self._late_line,
+                    self._late_verdict,
+                    self._take_back_verdict,
+                    self._change_rules,
+                    self.reopen,
+                ]
             )
             act()
         self.store()
 
     # What is asked
 
-    def given(self) -> Given | None:
-        """What the closes settled until now; None before the first."""
-        self.number += 1
-        if not self.closes:
+    def settling(self) -> Settling | None:
+        """What the closes settle; None before the first."""
+        if not self.closed:
             return None
-        return Given(standing_tables(self.closes, self.named, ()), self.number)
+        return Settling(
+            workspace=self.folder, month=max(self.closed), closes=tuple(self.closed.values()),
+            least=1,
+        )  # fmt: skip
 
-    def basis(self, settled: Given | None) -> Basis:
+    def basis(self, settling: Settling | None) -> Basis:
         """The month's question, with what is settled left out or nothing."""
         question = Question(
             month=self.month, as_of=self.now, company="Drawn", environment="sandbox", zone=ZONE,
-            accounts=ACCOUNTS,
+            accounts=ACCOUNTS, rules=self.rules,
         )  # fmt: skip
         rows = [row for of_line in self.decided.values() for row in of_line]
         rows.sort(key=lambda row: (row["entry_id"], row["expectation_id"] or ""))
         decisions = pa.Table.from_pylist(rows, schema=DECISIONS)
-        return Basis(self.lake.snapshot(), question, decisions, None, settled)  # type: ignore[arg-type]
+        return Basis(self.lake.snapshot(), question, decisions, None, settling)
 
     # How it is drawn
 
@@ -347,13 +344,11 @@ class DrawnMonths:
         request["updated_at"] = done
 
     def judge(self, line: str, verdict: str, expectation: str | None) -> None:
-        self.seq += 1
         row = {
             "entry_id": line, "expectation_id": expectation, "verdict": verdict,
             "reason": "as agreed", "decided_by": "anna", "decided_at": self.now, "share": None,
         }  # fmt: skip
         self.decided[line] = (row,)
-        self.named += [(name, self.seq) for name in (line, expectation) if name]
 
     def _reopen_request(self) -> None:
         finished = [one for one in self.requests.values() if not one["is_open"]]
@@ -377,6 +372,13 @@ class DrawnMonths:
         if self.lines:
             name = self.random.choice(list(self.lines))
             self.judge(name, "ignore", None)
+
+    def _take_back_verdict(self) -> None:
+        if self.decided:
+            del self.decided[self.random.choice(list(self.decided))]
+
+    def _change_rules(self) -> None:
+        self.rules = Rules(window_days=self.random.choice((20, 40)))
 
     # How it is stored
 
@@ -408,7 +410,8 @@ class DrawnMonths:
     def store(self) -> None:
         end = datetime.combine(self.month.last, datetime.min.time(), UTC) + timedelta(days=2)
         self.now = max(self.now + timedelta(minutes=1), end)
-        self._write("sync", (REQUESTS, list(self.requests.values())))
+        accounts = TABLE["virtual_bank_accounts"]
+        self._write("sync", (REQUESTS, list(self.requests.values())), (accounts, [self.virtual]))
         self._write(
             "statements",
             (STATEMENTS, list(self.statements.values())),

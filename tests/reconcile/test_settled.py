@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pytest
 from decide_desk import ANNA, clock_at, copy_of, double, october
@@ -15,11 +14,9 @@ from settled_world import DrawnMonths
 from signed import close_month
 
 from treasury.calendar import Month
-from treasury.errors import WorkspaceDamaged
-from treasury.journal.turns import read_decided
 from treasury.reconcile.monthly import Reconciliation, worked_out
-from treasury.reconcile.periods import reconcile
-from treasury.reconcile.settled import Settled, families_of, settled_before, standing_tables
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.settled import Settling, families_of
 from treasury.workspace import Workspace
 
 NOVEMBER = "2026-11-20T08:00:00+00:00"
@@ -46,9 +43,15 @@ def require_alike(part: Reconciliation, full: Reconciliation) -> set[str]:
     return out
 
 
+def forget(world: DrawnMonths) -> None:
+    """Let a moment pass, so that the question is another and nothing is answered from before."""
+    world.now += timedelta(days=1)
+
+
 def asked(world: DrawnMonths) -> tuple[Reconciliation, Reconciliation]:
     """The month's answer with what is settled left out, and with everything matched."""
-    return worked_out(world.basis(world.given())).answer, worked_out(world.basis(None)).answer
+    part, full = worked_out(world.basis(world.settling())), worked_out(world.basis(None))
+    return part.answer, full.answer
 
 
 # Drawn
@@ -98,6 +101,9 @@ def world(tmp_path: Path) -> DrawnMonths:
     world.store()
     world.close()
     world.month = world.month.next
+    assert not require_alike(*asked(world)), (
+        "what is settled is not left out of the run that settles"
+    )
     return world
 
 
@@ -232,61 +238,110 @@ def test_a_new_request_with_a_settled_code_takes_it_up_again(world: DrawnMonths)
         del world.requests[again["id"]]
 
 
-def test_records_that_change_take_up_their_family(world: DrawnMonths) -> None:
-    world.book([world.line(None, text="as agreed", day=world.month.first)])
+def changed(world: DrawnMonths) -> Reconciliation:
+    """The answer after something settled was changed: everything is matched, and settled anew."""
+    part, full = asked(world)
+    assert not require_alike(part, full)
+    return part
+
+
+def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
     world.lines["e2"]["entry_status"] = "SUPERSEDED"
     world.store()
-    part, full = asked(world)
-    require_alike(part, full)
-    states = {row["expectation_id"]: row for row in part.matches.expectations.to_pylist()}
+    states = {row["expectation_id"]: row for row in changed(world).matches.expectations.to_pylist()}
     assert states["r2"]["state"] == "open"
     world.lines["e2"]["entry_status"] = "BOOK"
     world.store()
-    assert "e2" not in require_alike(*asked(world)), "it came again after the close"
+    changed(world)
 
 
-def test_a_request_that_the_service_reopens_is_open_again(world: DrawnMonths) -> None:
+def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
+    world: DrawnMonths,
+) -> None:
     world.requests["r2"] |= {"status": "PROCESSING", "is_open": True, "completed_at": None}
     world.store()
-    part, full = asked(world)
-    assert "e2" not in require_alike(part, full)
-    assert "r2" in part.matches.expectations["expectation_id"].to_pylist()
+    assert "r2" in changed(world).matches.expectations["expectation_id"].to_pylist()
 
 
-def test_a_late_decision_takes_up_the_line_and_its_request(world: DrawnMonths) -> None:
+def test_after_a_statement_lost_its_proof_everything_is_matched(world: DrawnMonths) -> None:
+    world.statements[world.lines["e2"]["statement_id"]] |= {"proved": False, "proof": "fails"}
     world.store()
+    assert outcomes(changed(world))["e2"]["outcome"] == "suggested"
+
+
+def test_after_a_virtual_account_changed_everything_is_matched(world: DrawnMonths) -> None:
+    world.virtual |= {"reference_code": "PAY-2026-0044"}
+    world.store()
+    changed(world)
+
+
+def test_after_a_late_decision_everything_is_matched(world: DrawnMonths) -> None:
     world.judge("e2", "ignore", None)
-    part, full = asked(world)
-    assert "e2" not in require_alike(part, full)
-    assert outcomes(part)["e2"]["outcome"] == "ignored"
+    assert outcomes(changed(world))["e2"]["outcome"] == "ignored"
+    del world.decided["e2"]
+    assert outcomes(changed(world))["e2"]["outcome"] == "matched"
 
 
-def test_what_was_taken_up_when_a_month_closed_is_settled_by_that_close(world: DrawnMonths) -> None:
+def test_after_other_rules_everything_is_matched(world: DrawnMonths) -> None:
+    world.rules = Rules(window_days=20)
+    changed(world)
+
+
+def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
-    world.judge("e2", "accept", "r2")
     world.store()
+    assert require_alike(*asked(world))
+    world.reopen()
+    assert not require_alike(*asked(world))
+    world.month = world.month.previous
     world.close()
-    assert world.closes[-1][2]["settled_again"].num_rows
-    assert "e2" in world.closes[-1][2]["settled_lines"]["entry_id"].to_pylist()
-    assert "r2" in world.closes[-1][2]["settled_requests"]["expectation_id"].to_pylist()
     world.month = world.month.next
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
+    changed(world)
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
     assert "e2" in require_alike(*asked(world))
-    tables = standing_tables(world.closes, world.named, ())
-    assert tables["settled_lines"]["entry_id"].to_pylist().count("e2") == 1
+
+
+def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMonths) -> None:
+    request = world.requests["r2"] | {"id": "r4", "payment_reference": "INV-77-09876"}
+    world.requests["r4"] = request | {"created_at": world.now, "completed_at": world.now}
+    world.book([paid(world, request, entry_id="e4", end_to_end_id="E2E-4")])
+    world.store()
+    assert "e2" in require_alike(*asked(world))
+    world.now += timedelta(days=1)
+    world.close()
+    world.month = world.month.next
+    assert "e4" not in require_alike(*asked(world)), "this run settles it"
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert {"e2", "e4"} <= require_alike(*asked(world))
+
+
+def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_written(
+    world: DrawnMonths,
+) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    for spoil in ("lines-*.parquet", "settled.json"):
+        (file,) = (world.folder / "settled").glob(spoil)
+        file.write_bytes(file.read_bytes()[:-1])
+        forget(world)
+        assert not require_alike(*asked(world))
+        forget(world)
+        assert "e2" in require_alike(*asked(world))
 
 
 def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:
     pool = {"account": "LT121000011101001000", "creditor_account": "LT601010012345678901"}
-    world.month = world.month.previous
-    world.book(
-        [world.line(None, text="VFY-8M3T-407", day=world.month.first, entry_id="va", **pool)]
-    )
+    day = world.month.previous.first
+    world.book([world.line(None, text="VFY-8M3T-407", day=day, entry_id="va", **pool)])
     world.store()
-    world.close()
-    for _, _, tables in world.closes:
-        assert "va" not in tables["settled_lines"]["entry_id"].to_pylist()
+    asked(world)
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert "va" not in require_alike(*asked(world))
 
 
 # Families
@@ -324,7 +379,7 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
 def in_full(answer: Reconciliation) -> Reconciliation:
     """The same question with everything matched."""
     assert answer.basis is not None
-    return reconcile(msgspec.structs.replace(answer.basis, settled=None))
+    return worked_out(answer.basis).answer
 
 
 def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
@@ -360,50 +415,6 @@ def test_under_other_rules_everything_is_matched(closed: Workspace, tmp_path: Pa
     assert left_out(desk)
     (desk.folder / "rules.toml").write_text("window_days = 20\n", "utf-8")
     assert not left_out(Workspace(desk.folder))
-
-
-def test_only_earlier_closes_that_stand_settle_under_their_own_rules_and_accounts(
-    closed: Workspace,
-) -> None:
-    entries, accounts = read_decided(closed.journal).entries, closed.settings.accounts
-    rules = closed.rules.current().hash
-
-    def closes(month: str, **other: Any) -> list[str]:
-        found = before(month, **other)
-        return [] if found is None else [one.month for one in found.closes]
-
-    def before(month: str, **other: Any) -> Settled | None:
-        zone = closed.settings.zone.key
-        asked = {"accounts": accounts, "zone": zone, "rules_hash": rules, "steps": ""} | other
-        given = asked.pop("entries", entries)
-        return settled_before(closed.folder, Month.parse(month), given, **asked)
-
-    assert closes("2026-11") == ["2026-09", "2026-10"]
-    assert closes("2026-10") == ["2026-09"]
-    assert not closes("2026-09")
-    assert not closes("2026-11", rules_hash="another")
-    assert not closes("2026-11", accounts=accounts[1:])
-    assert not closes("2026-11", zone="Asia/Tokyo")
-    last = max(one.seq for one in entries if one.kind == "period.close")
-    assert closes("2026-11", entries=[one for one in entries if one.seq < last]) == ["2026-09"]
-    found = before("2026-11", steps="other steps")
-    assert found is not None
-    assert not found.tables()["settled_lines"].num_rows
-
-
-def test_what_a_close_settled_is_held_against_the_journal(
-    closed: Workspace, tmp_path: Path
-) -> None:
-    desk = copy_of(closed, tmp_path / "desk")
-    file = min(desk.folder.glob("closes/*/settled_lines.parquet"))
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(
-        WorkspaceDamaged, match=r"settled_lines\.parquet, which the close of 2026-09"
-    ):
-        desk.reconcile("2026-11")
-    file.unlink()
-    with pytest.raises(WorkspaceDamaged, match="settled_lines"):
-        desk.reconcile("2026-11")
 
 
 def test_a_closed_month_comes_out_again_whatever_it_settled(closed: Workspace) -> None:
