@@ -232,7 +232,8 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     A closed month keeps those of its close. Otherwise they are those of the file, or for an earlier
     instant those that the journal knows to have been in force then.
     """
-    everything = read_decided(journal).entries
+    named = (entry for kind in ("period.", "rules.") for entry in journal.entries(kind))
+    everything = sorted(named, key=lambda entry: entry.seq)
     then = [one for one in everything if until is None or one.at <= until]
     period = closed_periods(then).get(str(month))
     if period is not None:

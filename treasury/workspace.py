@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from treasury.items import Carrying, Effects, Limits, OpenItems
     from treasury.journal import Actor, Journal
     from treasury.journal.decisions import Decision, Mark
-    from treasury.journal.periods import Period
     from treasury.lake import Lake, Snapshot
     from treasury.panels import Panels
     from treasury.people import Desk, Periods
@@ -323,18 +322,17 @@ class Workspace:
         Without a month it is the last one that has ended. A closed month is given as it was closed,
         whatever became known since (`periods.late`). Raises NothingStored.
         """
-        from treasury.reconcile.monthly import Basis, worked_out
+        from treasury.journal.periods import closed_periods
+        from treasury.journal.turns import read_decided
+        from treasury.reconcile.periods import basis_on, reconcile
         from treasury.reconcile.settled import Settling
 
-        asked = self.month(month)
-        closed = self._closed()
+        asked, decided = self.month(month), read_decided(self.journal, until=self._as_of)
+        closed = closed_periods(decided.entries)
         if str(asked) in closed:
             return self.periods.month(asked).r
         settling = Settling.before(asked, closed.values(), self.folder)
-        basis = Basis(
-            self.snapshot(), self._question(asked), self._decisions(), self._marks(), settling
-        )
-        return worked_out(basis).answer
+        return reconcile(basis_on(self.snapshot(), self._question(asked), decided, settling))
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
@@ -676,14 +674,12 @@ class Workspace:
 
     def is_closed(self, month: str | Month) -> bool:
         """Whether a month was closed by this workspace's instant, and not reopened."""
-        return str(_month(month)) in self._closed()
-
-    def _closed(self) -> dict[str, Period]:
-        """The months that were closed by this workspace's instant, and not reopened."""
         from treasury.journal.periods import closed_periods
 
         until, entries = self._as_of, self.journal.entries("period.")
-        return closed_periods(entry for entry in entries if until is None or entry.at <= until)
+        return str(_month(month)) in closed_periods(
+            entry for entry in entries if until is None or entry.at <= until
+        )
 
     def _rules(self, month: Month) -> Rules:
         from treasury.people import rules_for

@@ -401,7 +401,7 @@ def _work_out_unsettled(basis: Basis, settling: Settling) -> WorkedOut | None:
     settled = settling.read(basis.snapshot, _terms(basis.question))
     if settled is None:
         return None
-    with basis.snapshot.connection() as connection:
+    with basis.snapshot.connection(few=True) as connection:
         found = Run(connection)
         _give(found, basis.question, basis.decisions)
         steps = leave_out(connection, settled, STEPS)

@@ -37,8 +37,8 @@ from treasury.reconcile.monthly import (
     Basis,
     Question,
     Reconciliation,
-    reconcile_month,
     require_begun,
+    worked_out,
 )
 from treasury.reconcile.rollforward import (
     ROLL_FORWARD,
@@ -49,6 +49,7 @@ from treasury.reconcile.rollforward import (
     stored_end,
 )
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settled import Settling
 from treasury.settings import BankAccount
 from treasury.tabular import shown_column
 
@@ -212,15 +213,17 @@ def decided_before(journal: Journal, close: Close) -> Decided:
     return read_decided(journal, head=close.head)
 
 
-def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
+def basis_on(
+    snapshot: Snapshot, question: Question, decided: Decided, settling: Settling | None = None
+) -> Basis:
     """The basis of an answer: the records, and what people had decided."""
     decisions = decision_table(standing(decided.entries))
-    return Basis(snapshot, question, decisions, mark_table(decided))
+    return Basis(snapshot, question, decisions, mark_table(decided), settling)
 
 
 def reconcile(basis: Basis) -> Reconciliation:
     """The answer that these give."""
-    return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.marks)
+    return worked_out(basis).answer
 
 
 def outcomes_hash(answer: Reconciliation) -> str:

@@ -1,6 +1,6 @@
 """What is settled of closed months: lines and requests that take part by what was decided.
 
-    settled/settled.json, settled/lines-5f0c….parquet, …
+    settled/settled.json, settled/lines-5f0c….arrow, …
 
 After a question about an open month, what of the closed months needs nobody any more is kept beside
 the lake, in families that shares, texts, returns and decisions tie together. The next question
@@ -15,13 +15,11 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from treasury import durable
 from treasury.calendar import Month
@@ -168,7 +166,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             content = self._content(_file_name(name, digest))
             if content is None or hashlib.sha256(content).hexdigest() != digest:
                 return None
-            tables[name] = pq.read_table(pa.BufferReader(content), read_dictionary=_words(name))
+            tables[name] = pa.ipc.open_file(pa.BufferReader(content)).read_all()
         return Settled(closes=kept.closes, known_at=kept.known_at, tables=tables)
 
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
@@ -182,7 +180,9 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             files = {}
             for name, table in tables.items():
                 sink = pa.BufferOutputStream()
-                pq.write_table(table, sink, compression="lz4", write_statistics=False)
+                options = pa.ipc.IpcWriteOptions(compression="lz4", unify_dictionaries=True)
+                with pa.ipc.new_file(sink, table.schema, options=options) as file:
+                    file.write_table(table.combine_chunks())
                 content = sink.getvalue().to_pybytes()
                 files[name] = hashlib.sha256(content).hexdigest()
                 durable.write_whole(folder / _file_name(name, files[name]), content)
@@ -195,7 +195,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             )
             durable.write_whole(folder / _CONTENTS, msgspec.json.encode(kept))
             named = {_file_name(name, digest) for name, digest in files.items()}
-            for path in folder.glob("*.parquet"):
+            for path in folder.glob("*.arrow"):
                 if path.name not in named:
                     path.unlink(missing_ok=True)
 
@@ -218,12 +218,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _file_name(name: str, digest: str) -> str:
-    return f"{name.removeprefix('settled_')}-{digest[:16]}.parquet"
-
-
-@cache
-def _words(name: str) -> list[str]:
-    return [field.name for field in SCHEMAS[name] if pa.types.is_dictionary(field.type)]
+    return f"{name.removeprefix('settled_')}-{digest[:16]}.arrow"
 
 
 Member = tuple[str, str]

@@ -1,6 +1,7 @@
--- What each code of a virtual account expects, in one text to be compared.
+-- What each virtual account expects, in one text to be compared.
 SELECT
-    expectation_id,
-    concat_ws('|', code, account, owner, currency, CAST(opened_at AS VARCHAR), CAST(closed_at AS VARCHAR), status) AS terms
-FROM expectations
-WHERE kind = 'virtual_bank_account'
+    id AS expectation_id,
+    concat_ws(
+        '|', reference_code, array_to_string(rail_references, ','), iban, account_id, currency, CAST(created_at AS VARCHAR), status
+    ) AS terms
+FROM virtual_bank_accounts
