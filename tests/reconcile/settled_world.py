@@ -120,7 +120,7 @@ class DrawnMonths:
         self.now += timedelta(hours=1)
         for _ in range(self.random.randrange(3)):
             act = self.random.choice(
-                [  # fmt: skip
+                [
                     self._reopen_request,
                     self._withdraw_line,
                     self._late_line,

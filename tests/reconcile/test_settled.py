@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,12 @@ from decide_desk import ANNA, clock_at, copy_of, double, october
 from settled_world import DrawnMonths
 from signed import close_month
 
-from treasury.calendar import Month
 from treasury.reconcile.monthly import Reconciliation, worked_out
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settled import Settling, families_of
 from treasury.workspace import Workspace
 
-NOVEMBER = "2026-11-20T08:00:00+00:00"
+NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
 OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 MORE = ("bank_cutoffs", "excess_lines")
 """Tables of an answer that have no sheet."""
@@ -252,7 +252,7 @@ def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
     assert states["r2"]["state"] == "open"
     world.lines["e2"]["entry_status"] = "BOOK"
     world.store()
-    changed(world)
+    assert "e2" not in require_alike(*asked(world)), "it came again after the others were settled"
 
 
 def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
@@ -306,7 +306,10 @@ def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: Drawn
 
 def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMonths) -> None:
     request = world.requests["r2"] | {"id": "r4", "payment_reference": "INV-77-09876"}
-    world.requests["r4"] = request | {"created_at": world.now, "completed_at": world.now}
+    day = datetime.combine(world.month.first, datetime.min.time(), UTC)
+    amounts = {"fiat_amount": Decimal(400), "fiat_net_amount": Decimal(400)}
+    request |= {"created_at": day, "updated_at": day, "completed_at": day, **amounts}
+    world.requests["r4"] = request
     world.book([paid(world, request, entry_id="e4", end_to_end_id="E2E-4")])
     world.store()
     assert "e2" in require_alike(*asked(world))
@@ -316,7 +319,7 @@ def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMo
     assert "e4" not in require_alike(*asked(world)), "this run settles it"
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
-    assert {"e2", "e4"} <= require_alike(*asked(world))
+    assert {"e3", "e4"} <= require_alike(*asked(world))
 
 
 def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_written(
@@ -324,7 +327,7 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
 ) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
-    for spoil in ("lines-*.parquet", "settled.json"):
+    for spoil in ("lines-*.arrow", "settled.json"):
         (file,) = (world.folder / "settled").glob(spoil)
         file.write_bytes(file.read_bytes()[:-1])
         forget(world)
@@ -376,6 +379,15 @@ def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wo
     return later
 
 
+@pytest.fixture
+def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A copy, the day after its closed months were settled, few lines as they have."""
+    monkeypatch.setattr(Settling, "before", partial(Settling.before, least=1))
+    copied = copy_of(closed, tmp_path / "desk")
+    assert not left_out(copied), "this run settles"
+    return clock_at(copied, LATER)
+
+
 def in_full(answer: Reconciliation) -> Reconciliation:
     """The same question with everything matched."""
     assert answer.basis is not None
@@ -387,10 +399,7 @@ def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
     return require_alike(answer, in_full(answer))
 
 
-def test_an_open_month_after_closed_ones_is_answered_alike(
-    closed: Workspace, tmp_path: Path
-) -> None:
-    desk = copy_of(closed, tmp_path / "desk")
+def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> None:
     out = left_out(desk)
     assert out, "something of September or October is settled"
     line = min(out)
@@ -400,18 +409,13 @@ def test_an_open_month_after_closed_ones_is_answered_alike(
     assert len(desk.matches.open())
 
 
-def test_a_reopened_month_settles_nothing_any_more(closed: Workspace, tmp_path: Path) -> None:
-    desk = copy_of(closed, tmp_path / "desk")
-    before = left_out(desk)
+def test_a_reopened_month_settles_nothing_any_more(desk: Workspace) -> None:
+    assert left_out(desk)
     desk.periods.reopen("2026-10", "a statement was wrong", actor=ANNA)
-    after = left_out(desk)
-    assert after < before
-    desk.periods.reopen("2026-09", "another, too", actor=ANNA)
     assert not left_out(desk)
 
 
-def test_under_other_rules_everything_is_matched(closed: Workspace, tmp_path: Path) -> None:
-    desk = copy_of(closed, tmp_path / "desk")
+def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
     assert left_out(desk)
     (desk.folder / "rules.toml").write_text("window_days = 20\n", "utf-8")
     assert not left_out(Workspace(desk.folder))

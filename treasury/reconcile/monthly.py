@@ -361,9 +361,13 @@ def _answer_key(basis: Basis) -> Hashable | None:
     marked = None if basis.marks is None else fingerprint(basis.marks)
     if known is None or (marked is None and basis.marks is not None):
         return None
-    month, zone, settling = str(question.month), question.zone.key, basis.settling is not None
-    desk = question.company, question.environment
-    return (known, marked, month, zone, question.today, *desk, settling)
+    month, zone, desk = (
+        str(question.month),
+        question.zone.key,
+        (question.company, question.environment),
+    )
+    closes = None if basis.settling is None else basis.settling.closes
+    return (known, marked, month, zone, question.today, desk, closes)
 
 
 def known_key(basis: Basis) -> Hashable | None:

@@ -180,9 +180,12 @@ def settle(
         ),
         "settled_standing": standing,
     }
-    connection.register("settled_now", tables["settled_lines"].select(["entry_id"]))
-    connection.register("requests_now", tables["settled_requests"].select(["expectation_id"]))
+    connection.register("settled_now", tables["settled_lines"])
+    connection.register("requests_now", tables["settled_requests"])
     asked = {
+        "settled_accounts": "SELECT account, min(family) AS family FROM settled_now GROUP BY account",
+        "settled_sizes": "SELECT length(code) AS size, min(family) AS family FROM requests_now"
+        " WHERE code IS NOT NULL GROUP BY length(code)",
         "settled_statements": "SELECT DISTINCT statement_id, proof_state FROM counted_statements"
         " SEMI JOIN (SELECT statement_id FROM memory.main.statement_entries"
         " SEMI JOIN settled_now USING (entry_id)) USING (statement_id)",

@@ -82,6 +82,8 @@ SCHEMAS: Final = {
             ("owner_name", WORD),
         ]
     ),
+    "settled_accounts": pa.schema([("account", TEXT), ("family", INTEGER)]),
+    "settled_sizes": pa.schema([("size", INTEGER), ("family", INTEGER)]),
     "settled_statements": pa.schema([("statement_id", TEXT), ("proof_state", TEXT)]),
     "settled_standing": pa.schema([("expectation_id", TEXT), ("terms", TEXT)]),
     "settled_verdicts": pa.schema([("entry_id", TEXT), ("terms", TEXT)]),
@@ -89,8 +91,8 @@ SCHEMAS: Final = {
     "unsettled_requests": pa.schema([("id", TEXT)]),
 }
 """What is kept, amounts in the line's or the request's currency. A line: what may concern it, and
-from `kind` on what it taught; a request: its code as texts are compared with it; then what all of
-it rests on, and what else was stored."""
+from `kind` on what it taught; a request: its code as texts are compared with it. One family of each
+account and of each length of codes; then what all of it rests on, and what else was stored."""
 
 _FOLDER: Final = "settled"
 _CONTENTS: Final = "settled.json"
@@ -164,7 +166,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
         tables = {}
         for name, digest in kept.files.items():
             content = self._content(_file_name(name, digest))
-            if content is None or hashlib.sha256(content).hexdigest() != digest:
+            if content is None or _digest(content) != digest:
                 return None
             tables[name] = pa.ipc.open_file(pa.BufferReader(content)).read_all()
         return Settled(closes=kept.closes, known_at=kept.known_at, tables=tables)
@@ -184,7 +186,7 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
                 with pa.ipc.new_file(sink, table.schema, options=options) as file:
                     file.write_table(table.combine_chunks())
                 content = sink.getvalue().to_pybytes()
-                files[name] = hashlib.sha256(content).hexdigest()
+                files[name] = _digest(content)
                 durable.write_whole(folder / _file_name(name, files[name]), content)
             kept = _Kept(
                 terms=terms,
@@ -215,6 +217,10 @@ class Settling(msgspec.Struct, frozen=True, kw_only=True):
             return None
         except PermissionError as error:
             raise disk.denied(path) from error
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _file_name(name: str, digest: str) -> str:

@@ -41,6 +41,6 @@ FROM hash_uses AS h
 JOIN settled_requests AS s ON s.hash_digest = substr(md5(h.hash_key), 1, 12)
 UNION
 SELECT s.family
-FROM (SELECT account, min(family) AS family FROM settled_lines GROUP BY account) AS s
+FROM settled_accounts AS s
 LEFT JOIN (SELECT DISTINCT account FROM lines) AS l ON l.account = s.account
 WHERE l.account IS NULL
