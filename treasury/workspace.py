@@ -331,7 +331,9 @@ class Workspace:
         closed = closed_periods(decided.entries)
         if str(asked) in closed:
             return self.periods.month(asked).r
-        settling = Settling.before(asked, closed.values(), self.folder)
+        settling = None
+        if self._as_of is None:
+            settling = Settling.before(asked, closed.values(), self.folder)
         return reconcile(basis_on(self.snapshot(), self._question(asked), decided, settling))
 
     def awaiting_funds(self) -> Rows:

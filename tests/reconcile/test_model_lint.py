@@ -20,6 +20,7 @@ from treasury import Workspace, dictionary
 from treasury.reconcile import lookup, matching, monthly, rollforward, tracing
 from treasury.reconcile.inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.pipeline import Step, compose, in_order, load, run, steps_of
+from treasury.reconcile.recall import SETTLE_PACKAGE
 from treasury.reconcile.rules import Rules
 from treasury.report import accounting
 
@@ -159,6 +160,7 @@ MODEL = (
     lookup.CHOSEN,
     *steps_of(rollforward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
+    *steps_of(SETTLE_PACKAGE).values(),
 )
 
 

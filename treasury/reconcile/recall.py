@@ -120,7 +120,7 @@ def leave_out(
     `settled_lines` and `settled_requests` of what is left out, and `recalled_families`.
     """
     _give(connection, settled)
-    if not _stands(connection, settled, every):
+    if not _stands(connection, every):
         return None
     asked_of_all = needed(every, *_OF_ALL)
     run(connection, [step for step in asked_of_all if step.name not in _tables(connection)])
@@ -183,7 +183,8 @@ def settle(
     connection.register("settled_now", tables["settled_lines"])
     connection.register("requests_now", tables["settled_requests"])
     asked = {
-        "settled_accounts": "SELECT account, min(family) AS family FROM settled_now GROUP BY account",
+        "settled_accounts": "SELECT account, min(family) AS family FROM settled_now"
+        " GROUP BY account",
         "settled_sizes": "SELECT length(code) AS size, min(family) AS family FROM requests_now"
         " WHERE code IS NOT NULL GROUP BY length(code)",
         "settled_statements": "SELECT DISTINCT statement_id, proof_state FROM counted_statements"
@@ -226,7 +227,7 @@ def _give(connection: duckdb.DuckDBPyConnection, settled: Settled) -> None:
         )
 
 
-def _stands(connection: duckdb.DuckDBPyConnection, settled: Settled, every: Sequence[Step]) -> bool:
+def _stands(connection: duckdb.DuckDBPyConnection, every: Sequence[Step]) -> bool:
     """Whether every settled record is stored as it was, and decided as it was."""
     known = {step.name: step for step in every} | dict(_settle_steps())
     steps = in_order(known, (_CHANGED,))
