@@ -66,12 +66,13 @@ def test_drawn_months_are_answered_alike(seed: int, tmp_path: Path) -> None:
     for _ in range(4):
         world.pass_month()
         part, full = asked(world)
+        out += len(require_alike(part, full))
         need = [row for row in outcomes(full).values() if row["outcome"] in OPEN]
         candidates = full.matches.candidates.to_pylist()
         world.decide(need, [(row["entry_id"], row["expectation_id"]) for row in candidates])
+        out += len(require_alike(*asked(world)))
         world.surprise()
-        part, full = asked(world)
-        out += len(require_alike(part, full))
+        require_alike(*asked(world))
         world.close()
     assert out > 20, "hardly anything was left out"
 
@@ -226,6 +227,40 @@ def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonth
     assert "e2" in require_alike(part, full)
     assert outcomes(part)["new"]["outcome"] == "suggested"
     assert "its payer is known for another code" in outcomes(part)["new"]["reason"]
+
+
+def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
+    world: DrawnMonths,
+) -> None:
+    """Wires to one account, of one amount and on one day of the month, for requests of months."""
+    wire = {
+        "ramp_type": "ON_RAMP",
+        "deposit_iban": "LT000000000000000009",
+        "fiat_amount": Decimal(777),
+    }
+    text = {"remittance": ["as agreed"], "end_to_end_id": None}
+    for month in range(3):
+        day = world.month.first + timedelta(days=4)
+        made = datetime.combine(world.month.first, datetime.min.time(), UTC)
+        request = world.requests["r2"] | wire
+        request |= {"id": f"r{5 + month}", "payment_reference": f"PAY-2026-00910{month}"}
+        request |= {"created_at": made, "completed_at": made, "company_bank_account_iban": None}
+        request |= {"updated_at": made}
+        line = paid(world, request, entry_id=f"e{5 + month}", booking_date=day)
+        line |= {"counterparty_account": wire["deposit_iban"], "counterparty_name": "Ramp Operator"}
+        if month == 2:
+            request |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
+            line |= text
+        world.requests[request["id"]] = request
+        world.book([line])
+        world.store()
+        if month < 2:
+            world.close()
+            world.month = world.month.next
+            asked(world)
+    part, full = asked(world)
+    assert {"e5", "e6"} & require_alike(part, full)
+    assert "paid for its counterparty before" in outcomes(part)["e7"]["reason"]
 
 
 def test_a_new_request_with_a_settled_code_takes_it_up_again(world: DrawnMonths) -> None:
