@@ -1,12 +1,9 @@
--- Every code that an unsettled line names in full; and where no person judged it every one that its text may mean, read
+-- Every code that an unsettled line names in full, and every one that its text may mean, whoever judged it, read
 -- in any of the ways in which matching reads codes, or that lies one slip from the code that it names while exactly its
 -- amount is expected there. Of a text that is nearly more codes than are looked at those of the line's amount, and so many
 -- that it stays so.
 WITH asking AS (
-    SELECT l.entry_id, l.amount, l.charges
-    FROM lines AS l
-    LEFT JOIN judged_lines AS j ON j.entry_id = l.entry_id
-    WHERE j.entry_id IS NULL
+    SELECT entry_id, amount, charges FROM lines
 ),
 read_here AS (
     SELECT r.entry_id, r.expectation_id, r.code FROM read_as AS r JOIN asking AS l ON l.entry_id = r.entry_id
