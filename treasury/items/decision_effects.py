@@ -104,17 +104,14 @@ def effects_between(
     changed = {
         name: _effect(before.by_id.get(name), after.by_id.get(name), moves)
         for name in dict.fromkeys((*after.by_id, *before.by_id))
-        if name not in decided and _differ(before.by_id.get(name), after.by_id.get(name))
+        if name not in decided
+        and _facts_shown(before.by_id.get(name)) != _facts_shown(after.by_id.get(name))
     }
     for entry, move in moves.items():
         name = f"line:{entry}"
         if name not in decided and name not in changed:
             changed[name] = _moved(name, move)
     return Effects(month=after.month, effects=tuple(changed.values()), sql=after.sql)
-
-
-def _differ(earlier: OpenItem | None, later: OpenItem | None) -> bool:
-    return _facts_shown(earlier) != _facts_shown(later)
 
 
 def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:

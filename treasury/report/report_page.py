@@ -69,7 +69,10 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             tally=tally(r),
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
-            pictures=_pictures(drawn or month_figures(closing)),
+            pictures={
+                name: Picture(inline_svg(picture.svg, name), picture.words)
+                for name, picture in (drawn or month_figures(closing)).items()
+            },
             shown=MOST_ROWS_SHOWN,
         )
     )
@@ -120,13 +123,6 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     if close.alone:
         return (prepared, ("Reviewed by", ALONE, when))
     return (prepared, ("Reviewed by", clean(close.reviewed_by), when))
-
-
-def _pictures(drawn: Mapping[str, Drawn]) -> dict[str, Picture]:
-    return {
-        name: Picture(inline_svg(picture.svg, name), picture.words)
-        for name, picture in drawn.items()
-    }
 
 
 def _environment() -> Environment:
