@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treasury.journal.turns import read_decided
 
 from treasury.errors import JournalError
 from treasury.journal import Actor, Head, Journal, current_actor
+from treasury.journal.decision_log import read_decided
 
 ANNA = Actor("anna", "environment")
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
