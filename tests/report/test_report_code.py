@@ -1,0 +1,27 @@
+"""What a pack says of the code that made it covers the rooms that an answer is made in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from treasury.close.evidence import _FILES, _ROOMS, code_of
+
+NOT_OF_AN_ANSWER = {"actions", "api", "errors", "settings", "workspace"}
+"""What is loaded beside: the journal's actions and settings are inputs, errors are no answer."""
+
+
+def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> None:
+    code = (
+        "import sys, treasury.report.pack.pack_contents;"
+        "print(*{m.split('.')[1] for m in sys.modules if m.startswith('treasury.')})"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    covered = {*_ROOMS, *(name.removesuffix(".py") for name in _FILES)}
+    assert set(loaded.stdout.split()) - NOT_OF_AN_ANSWER == covered
+
+
+def test_the_hash_of_the_code_is_made_of_files_that_are_there() -> None:
+    assert len(code_of().source) == 64
