@@ -1,7 +1,7 @@
 """The rows that every reader fills, and the one way from them to Arrow.
 
 A reader of any format makes `StatementRow`s and `EntryRow`s; their fields are the columns declared
-in `tables`, in that order, and `raw`.
+in `statement_tables`, in that order, and `raw`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Adding bank files to the lake: all of a call's files in one commit, or none of them.
 
 Adding is safe to repeat. A movement that is known stays as it is, unless it comes better: booked
-after pending, proved after not proved, or in a later statement with other content (`movement_identity`).
-The rows wait on disk until it is known which of them are written.
+after pending, proved after not proved, or in a later statement with other content
+(`movement_identity`). The rows wait on disk until it is known which of them are written.
 """
 
 from __future__ import annotations

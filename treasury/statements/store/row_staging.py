@@ -1,8 +1,8 @@
 """Rows on their way to the lake, kept on disk: adding holds neither them nor an index of them.
 
 What decides which movement a row is goes into a database of bounded memory, where it is compared
-with what is stored (`written_rows`); the rows themselves are read again, some megabytes at a time, when
-it is known which of them are to be written. A row is known by its place among all of the call.
+with what is stored (`written_rows`); the rows themselves are read again, some megabytes at a time,
+when it is known which of them are to be written. A row is known by its place among all of the call.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The rows of a call that are written: those of movements that are new, or known less well.
 
 Most rows are either of a movement that nothing else is like, or word for word what is stored: SQL
-tells them by their ids alone. Only the others are compared one by one (`movement_identity`), those of equal
-content together, some ten thousand at a time.
+tells them by their ids alone. Only the others are compared one by one (`movement_identity`), those
+of equal content together, some ten thousand at a time.
 """
 
 # ruff: noqa: S608 - names, numbers, days and hashes of our own are all that is put into queries
