@@ -33,8 +33,9 @@ Who may what is `policy.toml` in the workspace (`policy`).
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treasury.ground.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.actions.action_facts import Fact, Moved, changed
@@ -73,35 +74,31 @@ __all__ = [
     "moved",
 ]
 
-_ROOMS = {
-    "Action": "action_states",
-    "Actions": "actions_desk",
-    "Approval": "action_states",
-    "Batch": "batch",
-    "Confirmation": "drafting",
-    "Fact": "action_facts",
-    "KINDS": "kinds.all_kinds",
-    "Kind": "kinds.kind",
-    "AssetAmount": "kinds.kind",
-    "Moved": "action_facts",
-    "OPEN": "action_states",
-    "Outcome": "action_states",
-    "POLICY_FILE": "authority.policy",
-    "Policy": "authority.policy",
-    "RampSeen": "seen_request",
-    "Ran": "actions_desk",
-    "UNSETTLED": "action_states",
-    "changed": "action_facts",
-    "field_names": "kinds.action_fields",
-    "kind_of": "kinds.all_kinds",
-    "load_policy": "authority.policy",
-    "moved": "seen_request",
-}
-"""The module of each name. Whoever asks for a policy does not need the client of the services."""
-
-
-def __getattr__(name: str) -> Any:
-    """Load a module when a name of it is first asked for."""
-    if name in _ROOMS:
-        return getattr(importlib.import_module(f"treasury.actions.{_ROOMS[name]}"), name)
-    raise AttributeError(f"module 'treasury.actions' has no attribute {name!r}")
+__getattr__ = given_names(
+    __name__,
+    {
+        "Action": "action_states",
+        "Actions": "actions_desk",
+        "Approval": "action_states",
+        "Batch": "batch",
+        "Confirmation": "drafting",
+        "Fact": "action_facts",
+        "KINDS": "kinds.all_kinds",
+        "Kind": "kinds.kind",
+        "AssetAmount": "kinds.kind",
+        "Moved": "action_facts",
+        "OPEN": "action_states",
+        "Outcome": "action_states",
+        "POLICY_FILE": "authority.policy",
+        "Policy": "authority.policy",
+        "RampSeen": "seen_request",
+        "Ran": "actions_desk",
+        "UNSETTLED": "action_states",
+        "changed": "action_facts",
+        "field_names": "kinds.action_fields",
+        "kind_of": "kinds.all_kinds",
+        "load_policy": "authority.policy",
+        "moved": "seen_request",
+    },
+)
+"""Whoever asks for a policy does not need the client of the services."""

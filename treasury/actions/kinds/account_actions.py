@@ -14,7 +14,15 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
-from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, echoes, is_created
+from treasury.actions.kinds.kind import (
+    AssetAmount,
+    Findings,
+    Kind,
+    Sent,
+    body_from,
+    echoes,
+    is_created,
+)
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
@@ -192,39 +200,6 @@ def _on_account(fields: OnAccount) -> tuple[str, ...]:
     return (fields.account_id,)
 
 
-def _virtual_body(fields: NewVirtualAccount, _: Findings, key: str) -> Body:
-    return NewVirtualBankAccount(
-        name=fields.name,
-        in_currency=fields.in_currency,
-        target_cryptocurrency=fields.target_cryptocurrency,
-        idempotency_key=key,
-    )
-
-
-def _checkout_body(fields: Checkout, _: Findings, key: str) -> Body:
-    return NewPaymentSession(
-        in_amount=fields.in_amount,
-        in_currency=fields.in_currency,
-        out_cryptocurrency=fields.out_cryptocurrency,
-        callback_url=fields.callback_url,
-        success_redirect_url=fields.success_redirect_url,
-        failure_redirect_url=fields.failure_redirect_url,
-        idempotency_key=key,
-    )
-
-
-def _card_body(fields: CardPayment, _: Findings, key: str) -> Body:
-    return NewPaymentRequest(
-        type=fields.type,
-        reference_id=fields.reference_id,
-        amount=fields.amount,
-        currency=fields.currency,
-        external_id=fields.external_id,
-        description=fields.description,
-        idempotency_key=key,
-    )
-
-
 def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     """The one wallet on the chain that was not there before."""
     listed = client.finance.wallets.iterate(*sent.ids)
@@ -299,7 +274,7 @@ ACCOUNT_KINDS: Final = (
         model=PaymentSession,
         read=_read_checkout,
         ids=_on_account,
-        body=_checkout_body,
+        body=body_from(NewPaymentSession),
         shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
         second_person=False,  # money can only come in
     ),
@@ -314,7 +289,7 @@ ACCOUNT_KINDS: Final = (
         model=PaymentRequest,
         read=_read_card,
         ids=lambda _: (),
-        body=_card_body,
+        body=body_from(NewPaymentRequest),
         shows=echoes("external_id"),
     ),
     Kind(
@@ -328,7 +303,7 @@ ACCOUNT_KINDS: Final = (
         model=VirtualBankAccount,
         read=_read_virtual,
         ids=_on_account,
-        body=_virtual_body,
+        body=body_from(NewVirtualBankAccount),
         shows=_is_virtual,
         look_up=_find_virtual,
         alike=_virtual_there,

@@ -13,7 +13,7 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created
+from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created, listed_alike
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -131,16 +131,6 @@ def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     return only_one(created, "GET /company-wallets") if created else None
 
 
-def _accounts_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
-    listed = client.ramp.bank_accounts.iterate(sort_order="DESC")
-    return (record.value for record in listed if body.is_like(record.value))
-
-
-def _wallets_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
-    listed = client.ramp.wallets.iterate(sort_order="DESC")
-    return (record.value for record in listed if body.is_like(record.value))
-
-
 # What is changed on one, and who is let in
 
 
@@ -254,10 +244,6 @@ def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
     return only_one(invited, "GET /company/users") if invited else None
 
 
-def _users_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
-    return (record.value for record in client.ramp.users.all() if body.is_like(record.value))
-
-
 COMPANY_KINDS: Final = (
     Kind(
         name="company_bank_account.create",
@@ -273,7 +259,7 @@ COMPANY_KINDS: Final = (
         body=_account_body,
         shows=is_created,
         look_up=_find_account,
-        alike=_accounts_there,
+        alike=listed_alike(lambda client: client.ramp.bank_accounts.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_wallet.create",
@@ -289,7 +275,7 @@ COMPANY_KINDS: Final = (
         body=lambda fields, _found, _key: fields,
         shows=is_created,
         look_up=_find_wallet,
-        alike=_wallets_there,
+        alike=listed_alike(lambda client: client.ramp.wallets.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_bank_account.rename",
@@ -336,6 +322,6 @@ COMPANY_KINDS: Final = (
         shows=is_created,
         refuses_repeat=frozenset({400, 409}),
         look_up=_find_user,
-        alike=_users_there,
+        alike=listed_alike(lambda client: client.ramp.users.all()),
     ),
 )

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from treasury.actions.action_facts import Fact
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen
-from treasury.api.bodies import Body
+from treasury.api.bodies import Body, Keyed
 from treasury.api.codec import Record
 from treasury.api.created_records import created_since
 from treasury.money import format_amount
@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     from treasury.api import Client
     from treasury.api.service_calls import Service
 
-__all__ = ["AssetAmount", "Findings", "Kind", "Safety", "Sent", "echoes", "is_created"]
+__all__ = [
+    "AssetAmount",
+    "Findings",
+    "Kind",
+    "Safety",
+    "Sent",
+    "body_from",
+    "echoes",
+    "is_created",
+    "listed_alike",
+]
 
+_KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
 """How often an operation may be sent.
 
@@ -85,11 +96,32 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of like records that were there before, or that other actions have made."""
 
 
+def body_from(model: type[Keyed]) -> Callable[[Any, Findings, str], Body]:
+    """What makes a keyed body whose other fields are called as the action's."""
+    names = [field.name for field in msgspec.structs.fields(model) if field.name != _KEY]
+
+    def make(fields: Any, _: Findings, key: str) -> Body:
+        return model(**{name: getattr(fields, name) for name in names}, **{_KEY: key})
+
+    return make
+
+
+def listed_alike(
+    listing: Callable[[Client], Iterable[Record[Any]]],
+) -> Callable[[Client, Any, Body], Iterable[Any]]:
+    """What finds the records of a list that are like a body, before it is sent."""
+
+    def alike(client: Client, _: Any, body: Body) -> Iterable[Any]:
+        return (record.value for record in listing(client) if body.is_like(record.value))
+
+    return alike
+
+
 def echoes(*names: str) -> Callable[[Any, Sent], bool]:
     """A check of an answer: the key and these fields are as sent, as far as it shows them."""
 
     def shows(record: Any, sent: Sent) -> bool:
-        pairs = [(getattr(record, "idempotency_key", None), sent.key)]
+        pairs = [(getattr(record, _KEY, None), sent.key)]
         pairs += [(getattr(record, name, None), getattr(sent.fields, name)) for name in names]
         is_record = record.id is not None or any(answer is not None for answer, _ in pairs)
         return is_record and all(

@@ -14,7 +14,7 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.account_actions import OnAccount
-from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created
+from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created, listed_alike
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
@@ -153,11 +153,6 @@ def _find_party(client: Client, sent: Sent) -> Record[Any] | None:
     listed = client.finance.parties.iterate(sort_order="DESC")
     created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
     return only_one(created, "GET /parties") if created else None
-
-
-def _parties_there(client: Client, _: Any, body: Body) -> Iterable[Any]:
-    listed = client.finance.parties.iterate(sort_order="DESC")
-    return (record.value for record in listed if body.is_like(record.value))
 
 
 def _now(party: Party) -> dict[str, str | None]:
@@ -398,7 +393,7 @@ ONBOARDING_KINDS: Final = (
         body=_party_body,
         shows=is_created,
         look_up=_find_party,
-        alike=_parties_there,
+        alike=listed_alike(lambda client: client.finance.parties.iterate(sort_order="DESC")),
         twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
         second_person=False,
     ),

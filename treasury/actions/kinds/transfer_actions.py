@@ -15,7 +15,7 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, echoes
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, body_from, echoes
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -311,27 +311,6 @@ def _crypto_body(fields: CryptoTransfer, _: Findings, key: str) -> Body:
     )
 
 
-def _fiat_body(fields: FiatTransfer, _: Findings, key: str) -> Body:
-    return NewFiatTransfer(
-        amount=fields.amount,
-        receiver_account_id=fields.receiver_account_id,
-        receiver_external_id=fields.receiver_external_id,
-        description=fields.description,
-        currency=fields.currency,
-        idempotency_key=key,
-    )
-
-
-def _internal_body(fields: AccountTransfer, _: Findings, key: str) -> Body:
-    return NewAccountToAccountTransfer(
-        source_account_id=fields.source_account_id,
-        destination_account_id=fields.destination_account_id,
-        amount=fields.amount,
-        cryptocurrency=fields.cryptocurrency,
-        idempotency_key=key,
-    )
-
-
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     """The sender's transfer that carries our key; a service that shows no key shows nothing."""
     listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
@@ -413,7 +392,7 @@ TRANSFER_KINDS: Final = (
         model=Transfer,
         read=_read_fiat,
         ids=_sender_id,
-        body=_fiat_body,
+        body=body_from(NewFiatTransfer),
         shows=echoes("sender_account_id"),
         look_up=_with_key,
         twins=_same_fiat,
@@ -429,7 +408,7 @@ TRANSFER_KINDS: Final = (
         model=Transfer,
         read=_read_internal,
         ids=lambda _: (),
-        body=_internal_body,
+        body=body_from(NewAccountToAccountTransfer),
         shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
         twins=_same_internal,
     ),
