@@ -42,12 +42,12 @@ def started(*arguments: str) -> float:
     command = [str(Path(sys.executable).with_name("treasury")), *arguments]
     names = os.environ.keys() - {"PYTHONDONTWRITEBYTECODE"}
     environment = {name: os.environ[name] for name in names}
-    least = float("inf")
+    spent = []
     for _ in range(STARTS):
         before = processor(resource.RUSAGE_CHILDREN)
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-        least = min(least, processor(resource.RUSAGE_CHILDREN) - before)
-    return least
+        spent.append(processor(resource.RUSAGE_CHILDREN) - before)
+    return min(spent)
 
 
 def processor(whose: int = resource.RUSAGE_SELF) -> float:
@@ -63,23 +63,23 @@ def main(decisions: int) -> None:
         status = ("--workspace", str(desk.folder), "status")
         starts = {"--version": started("--version"), "status": started(*status)}
         waiting = [row for row in desk.matches.open().to_pylist() if row["suggestion"]]
-        found: dict[str, list[tuple[float, float]]] = {"kept": [], "anew": []}
+        runs: dict[str, list[tuple[float, float]]] = {"kept": [], "anew": []}
         for at, row in enumerate(waiting[: decisions + 2]):
             side = ("kept", "anew")[at % 2]
             if side == "anew":
                 forget_runs()
-            taken = decided(desk, row)
+            seconds = decided(desk, row)
             if at >= 2:  # what is imported and planned once is no decision's
-                found[side].append(taken)
+                runs[side].append(seconds)
         lines = desk.reconcile("2026-10").lines.num_rows
         starts["status, with decisions"] = started(*status)
     for name, seconds in starts.items():
         print(f"treasury {name}: {seconds:.2f} s processor")
-    for side, runs in found.items():
-        wall, cpu = (statistics.median(one[n] for one in runs) for n in (0, 1))
-        print(f"{side:<5} {wall:.3f} s  {cpu:.3f} s processor  median of {len(runs)}")
-    ratio = statistics.median(one[1] for one in found["anew"]) / statistics.median(
-        one[1] for one in found["kept"]
+    for side, seconds_of in runs.items():
+        wall, cpu = (statistics.median(run[n] for run in seconds_of) for n in (0, 1))
+        print(f"{side:<5} {wall:.3f} s  {cpu:.3f} s processor  median of {len(seconds_of)}")
+    ratio = statistics.median(run[1] for run in runs["anew"]) / statistics.median(
+        run[1] for run in runs["kept"]
     )
     print(f"a month of {lines} lines: {ratio:.1f} times as fast as everything anew")
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,7 +63,7 @@ class ExportedBooks(Accounting, frozen=True, eq=False, kw_only=True):
 
 def export_books(books: Accounting) -> ExportedBooks:
     """A month's entries as what can be written for the books."""
-    return ExportedBooks(**{name: getattr(books, name) for name in books.__struct_fields__})
+    return ExportedBooks(**msgspec.structs.asdict(books))
 
 
 def mapping_text(books: Accounting) -> str:
