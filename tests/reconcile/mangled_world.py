@@ -205,7 +205,7 @@ class Builder:
             if written is None:
                 return None
             tokens = _tokens(written)
-            if not tokens & self._codes - {plain(code)}:
+            if not (tokens & self._codes) - {plain(code)}:
                 self._written |= tokens
                 return written
         return None
