@@ -143,6 +143,20 @@ def test_the_record_is_named_and_whoever_proposes_it_again_reads_of_it(
     assert record in again.text.partition("LOOK: just like it at the service")[2]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != "wallet.create"])
+def test_it_is_found_in_a_list_that_comes_in_another_order_than_it_was_asked_for(
+    restored: Restored, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    practice = restored.practice
+    action = ready(practice, kind)
+    record, desk = restored.done_since(action)
+    store, done = practice.sandbox._world.store, len(practice.effects())
+    page = store.page
+    monkeypatch.setattr(store, "page", lambda *of, **how: page(*of, **how | {"descending": False}))
+    assert record in refused(lambda: desk.execute(action.id))
+    assert len(practice.effects()) == done
+
+
 def test_what_is_withdrawn_and_proposed_again_is_looked_for_as_far_back(
     restored: Restored,
 ) -> None:
@@ -245,6 +259,21 @@ def test_a_list_without_end_is_not_read_for_ever(
         practice.ines.execute(old.id)
     assert practice.ines.get(old.id).state == "ready"
     assert practice.posts() == []
+
+
+def test_a_list_in_no_order_is_read_to_its_end_and_that_is_bounded_too(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
+    store = practice.sandbox._world.store
+    page = store.page
+    monkeypatch.setattr(store, "page", lambda *of, **how: page(*of, **how | {"descending": False}))
+    count = page("ramp_request", {}).total
+    monkeypatch.setattr(service_records, "MOST_RECORDS", count - 1)
+    with pytest.raises(ActionRefused, match="ramp requests are listed in no order, some of them"):
+        practice.ines.execute(old.id)
+    monkeypatch.setattr(service_records, "MOST_RECORDS", count)
+    assert practice.ines.execute(old.id).state == "done"
 
 
 def test_an_older_wish_of_another_week_is_not_looked_for(practice: Practice) -> None:
