@@ -6,6 +6,7 @@ The writing runs under `strace`; then the disk is looked at as a power cut may l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -78,7 +79,7 @@ def test_what_says_where_and_whose_a_workspace_is_is_on_the_disk(tmp_path: Path)
     root.mkdir()
     looks = stored(before, root, record(root, ["-c", FILES, str(root)]), tmp_path)
     written = [{path for path in seen if not path.endswith(".lock")} for seen, _ in looks]
-    new = [sorted(now - earlier) for earlier, now in zip([set[str](), *written], written)]
+    new = [sorted(now - earlier) for earlier, now in pairwise([set[str](), *written])]
     identities = [sorted(path for path in paths if path.startswith("state/")) for paths in new]
     assert [[path for path in paths if not path.startswith("state/")] for paths in new] == [
         ["desk/treasury.toml"], ["desk/environment"], ["desk/workspace.id"], [],
