@@ -15,6 +15,7 @@ import msgspec
 
 from treasury.journal import Actor
 from treasury.journal.period_history import closed_periods
+from treasury.reconcile.rules import Rules
 from treasury.workspace import Workspace
 
 VERBS = ("sync", "statements", "pin", "ignore", "resync", "close", "unpin")
@@ -78,6 +79,10 @@ def do(desk: Workspace, verb: str) -> None:
             desk.items.accept(*blocking, month=MONTH, actor=BERT)
             desk.periods.prepare(MONTH, actor=ANNA)
             desk.periods.sign(MONTH, actor=BERT)
+        case "rules":
+            desk.rules.save(Rules(), reason="as the contract has it", actor=ANNA)
+        case "pack":
+            desk.close(MONTH)
         case "unpin":
             desk.lake.unpin(desk.lake.pins()[0].commit.number)
         case _:

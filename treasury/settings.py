@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.errors import SettingsError, StorageError
+from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
 from treasury.identifiers import plain_account
@@ -394,10 +395,8 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
 
 
 def _note(path: Path, place: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(place + "\n", "utf-8")
-        os.replace(draft, path)
+        durable.write_whole(path, f"{place}\n".encode())
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror}", do="make the workspace writable"

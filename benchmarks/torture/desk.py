@@ -119,6 +119,16 @@ class Desk(Workspace):
             return False
         return True
 
+    def anew(self, action_id: str) -> Action | None:
+        """What a person says was not carried out, once more; None where it cannot be so."""
+        _sit_down(CHECKER)
+        try:
+            if self.state(action_id) in {"unknown", "sending"}:
+                self.actions.settle(action_id, carried_out=False, reason="the provider was asked")
+        except TreasuryError:
+            return None
+        return self.again(action_id)
+
     def again(self, action_id: str) -> Action | None:
         """The same once more, proposed and approved; None where that is refused."""
         _sit_down(MAKER)

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-from benchmarks.torture.company import Company, clients_at
+from benchmarks.torture.company import Company, clients_at, path_of
 from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.runs import Result, Run, Step, Subject, judge_copies, kind_at
 from treasury.actions import KINDS, Action
@@ -33,17 +33,24 @@ RESTORES: Final = {
     "the journal, and no end": (JOURNAL,),
 }
 """How a copy is put back, and of which files; all of them where none is named."""
+HOURS: Final = timedelta(hours=2)
+"""After which a person says what became of something that was cut off; keys are not forgotten."""
 DAYS: Final = (0.0, 0.1, 1.0, 2.0, 3.5, 5.0, 10.0, 40.0)
 
 
 class RestorePlan(NamedTuple):
-    """What is put back after how many days, what was made meanwhile, and what follows."""
+    """What is put back after how many days, what was made meanwhile, and what follows.
+
+    What was `cut_off` was sent before the copy was made, and never arrived: a person says so later,
+    and has it done once more. Of what the service lists nowhere the copy could not know that.
+    """
 
     what: str
     days: float
     same_kind: int
     other_kinds: tuple[str, ...]
     adopts: bool
+    cut_off: bool
 
 
 class CopyPlan(NamedTuple):
@@ -75,13 +82,16 @@ def enter(company: Company) -> Iterator[Premises]:
 
 def draw_restore(random: Random, seed: int, number: int) -> tuple[str, RestorePlan]:
     """A plan for the kind whose turn it is."""
+    kind = kind_at(seed, number)
     others = tuple(random.choice([*KINDS]) for _ in range(random.choice((0, 0, 1, 2))))
-    return kind_at(seed, number), RestorePlan(
+    is_told = KINDS[kind].safety != "keyed" or KINDS[kind].twins is not None
+    return kind, RestorePlan(
         random.choice([*RESTORES]),
         random.choice(DAYS),
         same_kind=random.choice((0, 1, 1, 2)),
         other_kinds=others,
         adopts=random.random() < 0.3,
+        cut_off=random.random() < 0.25 and is_told,
     )
 
 
@@ -96,12 +106,17 @@ def draw_copy(random: Random, seed: int, number: int) -> tuple[str, CopyPlan]:
     )
 
 
-def _copied(premises: Premises, kind: str) -> tuple[Path, Path, Action]:
+def _copied(premises: Premises, kind: str, *, cut_off: bool = False) -> tuple[Path, Path, Action]:
     """A workspace, a copy of it, and the action that may be executed in both."""
     company = premises.company
     folder, copy = company.new_folder(), company.new_folder()
     desk = premises.open(folder)
     action = ready_action(desk, company, kind)
+    if cut_off:
+        faults, method = company.sandbox.faults, KINDS[kind].method
+        faults.add(path_of(action), method=method, drop="before", times=9)
+        desk.execute(action.id)
+        faults.clear()
     desk.close()
     shutil.copytree(folder, copy)
     return folder, copy, action
@@ -110,12 +125,16 @@ def _copied(premises: Premises, kind: str) -> tuple[Path, Path, Action]:
 def play_restore(premises: Premises, run: Run) -> Result:
     """Copy, execute, go on for days, put the copy back, and execute once more."""
     company, plan = premises.company, run.plan
-    folder, copy, action = _copied(premises, run.kind)
+    folder, copy, action = _copied(premises, run.kind, cut_off=plan.cut_off)
     before = company.effects(action)
+    if plan.cut_off:
+        company.wait(HOURS)
 
     desk = premises.open(folder)
-    ended = desk.execute(action.id)
-    steps = [Step(desk.state(action.id), company.effects(action) - before)]
+    anew = desk.anew(action.id) if plan.cut_off else action
+    ended = "not proposed again" if anew is None else desk.execute(anew.id)
+    sent = action if anew is None else anew
+    steps = [Step(desk.state(sent.id), company.effects(action) - before)]
     _go_on(desk, company, run)
     desk.close()
 
@@ -161,6 +180,7 @@ def _insist(desk: Desk, action: Action, *, adopts: bool) -> None:
     desk.recover(action.id)
     if adopts and desk.adopt():
         desk.execute(action.id)
+        desk.recover(action.id)
 
 
 def play_copy(premises: Premises, run: Run) -> Result:

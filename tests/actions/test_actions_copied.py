@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from action_practice import Practice, refused, transfer_fields
 from test_actions_kinds import CREATES
-from test_actions_restored import ready
+from test_actions_restored import cut_off, ready
 
 from treasury.actions import KINDS
 from treasury.errors import ActionRefused, OutcomeUnknown
@@ -89,6 +89,36 @@ def test_an_adopted_copy_starts_anew_and_the_original_goes_on(
     assert "LOOK: just like it at the service" in again.text
     checker.approve(again.id)
     assert other.execute(again.id).state == "done"
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.safety == "keyed"])
+def test_what_an_adopted_copy_holds_as_unknown_is_looked_up_and_not_sent_again(
+    practice: Practice, copy: Path, kind: str
+) -> None:
+    action = cut_off(practice, kind)
+    copied(practice, copy)
+    other = practice.beside(copy)[0]
+    other.adopt_journal("to try the new release")
+    writes = len(practice.posts())
+    [left] = other.recover(action.id)
+    assert left.state == "unknown"
+    assert "this journal is of an older copy, which was adopted since" in left.why
+    assert len(practice.posts()) == writes
+    assert practice.ines.recover(action.id)[0].state == "done"
+
+
+def test_what_leaves_after_the_adoption_is_sent_again(practice: Practice, copy: Path) -> None:
+    practice.transfer("1.00")
+    copied(practice, copy)
+    other, checker = practice.beside(copy)
+    other.adopt_journal("to try the new release")
+    action = other.propose("crypto_transfer.create", **transfer_fields("3.00"))
+    checker.approve(action.id)
+    practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        other.execute(action.id)
+    practice.sandbox.faults.clear()
+    assert other.recover(action.id)[0].state == "done"
 
 
 def test_a_copy_of_before_the_first_proposal_is_a_workspace_of_its_own(

@@ -19,7 +19,7 @@ from test_actions_onboarding import EACH, fields_of
 from treasury.actions import KINDS, Action, Actions
 from treasury.actions.kinds import service_records
 from treasury.api.bodies import NewAccountToAccountTransfer, NewCryptoTransfer, NewFiatTransfer
-from treasury.errors import ActionRefused, TreasuryError
+from treasury.errors import ActionRefused, OutcomeUnknown, TreasuryError
 
 LISTED_NOWHERE = ("payment_session.create", "payment_request.create")
 LISTED = (
@@ -143,6 +143,20 @@ def test_the_record_is_named_and_whoever_proposes_it_again_reads_of_it(
     assert record in again.text.partition("LOOK: just like it at the service")[2]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in LISTED if kind != "wallet.create"])
+def test_it_is_found_in_a_list_that_comes_in_another_order_than_it_was_asked_for(
+    restored: Restored, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    practice = restored.practice
+    action = ready(practice, kind)
+    record, desk = restored.done_since(action)
+    store, done = practice.sandbox._world.store, len(practice.effects())
+    page = store.page
+    monkeypatch.setattr(store, "page", lambda *of, **how: page(*of, **how | {"descending": False}))
+    assert record in refused(lambda: desk.execute(action.id))
+    assert len(practice.effects()) == done
+
+
 def test_what_is_withdrawn_and_proposed_again_is_looked_for_as_far_back(
     restored: Restored,
 ) -> None:
@@ -245,6 +259,108 @@ def test_a_list_without_end_is_not_read_for_ever(
         practice.ines.execute(old.id)
     assert practice.ines.get(old.id).state == "ready"
     assert practice.posts() == []
+
+
+def test_a_list_in_no_order_is_read_to_its_end_and_that_is_bounded_too(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = practice.ines.propose("ramp_request.create", **CREATES["ramp_request.create"])
+    store = practice.sandbox._world.store
+    page = store.page
+    monkeypatch.setattr(store, "page", lambda *of, **how: page(*of, **how | {"descending": False}))
+    count = page("ramp_request", {}).total
+    monkeypatch.setattr(service_records, "MOST_RECORDS", count - 1)
+    with pytest.raises(ActionRefused, match="ramp requests are listed in no order, some of them"):
+        practice.ines.execute(old.id)
+    monkeypatch.setattr(service_records, "MOST_RECORDS", count)
+    assert practice.ines.execute(old.id).state == "done"
+
+
+LISTED_KEYED = tuple(kind for kind in LISTED if KINDS[kind].safety == "keyed")
+
+
+def cut_off(practice: Practice, kind: str, **fields: Any) -> Action:
+    """An action that was sent and has not arrived, as nobody here can know."""
+    action = practice.approved(kind, **fields or wanted(practice, kind))
+    practice.sandbox.faults.add("/finance/v1", method="POST", drop="before", times=9)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.sandbox.faults.clear()
+    return practice.ines.get(action.id)
+
+
+def done_anew(practice: Practice, action: Action) -> str:
+    """Hours later a person says that it was not carried out, and the same is done once more."""
+    practice.pass_(hours=1)
+    practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
+    again = practice.ines.again(action.id)
+    if again.state == "proposed":
+        practice.jonas.approve(again.id)
+    done = practice.ines.execute(again.id)
+    assert done.outcome is not None
+    return done.outcome.record
+
+
+@pytest.mark.parametrize("kind", LISTED_KEYED)
+def test_what_was_unknown_in_the_copy_is_not_sent_again_where_the_same_was_done_since(
+    restored: Restored, kind: str
+) -> None:
+    practice = restored.practice
+    action, before = cut_off(practice, kind), len(practice.effects())
+    restored.back_up()
+    record = done_anew(practice, action)
+    desk = restored.put_back()
+    [left] = desk.recover(action.id)
+    assert (left.state, len(practice.effects())) == ("unknown", before + 1)
+    assert f"just like it at the service there is {record} of 2026-11-02 09:00 UTC" in left.why
+    assert desk.recover(action.id)[0] == left
+
+
+@pytest.mark.parametrize("kind", LISTED_NOWHERE)
+def test_a_copy_cannot_know_of_what_no_list_tells_while_its_key_is_remembered(
+    restored: Restored, kind: str
+) -> None:
+    practice = restored.practice
+    action, before = cut_off(practice, kind), len(practice.effects())
+    restored.back_up()
+    done_anew(practice, action)
+    assert restored.put_back().recover(action.id)[0].state == "done"
+    assert len(practice.effects()) == before + 2
+
+
+@pytest.mark.parametrize("kind", LISTED_KEYED)
+def test_what_somebody_else_did_since_is_not_done_by_sending_again(
+    practice: Practice, kind: str
+) -> None:
+    action, before = cut_off(practice, kind), len(practice.effects())
+    ines, jonas = practice.beside(practice.folder.with_name("elsewhere"))
+    practice.pass_(hours=1)
+    other = ines.propose(kind, **action.fields)
+    if other.state == "proposed":
+        jonas.approve(other.id)
+    assert ines.execute(other.id).state == "done"
+    assert practice.ines.recover(action.id)[0].state == "unknown"
+    assert len(practice.effects()) == before + 1
+
+
+def test_what_was_there_before_and_was_shown_is_no_reason_not_to_send_again(
+    practice: Practice,
+) -> None:
+    maker = practice.client("maker").finance.transfers
+    body = {k: v for k, v in transfer_fields().items() if k != "sender_account_id"}
+    shown = maker.crypto(TREASURY, NewCryptoTransfer(**body)).value.id
+    practice.sandbox.clock.advance(hours=1)
+    action = cut_off(practice, "crypto_transfer.create", **transfer_fields())
+    assert shown in action.text
+    assert practice.ines.recover(action.id)[0].state == "done"
+
+
+def test_a_list_that_is_closed_leaves_the_second_sending_to_the_key(practice: Practice) -> None:
+    action = cut_off(practice, "crypto_transfer.create")
+    path = f"/finance/v1/accounts/{TREASURY}/transfers"
+    practice.sandbox.faults.add(path, method="GET", status=403, times=9)
+    assert practice.ines.recover(action.id)[0].state == "done"
+    assert len(practice.effects()) == 1
 
 
 def test_an_older_wish_of_another_week_is_not_looked_for(practice: Practice) -> None:

@@ -28,11 +28,27 @@ from treasury.journal.person_names import same_name, same_person
         "\u202epaul.olson1",
         "paul.ol\u034fson1",
         "ⓟaul.olson1",
+        "paul .olson1",
+        "paul\u200a.olson1",
+        "paul\u2800.olson1",  # the blank of Braille
+        "paul.olson1\u2065",  # reserved for what shows nothing
+        "paul.olson1\U000e0002",
+        "paul.olson1\ufff0",
+        "paul\U0001d159.olson1",
+        "paul\ua4f8olson1",  # a full stop of Lisu
+        "paul\u2024olson1",
     ],
 )
 def test_a_name_that_looks_like_another_is_of_the_same_person(other: str) -> None:
     assert same_person("paul.olson1", other)
     assert same_person(other, "paul.olson1")
+
+
+def test_signs_that_join_names_have_look_alikes_too() -> None:
+    assert same_person("jean-luc", "jean\u2010luc")
+    assert same_person("jean-luc", "jean\u2013luc")
+    assert same_person("o'neil", "o\u2019neil")
+    assert not same_person("jean-luc", "jean.luc")
 
 
 @pytest.mark.parametrize(

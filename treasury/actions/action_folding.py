@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from treasury.actions.action_states import Action, after
-from treasury.journal import Entry
+from treasury.journal import ADOPTED, Entry
 
 __all__ = ["ActionFold", "actions_of"]
 
@@ -25,11 +25,15 @@ class ActionFold:
         self.proposals = 0
         self.last_left = datetime.min.replace(tzinfo=UTC)
         """The latest instant at which anything left, by the clocks of the machines it left from."""
+        self.adopted = 0
+        """The number of the last entry by which an older copy was taken for the journal."""
 
     def add(self, entry: Entry) -> None:
         """Take the next entry of the journal; one that is about no action changes nothing."""
         if entry.kind == "policy.saved":
             self.policies.add(entry.subject)
+        if entry.kind == ADOPTED:
+            self.adopted = entry.seq
         if not entry.kind.startswith("action."):
             return
         former = self.actions.get(entry.subject)

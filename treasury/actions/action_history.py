@@ -44,6 +44,10 @@ class ActionBook:
         """The latest instant at which anything left, by the clocks of the machines it left from."""
         return self._fold.last_left
 
+    def adopted_since(self, action: Action) -> bool:
+        """Whether an older copy was taken for the journal after an action had left."""
+        return action.sending is not None and action.sending.seq < self._fold.adopted
+
     def refresh(self) -> None:
         """Read what was written since."""
         with self._lock:

@@ -61,6 +61,7 @@ class Approval(msgspec.Struct, frozen=True):
 class Sending(msgspec.Struct, frozen=True, kw_only=True):
     """What left, or was about to: the exact body, and when by the machine's clock and by ours."""
 
+    seq: int
     at: datetime
     left_at: datetime
     first_left_at: datetime
@@ -226,6 +227,7 @@ def _sent(action: Action, entry: Entry) -> Action:
     left_at = datetime.fromisoformat(body["left_at"])
     first = action.sending.first_left_at if action.sending is not None else left_at
     sending = Sending(
+        seq=entry.seq,
         at=entry.at,
         left_at=left_at,
         first_left_at=first,

@@ -6,7 +6,6 @@ What was not answered stands as a comment to fill in, so that no value of a temp
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import InputError, StorageError
+from treasury.ground import durable
 from treasury.settings import FILE_NAME, BankAccount, Credential, Services, Settings, load_settings
 
 __all__ = ["NewSettings"]
@@ -74,11 +74,9 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"{path} exists", do="edit it, or name another folder with --workspace"
             )
         settings = self.check()
-        draft = path.with_name(f".{FILE_NAME}.{os.getpid()}")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            draft.write_text(self.to_toml(), "utf-8")
-            os.replace(draft, path)
+            durable.make_folder(folder)
+            durable.write_whole(path, self.to_toml().encode())
         except OSError as error:
             raise StorageError(
                 f"{path} cannot be written: {error.strerror}", do="make the folder writable"

@@ -64,10 +64,10 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(folder: Path, *, mode: int = 0o777) -> None:
     """Make a folder and those above it where they are not there, on the disk."""
     missing = [created for created in (folder, *folder.parents) if not created.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for created in missing:
         sync_folder(created.parent)
 

@@ -2,9 +2,10 @@
 
 A permission asks for the name itself; only case, width and blanks may differ. Four eyes ask more: a
 second account whose name looks like the first one's is no second person. Look-alikes are the single
-characters that Unicode's list of confusables (UTS 39) gives for a Latin letter or a digit, and the
-small Cyrillic and Greek letters that have the shape of a Latin capital. That list knows no case, so
-a name is compared twice: in small letters, where `i` is not `l`, and as written, where `I` is.
+characters that Unicode's list of confusables (UTS 39) gives for a Latin letter, a digit or a sign
+that joins names, and the small Cyrillic and Greek letters that have the shape of a Latin capital.
+That list knows no case, so a name is compared twice: in small letters, where `i` is not `l`, and as
+written, where `I` is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ def _letters(look_alikes: Mapping[str, str]) -> dict[int, str]:
 
 _SMALL: Final = _letters(
     {
+        "-": "\u02d7\u06d4\u2010\u2012\u2013\u2043\u2212\u2796\u2cba",
+        ".": "\u0660\u06f0\u0701\u0702\ua4f8\ua60e",
+        "'": "`\u02b9\u02bb\u02bc\u02bd\u02be\u02c8\u02ca\u02cb\u2018\u2019\u201b\u2032\u2035",
         "2": "\u14bf\ua6ef",
         "6": "\u0431",
         "8": "\u0223\u09ea\u0a6a",
@@ -100,11 +104,11 @@ _CAPITAL: Final = _letters(
 _NAMES: Final = 1_000
 """Names whose looks are kept: a journal has few people, and names them often."""
 _INVISIBLE: Final = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
-    + "".join(map(chr, range(0xFE00, 0xFE10)))
-    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0\U0001d159"
+    + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))))
 )
-"""What shows nothing and is no control or format character: fillers and variation selectors."""
+"""What shows nothing and is no control or format character: fillers, blanks of notations, variation
+selectors, and the numbers that Unicode reserves for more of them."""
 
 
 def same_name(name: str, another: str) -> bool:
@@ -129,7 +133,8 @@ def _appearances(name: str) -> frozenset[str]:
     """How a name looks in small letters, and as it is written."""
     visible = "".join(c for c in unicodedata.normalize("NFKC", name) if not _is_invisible(c))
     written = visible.translate(_CAPITAL).translate(_SMALL)
-    return frozenset(_plain(_plain(form).translate(_SMALL)) for form in (visible, written))
+    forms = (_plain(_plain(form).translate(_SMALL)) for form in (visible, written))
+    return frozenset(form.replace(" ", "") for form in forms)
 
 
 def _is_invisible(character: str) -> bool:

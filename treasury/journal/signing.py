@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
+from treasury.ground import durable
 from treasury.journal.actor import Actor
 from treasury.journal.chain import signed_hash
 from treasury.journal.person_names import same_name
@@ -163,12 +164,13 @@ def _put_into_keyring(where: str, text: str) -> None:
 
 def _write_private(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        durable.make_folder(path.parent, mode=0o700)
         place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(place, "w", encoding="ascii") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
+        durable.sync_folder(path.parent)
     except OSError as error:
         raise SettingsError(
             f"the signing key cannot be written to {path}: {error.strerror}",

@@ -122,7 +122,7 @@ def sent_of(kind: Kind, action: Action, foreign_ids: Sequence[str] = ()) -> Sent
 
 def _likeness(kind: Kind, fields: Any, sending: Sending) -> Body | None:
     """The body again, from what was sent, for comparing records with it."""
-    if kind.alike is None or not sending.body:
+    if (kind.alike is None and kind.twins is None) or not sending.body:
         return None
     content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
     resolved = {

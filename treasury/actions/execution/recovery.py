@@ -1,10 +1,10 @@
 """Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
 
-Keyed: the identical request again, as long as the provider remembers the key; after that its record
-is looked up by the key. Versioned: the effect is read back; where it does not show and the version
-is still the one that was sent, the same again is safe, for only one of the two can take effect.
-Neither: never again. After a settling time one record that can only be ours settles it; otherwise
-the outcome is unknown and a person says what became of it.
+Keyed: the identical request again, as long as the provider remembers the key and nobody else did
+the same meanwhile; after that its record is looked up by the key. Versioned: the effect is read
+back; where it does not show and the version is still the one that was sent, the same again is safe,
+for only one of the two can take effect. Neither: never again. After a settling time one record that
+can only be ours settles it; otherwise the outcome is unknown and a person says what became of it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,21 @@ from treasury.actions.action_states import UNSETTLED, Action, Sending
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.authority.policy import same_person
 from treasury.actions.execution.outcomes import End, OutcomeRecorder, has_passed
-from treasury.actions.execution.pinned_call import post, sending_draft
+from treasury.actions.execution.pinned_call import post, sending_draft, sent_of
+from treasury.actions.execution.twins import LIKE, new_among, twins_since
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Kind
+from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.created_records import SKEW
 from treasury.errors import (
     ActionRefused,
+    Forbidden,
     InputError,
     JournalError,
     KeySpent,
     NotFound,
+    NotOffered,
     ServiceError,
     TreasuryError,
     VersionConflict,
@@ -80,9 +84,14 @@ class ActionRecovery:
         if action.state in UNSETTLED | {"done"} or not (action.attempts and action.key):
             return action
         self._context.require_place(action)
-        record = self._outcomes.look_up(action, kind, self._context.connect(action.credential))
+        client = self._context.connect(action.credential)
+        return self._with_its_key(action, kind, client) or action
+
+    def _with_its_key(self, action: Action, kind: Kind, client: Client) -> Action | None:
+        """The action as done by the record that carries its key; None where none does."""
+        record = self._outcomes.look_up(action, kind, client)
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
-            return action
+            return None
         return self._ended(self._outcomes.carried_out(action, record, "adopted"))
 
     def _settle_by_class(self, action: Action) -> Action:
@@ -116,6 +125,13 @@ class ActionRecovery:
         outdated = self._outdated(kind, action)
         if outdated:
             return self._looked_up(action, kind, client, outdated)
+        if self._book.adopted_since(action):
+            why = "this journal is of an older copy, which was adopted since"
+            return self._looked_up(action, kind, client, why)
+        elsewhere = self._done_elsewhere(action, kind, client)
+        if elsewhere:
+            why = f"OUTCOME UNKNOWN: {LIKE} there is {elsewhere}, which this did not make"
+            return self._with_its_key(action, kind, client) or self._open(action, why, None)
         client.require_writes(kind.operation)
         action = self._leave_again(action)
         assert action.sending is not None
@@ -128,6 +144,32 @@ class ActionRecovery:
         if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, "the answer does not show what was sent", None)
         return self._ended(self._outcomes.carried_out(action, record, "sent again"))
+
+    def _done_elsewhere(self, action: Action, kind: Kind, client: Client) -> str:
+        """A record that does the same and is another's; empty where none is, or no list tells.
+
+        Somebody did it meanwhile, or this journal did under another key before it was put back from
+        an older copy. Another's carries another key, or was made when ours had long arrived.
+        """
+        sent = sent_of(kind, action)
+        if kind.twins is None or sent.body is None:
+            return ""
+        since = self._book.wished_since(action.fingerprint, action.proposed_at)
+        records = ServiceRecords(LiveSource(lambda: client), since=since)
+        try:
+            twins = [*kind.twins(records, sent.fields, sent.body)]
+        except (Forbidden, NotOffered, ActionRefused):
+            return ""
+        assert action.sending is not None
+        seconds = self._context.load_policy().recovery.settling_seconds
+        arrived = action.sending.at + timedelta(seconds=seconds) + SKEW
+        others = [
+            twin
+            for twin in self._book.strangers(twins)
+            if twin.key is not None or (twin.at is not None and twin.at > arrived)
+        ]
+        moved = new_among(twins_since(others, since), action.facts)
+        return "" if moved is None else moved.now
 
     def _outdated(self, kind: Kind, action: Action) -> str:
         """Why the present policy does not allow it; empty where it does.

@@ -6,6 +6,7 @@ one way; within a batch of executions an answer serves for a few seconds.
 
 Lists of what was made lately are read back to an instant, however many records came after it: what
 was carried out before a workspace was put back from an older copy is found behind what came since.
+A list that does not come newest first, as it was asked for, is read to its end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import msgspec
@@ -41,7 +41,7 @@ from treasury.lake import Snapshot
 from treasury.money import total
 
 if TYPE_CHECKING:
-    from treasury.api import Client, Record
+    from treasury.api import Client, ListPage
 
 __all__ = ["LISTS", "LiveSource", "RecordSource", "ServiceRecords", "StoredSource"]
 
@@ -267,8 +267,8 @@ class Listed(msgspec.Struct, frozen=True):
     table: str
     column: str
     """Which column names whose they are; empty where they are the company's."""
-    iterate: Callable[[Client, str], Iterable[Record[Any]]]
-    """The service's list, newest first."""
+    pages: Callable[[Client, str], Iterable[ListPage[Any]]]
+    """The service's list, asked for newest first."""
 
 
 LISTS: Final = {
@@ -276,13 +276,13 @@ LISTS: Final = {
         Transfer,
         "transfers",
         "sender_account_id",
-        lambda c, i: c.finance.transfers.iterate(i, sort_order="DESC"),
+        lambda c, i: c.finance.transfers.pages(i, sort_order="DESC"),
     ),
     "account_transfers": Listed(
         Transfer,
         "transfers",
         "sender_account_id",
-        lambda c, i: c.finance.account_to_account_transfers.iterate(
+        lambda c, i: c.finance.account_to_account_transfers.pages(
             source_account_id=i, sort_order="DESC"
         ),
     ),
@@ -290,16 +290,16 @@ LISTS: Final = {
         VirtualBankAccount,
         "virtual_bank_accounts",
         "account_id",
-        lambda c, i: c.finance.virtual_bank_accounts.iterate(i, sort_order="DESC"),
+        lambda c, i: c.finance.virtual_bank_accounts.pages(i, sort_order="DESC"),
     ),
     "ramp_requests": Listed(
         RampRequest,
         "ramp_requests",
         "",
-        lambda c, _: c.ramp.requests.iterate(sort_order="DESC"),
+        lambda c, _: c.ramp.requests.pages(sort_order="DESC"),
     ),
     "parties": Listed(
-        Party, "parties", "", lambda c, _: c.finance.parties.iterate(sort_order="DESC")
+        Party, "parties", "", lambda c, _: c.finance.parties.pages(sort_order="DESC")
     ),
 }
 MOST_RECORDS: Final = 20_000
@@ -346,8 +346,8 @@ class LiveSource:
         name = (list_name, record_id)
         if name not in self._latest or since < self._latest[name][0]:
             day = since.replace(hour=0, minute=0, second=0, microsecond=0)
-            listed = LISTS[list_name].iterate(self._connect(), record_id)
-            self._latest[name] = (day, _created_since(listed, day, list_name))
+            pages = LISTS[list_name].pages(self._connect(), record_id)
+            self._latest[name] = (day, _created_since(pages, day, list_name))
         return self._latest[name][1]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
@@ -390,21 +390,32 @@ def _holds(balance: Balance, asset: str) -> bool:
     return asset in {balance.asset, balance.token}
 
 
-def _created_since(listed: Iterable[Record[Any]], since: datetime, list_name: str) -> list[Any]:
-    """What a list that comes newest first holds down to an instant."""
+def _created_since(pages: Iterable[ListPage[Any]], since: datetime, list_name: str) -> list[Any]:
+    """What a list holds that was made since an instant, or does not say when.
+
+    It ends at the page that goes back beyond, if it came newest first up to there.
+    """
     recent: list[Any] = []
-    for record in islice(listed, MOST_RECORDS + 1):
-        created_at = record.value.created_at
-        if created_at is not None and created_at < since:
-            return recent
-        recent.append(record.value)
-    if len(recent) > MOST_RECORDS:
-        raise ActionRefused(
-            f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} were made since"
-            f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
-            " nothing was sent",
-            do="look for it in the provider's portal, then withdraw it or propose it again",
-        )
+    earliest, in_order, count = None, True, 0
+    for page in pages:
+        for record in page:
+            created_at = record.value.created_at
+            falls = created_at is not None and (earliest is None or created_at <= earliest)
+            in_order, earliest = in_order and falls, created_at
+            if created_at is None or created_at >= since:
+                recent.append(record.value)
+        count += len(page)
+        is_end = in_order and earliest is not None and earliest < since
+        if len(recent) > MOST_RECORDS or (count > MOST_RECORDS and not is_end):
+            order = "were made" if in_order else "are listed in no order, some of them made"
+            raise ActionRefused(
+                f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} {order} since"
+                f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
+                " nothing was sent",
+                do="look for it in the provider's portal, then withdraw it or propose it again",
+            )
+        if is_end:
+            break
     return recent
 
 

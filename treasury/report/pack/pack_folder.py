@@ -18,6 +18,7 @@ import pyarrow as pa
 from treasury.close.checklist import Checklist, checklist
 from treasury.close.closing import Closing
 from treasury.errors import InputError, StorageError
+from treasury.ground import durable
 from treasury.tables.tabular import Tabular
 
 __all__ = ["ClosePack", "write_close"]
@@ -81,7 +82,7 @@ def write_close(
 
     _require_ours(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        durable.make_folder(folder.parent)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder.parent) as name:
             new = Path(name) / "pack"
             new.mkdir()
@@ -93,7 +94,9 @@ def write_close(
                 ledger = new / pack_contents.LEDGER if is_new_ledger else None
                 run_notebook(notebook, closing.r.month, new / NOTEBOOK, ledger=ledger)
             seal = pack_contents.write_evidence(evidence, new)
+            durable.sync_files([path for path in new.rglob("*") if path.is_file()], new)
             _take_place(new, folder, Path(name) / "former")
+            durable.sync_folder(folder.parent)
     except OSError as error:
         raise StorageError(
             f"the close of {closing.r.month} cannot be written to {folder}:"
