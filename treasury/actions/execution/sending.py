@@ -253,7 +253,7 @@ class Sender:
         if kind.alike is not None and body is not None:
             foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
         text = "" if body is None else encode(body.wire()).decode()
-        return _Prepared(action, kind.ids(fields), text, findings.version, foreign_ids)
+        return _Prepared(action, kind.ids_of(fields), text, findings.version, foreign_ids)
 
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
