@@ -11,7 +11,7 @@ import html
 import unicodedata
 from typing import Final
 
-__all__ = ["Screen", "clean", "is_hidden", "safe_html", "visible"]
+__all__ = ["Screen", "camel_case", "clean", "is_hidden", "safe_html", "visible"]
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
@@ -19,6 +19,12 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 def visible(text: str) -> str:
     """The text with every character that would not show made visible: `␛`, `⟨U+202E⟩`."""
     return text if text.isprintable() else "".join(map(_visible_char, text))
+
+
+def camel_case(name: str) -> str:
+    """A name in snake_case as the services spell it: `createdAt` for `created_at`."""
+    head, *tail = name.split("_")
+    return head + "".join(map(str.capitalize, tail))
 
 
 def clean(text: object) -> str:

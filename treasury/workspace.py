@@ -140,15 +140,13 @@ class Workspace:
 
         Beside it stand the journaled answers to creates that no endpoint lists again.
         """
-        from treasury.desk.responses import RESPONSES
+        from treasury.desk.responses import RESPONSES, responses
+
+        def answered(name: str) -> Callable[[], pa.Table]:
+            return lambda: responses(self.journal, name, self._as_of)
 
         snapshot = self.lake.snapshot(self._as_of)
-        return snapshot.beside({name: self._answered(name) for name in RESPONSES})
-
-    def _answered(self, name: str) -> Callable[[], pa.Table]:
-        from treasury.desk.responses import responses
-
-        return lambda: responses(self.journal, name, self._as_of)
+        return snapshot.beside({name: answered(name) for name in RESPONSES})
 
     def at(self, instant: str | datetime) -> Workspace:
         """The same workspace as it was known at `instant`; it reads and does not write."""
@@ -657,6 +655,7 @@ class Workspace:
         return self._as_of or self.settings.now()
 
     def _question(self, month: str | Month, rules: Rules | None = None) -> Question:
+        from treasury.desk.people import rules_for
         from treasury.reconcile import Question
 
         desk, period = self.settings.workspace, _month(month)
@@ -667,7 +666,7 @@ class Workspace:
             environment=desk.environment,
             zone=self.settings.zone,
             accounts=self.settings.accounts,
-            rules=rules or self._rules(period),
+            rules=rules or rules_for(self.journal, self.folder / RULES_FILE, period, self._as_of),
         )
 
     def is_closed(self, month: str | Month) -> bool:
@@ -678,11 +677,6 @@ class Workspace:
         return str(_month(month)) in closed_periods(
             entry for entry in entries if until is None or entry.at <= until
         )
-
-    def _rules(self, month: Month) -> Rules:
-        from treasury.desk.people import rules_for
-
-        return rules_for(self.journal, self.folder / RULES_FILE, month, self._as_of)
 
     def _decisions(self) -> pa.Table:
         from treasury.journal import decisions
@@ -699,6 +693,7 @@ class Workspace:
         from treasury.actions.authority.policy import load_policy
         from treasury.desk.people import DecisionDesk
 
+        place = None if self.settings.journal is None else self.settings.journal.publish_head
         return DecisionDesk(
             lake=self.lake,
             journal=self.journal,
@@ -709,13 +704,9 @@ class Workspace:
             now=self.now,
             until=self._as_of,
             policy=lambda: load_policy(self.folder),
-            heads=self._heads(),
+            # Where each close publishes the journal's head.
+            heads=None if place is None else self.folder / Path(place).expanduser(),
         )
-
-    def _heads(self) -> Path | None:
-        """Where each close publishes the journal's head, by the settings."""
-        place = None if self.settings.journal is None else self.settings.journal.publish_head
-        return None if place is None else self.folder / Path(place).expanduser()
 
     def _months(self, months: str | Month | tuple[str | Month, str | Month] | None) -> Months:
         if months is None:

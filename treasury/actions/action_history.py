@@ -67,7 +67,15 @@ class ActionBook:
         """
 
         def drafts(head: Head) -> Sequence[Draft]:
-            self._read_to(head)
+            if self._head != head:
+                self.refresh()
+            if self._wrong is not None or not (
+                self._head == head or self._journal.holds(self._head)
+            ):  # the journal is not the one that was read
+                self._forget()
+                self.refresh()
+            if self._wrong is not None:
+                raise self._wrong
             return build()
 
         with self._lock:
@@ -83,16 +91,6 @@ class ActionBook:
                 self._take(added)
             else:
                 self.refresh()
-
-    def _read_to(self, head: Head) -> None:
-        """Read what was written since; all of it where the journal is not the one that was read."""
-        if self._head != head:
-            self.refresh()
-        if self._wrong is not None or not (self._head == head or self._journal.holds(self._head)):
-            self._forget()
-            self.refresh()
-        if self._wrong is not None:
-            raise self._wrong
 
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
@@ -153,11 +151,14 @@ class ActionBook:
 
     def makers(self, request_id: str) -> list[Actor]:
         """Who made a ramp request from here, or changed its amount, or may have."""
-        return [
-            action.proposed_by
-            for action in self.all()
-            if action.kind in MAKES and request_id in _made_by(action)
-        ]
+        makers = []
+        for action in self.all():
+            records = [action.target] if action.state in UNSETTLED else []
+            if action.outcome is not None:
+                records = [action.outcome.record, action.target]
+            if action.kind in MAKES and request_id in records:
+                makers.append(action.proposed_by)
+        return makers
 
     def strangers(self, records: Iterable[Any]) -> list[Twin]:
         """Those of the service's records that no action here has made or is making, newest first.
@@ -197,10 +198,3 @@ class ActionBook:
         for entry in entries:
             self._fold.add(entry)
             self._head = Head(entry.seq, entry.hash)
-
-
-def _made_by(action: Action) -> tuple[str, ...]:
-    """The record that an action made, or that it may have changed."""
-    if action.outcome is not None:
-        return (action.outcome.record, action.target)
-    return (action.target,) if action.state in UNSETTLED else ()

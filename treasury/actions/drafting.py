@@ -137,7 +137,7 @@ def draft(
         masked=say(masked=True),
         notes=notes,
         money=findings.money,
-        target=next(iter(kind.ids(fields)), ""),
+        target=next(iter(kind.ids_of(fields)), ""),
         key=key,
         content_hash=_content_hash(
             kind.name,

@@ -67,10 +67,18 @@ def pain001(
     """
     if not transfers:
         raise InputError("there is nothing to pay", do="choose what is to be paid")
-    _check_payer(payer)
+    if not is_iban(payer.iban):
+        raise InputError(
+            f"pay_from: {clean(payer.iban)[:40]} is no IBAN",
+            do="correct the account in its settings",
+        )
+    _check_text("pay_from: the payer's name", payer.name, 70)
     for transfer in transfers:
         _check(transfer)
-    _refuse_repeats(transfers)
+    references = Counter(transfer.reference for transfer in transfers)
+    if len(references) < len(transfers):
+        repeated = next(name for name, count in references.items() if count > 1)
+        raise _refused(f"{repeated}: the reference is there more than once")
     number, whole = str(len(transfers)), _amount(total(transfer.amount for transfer in transfers))
     message = _message_id(transfers, payer)
     root = ET.Element("Document", xmlns=NAMESPACE)
@@ -131,28 +139,14 @@ def _amount(amount: Decimal) -> str:
 
 def _message_id(transfers: Sequence[CreditTransfer], payer: Payer) -> str:
     ordered = sorted(
-        (
-            transfer.reference,
-            transfer.beneficiary,
-            plain_account(transfer.iban),
-            _amount(transfer.amount),
-        )
-        for transfer in transfers
+        (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
+        for order in transfers
     )
     whole = msgspec.json.encode([plain_account(payer.iban), ordered])
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
 # What SEPA cannot carry
-
-
-def _check_payer(payer: Payer) -> None:
-    if not is_iban(payer.iban):
-        raise InputError(
-            f"pay_from: {clean(payer.iban)[:40]} is no IBAN",
-            do="correct the account in its settings",
-        )
-    _check_text("pay_from: the payer's name", payer.name, 70)
 
 
 def _check(transfer: CreditTransfer) -> None:
@@ -180,16 +174,6 @@ def _check_text(subject: str, text: str, longest: int) -> None:
         raise _refused(f"{subject} is longer than SEPA's {longest} characters")
     if not _CHARACTERS.fullmatch(text) or text != text.strip():
         raise _refused(f"{subject} holds a character that SEPA does not carry: {visible(text)}")
-
-
-def _refuse_repeats(transfers: Sequence[CreditTransfer]) -> None:
-    again = [
-        name
-        for name, count in Counter(transfer.reference for transfer in transfers).items()
-        if count > 1
-    ]
-    if again:
-        raise _refused(f"{again[0]}: the reference is there more than once")
 
 
 def _refused(problem: str) -> InputError:

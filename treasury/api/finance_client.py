@@ -131,15 +131,16 @@ class AccountWallets(Collection[Wallet]):
         return reply.records(Allowance)
 
     def _records(self, reply: Reply) -> tuple[Record[Wallet], ...]:
-        return tuple(_wallet(reply, item) for item in split(reply.result, self._listing))
-
-
-def _wallet(reply: Reply, raw: bytes) -> Record[Wallet]:
-    row = decode(raw, _Sniff, reply.operation).value
-    if row.id is not None or (row.asset or row.token) is None:
-        return reply.read(raw, Wallet)
-    balance = reply.read(raw, Balance)
-    return Record(Wallet(balances=(balance.value,)), raw, balance.credential)
+        records = []
+        for raw in split(reply.result, self._listing):
+            row = decode(raw, _Sniff, reply.operation).value
+            if row.id is not None or (row.asset or row.token) is None:
+                records.append(reply.read(raw, Wallet))
+            else:
+                balance = reply.read(raw, Balance)
+                wallet = Wallet(balances=(balance.value,))
+                records.append(Record(wallet, raw, balance.credential))
+        return tuple(records)
 
 
 def _wallet_key(wallet: Wallet) -> Hashable:

@@ -314,20 +314,14 @@ class BankConfig(Reference[ConfigEntry]):
             ("country", config.supported_countries),
             ("currency", config.supported_currencies),
         )
-        return [
-            Record(_entry(kind, bytes(raw), self._listing), bytes(raw), reply.credential)
-            for kind, rows in kinds
-            for raw in rows
-        ]
-
-
-def _entry(kind: str, raw: bytes, operation: str) -> ConfigEntry:
-    row = decode(raw, _ConfigRow, operation).value
-    return ConfigEntry(
-        kind=kind,
-        code=row.type or row.country_code or row.code,
-        name=row.description or row.country_name or row.name,
-    )
+        records = []
+        for kind, raw in ((kind, bytes(raw)) for kind, rows in kinds for raw in rows):
+            row = decode(raw, _ConfigRow, self._listing).value
+            code = row.type or row.country_code or row.code
+            name = row.description or row.country_name or row.name
+            entry = ConfigEntry(kind=kind, code=code, name=name)
+            records.append(Record(entry, raw, reply.credential))
+        return records
 
 
 class Ramp:

@@ -20,6 +20,7 @@ from treasury.api.codec import Record
 from treasury.api.created_records import created_since, only_one
 from treasury.api.paging import InTurn, ListPage, walk
 from treasury.errors import InputError
+from treasury.text import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -270,12 +271,7 @@ class Collection(Endpoint[T]):
     def _sent(self, name: str, value: Filter) -> Params:
         """The query parameters of a filter; several values are sent one by one."""
         values = value if isinstance(value, tuple) else (value,)
-        return tuple((_camel(name), _text(part)) for part in values)
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.title() for part in tail)
+        return tuple((camel_case(name), _text(part)) for part in values)
 
 
 def _text(value: Filter) -> str:

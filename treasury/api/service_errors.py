@@ -124,9 +124,14 @@ def error_for(
     kind = _kind(response.status_code, refusal, operation, keyed=key is not None)
     faults = str(refusal)
     message = f"{operation}: {response.status_code}" + (f" {faults}" if faults else "")
+    advice, scope = _DO[kind], SCOPES.get(operation)
+    if kind is tree.Forbidden and scope is not None:
+        advice = f"use a credential that may {scope}; nothing was executed"
+    if kind is tree.NotFound and operation in _LATER_DROPPED:
+        advice = "check the id; later generations of the service do not have this operation at all"
     error = kind(
         message + where(ids, refusal.trace),
-        do=_advice(kind, operation),
+        do=advice,
         operation=operation,
         status=response.status_code,
         code=refusal.code,
@@ -173,15 +178,6 @@ _LATER_DROPPED = frozenset(
 """Where a 404 may speak of the operation as well as of the record: the answers look the same."""
 
 
-def _advice(kind: type[tree.ServiceError], operation: str) -> str:
-    scope = SCOPES.get(operation)
-    if kind is tree.Forbidden and scope is not None:
-        return f"use a credential that may {scope}; nothing was executed"
-    if kind is tree.NotFound and operation in _LATER_DROPPED:
-        return "check the id; later generations of the service do not have this operation at all"
-    return _DO[kind]
-
-
 def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type[tree.ServiceError]:
     if status in _REFINED:
         for fault in refusal.faults:
@@ -213,6 +209,13 @@ def read_refusal(response: httpx.Response) -> Refusal:
     is_json = media_type.strip().lower() == "application/json"
     listed = next((body[key] for key in ("errors", "failures") if _objects(body.get(key))), None)
     entries = _objects(listed) or [body]
+    # The services spell each error's code so; other APIs number theirs.
+    is_coded = bool(listed) and all(
+        isinstance(error, dict)
+        and isinstance(error.get("code"), str)
+        and _CODE.fullmatch(error["code"])
+        for error in listed or ()
+    )
     traces = [entry.get("traceCode") for entry in (body, *entries[:MOST_FAULTS])]
     trace_ids = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
     return Refusal(
@@ -225,18 +228,8 @@ def read_refusal(response: httpx.Response) -> Refusal:
             for error in entries[:MOST_FAULTS]
         ),
         trace=", ".join(trace_ids) or one_line(header, 80),
-        is_ours=is_json and body.get("success") is False and _is_coded(listed),
+        is_ours=is_json and body.get("success") is False and is_coded,
         untold=max(0, len(entries) - MOST_FAULTS),
-    )
-
-
-def _is_coded(listed: Any) -> bool:
-    """Whether each error has a code in the services' spelling; other APIs number theirs."""
-    return bool(listed) and all(
-        isinstance(error, dict)
-        and isinstance(error.get("code"), str)
-        and _CODE.fullmatch(error["code"])
-        for error in listed
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -201,12 +201,10 @@ def _end(side: str, run: Knowledge, entry: str) -> dict[str, str | None]:
 
 def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) -> tuple[str, str]:
     """The cause of a line's move at one step, and in what words."""
-    after = last.outcomes.get(entry)
-    reason = str(after["reason"]) if after else ""
-    return (cause, reason) if cause != "records" else _record_cause(entry, first, last, reason)
-
-
-def _record_cause(entry: str, first: Knowledge, last: Knowledge, reason: str) -> tuple[str, str]:
+    outcome = last.outcomes.get(entry)
+    reason = str(outcome["reason"]) if outcome else ""
+    if cause != "records":
+        return cause, reason
     before = first.line_rows([entry]).get(entry)
     after = last.line_rows([entry]).get(entry)
     if before is None and after is not None:
@@ -233,17 +231,13 @@ def _records_moved(entry: str, first: Knowledge, last: Knowledge) -> list[str]:
             amount = after["amount"]
             worth = "" if amount is None else f" of {format_amount(amount, after['currency'])}"
             changes.append(f"{after['code'] or name}{worth} is new")
-        elif before is not None:
-            changes += _differences(before, after, name)
+        elif before is not None and after is None:
+            changes.append(f"{before['code'] or name}: the record is gone")
+        elif before is not None and after is not None:
+            then, now = expectation_facts(before), expectation_facts(after)
+            changes += [
+                f"{then['code'] or name}: {key} was {then[key] or 'none'}, is {now[key] or 'none'}"
+                for key in then
+                if then[key] != now[key]
+            ]
     return changes
-
-
-def _differences(before: dict[str, Any], after: dict[str, Any] | None, name: str) -> list[str]:
-    if after is None:
-        return [f"{before['code'] or name}: the record is gone"]
-    then, now = expectation_facts(before), expectation_facts(after)
-    return [
-        f"{then['code'] or name}: {key} was {then[key] or 'none'}, is {now[key] or 'none'}"
-        for key in then
-        if then[key] != now[key]
-    ]

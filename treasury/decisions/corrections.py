@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.decisions.posting_month import posted_to
 from treasury.journal.chain import Entry
-from treasury.journal.decision_history import MATCH, Decision, standing
+from treasury.journal.decision_history import MATCH, standing
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
@@ -159,11 +159,8 @@ def _of_line(
 def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tuple[str, ...]]]:
     """What stood on a line after these of its entries."""
     entries_until = [entry for entry in entries if until is None or entry.seq <= until]
-    return [(entry.verb, entry.expectations) for entry in standing(entries_until) if _counts(entry)]
-
-
-def _counts(decision: Decision) -> bool:
-    return decision.verb in _WORDS
+    decisions = standing(entries_until)
+    return [(made.verb, made.expectations) for made in decisions if made.verb in _WORDS]
 
 
 def _words(entry: Entry) -> str:

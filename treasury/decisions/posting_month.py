@@ -18,10 +18,10 @@ __all__ = ["posted_to"]
 def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
     """The month that a line posts to; `known_from` is when it first came into the lake."""
     month = Month.of(booked)
-    while (period := closed.get(str(month))) and _late(known_from, period):
+    while (
+        known_from is not None
+        and (period := closed.get(str(month))) is not None
+        and known_from > period.close.known_at
+    ):
         month = month.next
     return month
-
-
-def _late(known_from: datetime | None, period: Period) -> bool:
-    return known_from is not None and known_from > period.close.known_at

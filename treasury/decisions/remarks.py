@@ -140,10 +140,7 @@ class Marking:
             file = standing_files(decided.entries).get(row["id"])
             if stands is not None and stands.mark == word:
                 return [], stands
-            if word == NOT_UPLOADED:
-                _check_file(row, file)
-            else:
-                _check(word, row, stands, file, intended[0] if intended else None)
+            _check(word, row, stands, file, intended[0] if intended else None)
             if stands is not None:  # also if somebody remarks while this is tried
                 intended[:] = [stands.seq or 0]
             undone = file if word == NOT_UPLOADED else stands
@@ -182,15 +179,6 @@ class Marking:
         return rows[0]
 
 
-def _check_file(row: dict[str, Any], file: PaymentFile | None) -> None:
-    if file is None:
-        raise ActionRefused(
-            f"{row['payment_reference'] or row['id']} is in no payment file",
-            do="run `treasury request list` to see which are",
-        )
-    _require_waiting(NOT_UPLOADED, row)
-
-
 def _check(
     word: str,
     row: dict[str, Any],
@@ -211,7 +199,12 @@ def _check(
                 do="run `treasury request list` to see what stands, then decide again",
             )
         return
-    if standing is not None:
+    if word == NOT_UPLOADED:
+        if file is None:
+            raise ActionRefused(
+                f"{name} is in no payment file", do="run `treasury request list` to see which are"
+            )
+    elif standing is not None:
         raise ActionRefused(
             f"{name} is already {standing.mark} by {standing.by}: {clean(standing.reason)}",
             do="undo that first, if it is wrong",
@@ -221,11 +214,6 @@ def _check(
             f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
             do="if that was not uploaded, say so first: treasury request not-uploaded",
         )
-    _require_waiting(word, row)
-
-
-def _require_waiting(word: str, row: dict[str, Any]) -> None:
-    name = row["payment_reference"] or row["id"]
     if row["status"] not in WAITING[word]:
         amount = row["fiat_amount"]
         worth = f" ({format_amount(amount, row['fiat_currency'])})" if amount is not None else ""

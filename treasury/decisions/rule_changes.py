@@ -166,7 +166,14 @@ class Changing:
             return [Draft(RULES_SAVED, rules.hash, _body(preview, reason.strip()), who)], preview
 
         _, preview = decide(self._journal, build)
-        _write(self._path, text)
+        try:
+            durable.write_whole(self._path, text.encode())
+        except OSError as error:
+            raise StorageError(
+                f"{self._path} cannot be written: {error.strerror or error}; the journal has the"
+                " rules",
+                do="make the folder writable, then save the same rules again",
+            ) from error
         return preview
 
     def _preview(self, rules: Rules, decided: Decided) -> Preview:
@@ -180,14 +187,20 @@ class Changing:
             [f"{day:%Y-%m}" in closed for day in moves["booking_date"].to_pylist()], pa.bool_()
         )
         lines = moves.filter(pc.invert(locked))
+        waiting, would_wait = (
+            awaiting_funds(basis.snapshot, basis.question, verdicts) for basis in (old, new)
+        )
+        was = {row["request"]: row for row in waiting.to_pylist()}
+        is_moved = [
+            any(row[name] != was[row["request"]][name] for name in _WAITS)
+            for row in would_wait.to_pylist()
+        ]
         return Preview(
             rules=rules,
             before=before,
             lines=lines,
             totals=totals_of(lines),
-            requests=_requests_moved(
-                *(awaiting_funds(basis.snapshot, basis.question, verdicts) for basis in (old, new))
-            ),
+            requests=would_wait.filter(pa.array(is_moved, pa.bool_())),
             closed=moves.filter(locked),
         )
 
@@ -240,22 +253,3 @@ def _body(preview: Preview, reason: str) -> dict[str, Any]:
             "totals": effect,
         },
     }
-
-
-def _requests_moved(old: pa.Table, new: pa.Table) -> pa.Table:
-    """Requests whose state or due date would be another, as they would be."""
-    was = {row["request"]: row for row in old.to_pylist()}
-    moved = [
-        any(row[name] != was[row["request"]][name] for name in _WAITS) for row in new.to_pylist()
-    ]
-    return new.filter(pa.array(moved, pa.bool_()))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        durable.write_whole(path, text.encode())
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}; the journal has the rules",
-            do="make the folder writable, then save the same rules again",
-        ) from error

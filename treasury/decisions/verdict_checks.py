@@ -94,7 +94,7 @@ class Check:
     def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
         despite: Sequence[str] = ()
         if wish.verb != "undo":
-            if self._stands(wish):
+            if any(states_wish(decision, wish) for decision in self._stand):
                 return None
             self._require_undecided(wish)
             assert line is not None  # find_line found it
@@ -131,9 +131,6 @@ class Check:
             },
         }
 
-    def _stands(self, wish: Wish) -> bool:
-        return any(states_wish(decision, wish) for decision in self._stand)
-
     def _require_undecided(self, wish: Wish) -> None:
         for decision in self._stand:
             if decision.entry_id != wish.entry_id:
@@ -141,11 +138,19 @@ class Check:
             settled = decision.verb in _SETTLES
             contrary = wish.verb == "accept" and decision.verb == "reject"
             if settled or (contrary and set(decision.expectations) & set(wish.expectations)):
-                raise _decided_otherwise(decision)
+                about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
+                when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
+                why = f" ({clean(decision.reason)})" if decision.reason else ""
+                state = f"{decision.by} decided it on {when}: {decision.verb}{about}{why}"
+                raise already(decision.entry_id, "decided", state)
 
     def accept(self, wish: Wish, line: dict[str, Any]) -> Sequence[str]:
         """Whether the line can be received there, and whether it takes a reason to say so."""
-        _require_booked(line)
+        if (line["entry_status"] or "BOOK") != "BOOK":
+            raise ActionRefused(
+                f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
+                do="add the statement that books it, then decide",
+            )
         outcome = self._knowledge.outcomes[wish.entry_id]
         if outcome["outcome"] == "returned":
             raise ActionRefused(
@@ -153,13 +158,17 @@ class Check:
                 do="accept the payment that replaces it",
             )
         rows = [self._knowledge.expectation_rows[name] for name in wish.expectations]
-        for row in rows:
-            _require_same_currency(line, row)
+        for row in rows:  # amounts of two currencies are never set against each other
+            if line["currency"] != row["currency"]:
+                raise ActionRefused(
+                    f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
+                    f" {row['currency']}",
+                    do="it cannot be received there: ask the provider, or close the line with a"
+                    " reason",
+                )
         _require_divided(wish, line, rows)
-        why = [
-            *self._contradictions(line, outcome, rows),
-            *self._over(wish, line, outcome, rows),
-        ]
+        over = self._over(wish, line, outcome, rows)
+        why = [*self._contradictions(line, outcome, rows), *over]
         if why and not wish.reason:
             raise ActionRefused(
                 f"the line {wish.entry_id} is not simply accepted: {'; '.join(why)}",
@@ -275,24 +284,6 @@ _RULES: Final[dict[str, Rule]] = {
 }
 
 
-def _require_booked(line: dict[str, Any]) -> None:
-    if (line["entry_status"] or "BOOK") != "BOOK":
-        raise ActionRefused(
-            f"the line {line['entry_id']} is not booked yet ({line['entry_status']})",
-            do="add the statement that books it, then decide",
-        )
-
-
-def _require_same_currency(line: dict[str, Any], row: dict[str, Any]) -> None:
-    """Amounts of two currencies are never set against each other."""
-    if line["currency"] != row["currency"]:
-        raise ActionRefused(
-            f"the line {line['entry_id']} is in {line['currency']}, {row['code']} in"
-            f" {row['currency']}",
-            do="it cannot be received there: ask the provider, or close the line with a reason",
-        )
-
-
 def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     """Refuse a line for several of which one expects any amount: nobody said how much is whose."""
     worth = format_amount(line["amount"], line["currency"])
@@ -322,24 +313,9 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
 
 def states_wish(decision: Decision, wish: Wish) -> bool:
     """Whether a decision that stands says what is wished."""
-    decided = (
-        decision.verb,
-        decision.entry_id,
-        decision.expectations,
-        decision.to,
-        decision.shares,
-    )
-    return decided == (wish.verb, wish.entry_id, wish.expectations, wish.to, dict(wish.shares))
-
-
-def _decided_otherwise(decision: Decision) -> ActionRefused:
-    about = f" for {', '.join(decision.expectations)}" if decision.expectations else ""
-    words = f"{decision.by} decided it on {decision.at:%Y-%m-%d %H:%M} UTC: {decision.verb}{about}"
-    return already(
-        decision.entry_id,
-        "decided",
-        words + (f" ({clean(decision.reason)})" if decision.reason else ""),
-    )
+    names = ("verb", "entry_id", "expectations", "to")
+    is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)
+    return is_same and decision.shares == dict(wish.shares)
 
 
 def already(line: str, how: str, state: str) -> ActionRefused:

@@ -55,10 +55,15 @@ def moved(
     moves = list(_differences(then.get("line") or {}, line, ABSENT["line"]))
     for name, facts in (then.get("expectations") or {}).items():
         now = expectations.get(name)
+        came_to_contradict = (
+            now is not None
+            and contradicts(now["status"], rules)
+            and not contradicts(facts.get("status"), rules)
+        )
         changes = [
             change
             for change in _differences(facts, now, ABSENT["request"])
-            if not change.startswith("status ") or _came_to_contradict(facts, now, rules)
+            if not change.startswith("status ") or came_to_contradict
         ]
         moves += [f"{facts.get('code') or name}: {change}" for change in changes]
     return moves
@@ -75,13 +80,3 @@ def _differences(
             yield "texts changed"
         elif value != now.get(name):
             yield f"{name} was {value or 'none'}, is {now.get(name) or 'none'}"
-
-
-def _came_to_contradict(
-    then: Mapping[str, str], now: Mapping[str, str] | None, rules: Rules
-) -> bool:
-    return (
-        now is not None
-        and contradicts(now["status"], rules)
-        and not contradicts(then.get("status"), rules)
-    )

@@ -215,7 +215,12 @@ class Deciding:
                     expectations=() if target is None else _find_expectations(knowledge, target),
                     reason=reason.strip(),
                     to=to,
-                    shares=_shares(knowledge, target) if isinstance(target, Mapping) else {},
+                    shares={
+                        knowledge.find_expectation(name): typed_amount(share)
+                        for name, share in target.items()
+                    }
+                    if isinstance(target, Mapping)
+                    else {},
                 )
                 for line, target in line_targets
             ]
@@ -263,11 +268,6 @@ class Deciding:
         # What the matching would refuse to read is never journaled.
         read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
         return _Plan(stand, bodies, planned)
-
-
-def _shares(knowledge: Knowledge, shares: Mapping[str, Decimal | str]) -> dict[str, Decimal]:
-    """What is for each expectation, by its id; InputError for what is no exact amount."""
-    return {knowledge.find_expectation(name): typed_amount(share) for name, share in shares.items()}
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:

@@ -81,6 +81,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _back(self, report: AddReport) -> Iterable[Problem]:
         """Which of the statements that were added had been withdrawn, by whom and why."""
+        from treasury.journal.decision_history import MATCH, standing
         from treasury.statements import Problem
 
         withdrawn = {entry.subject: entry for entry in self.journal.entries(WITHDRAWN)}
@@ -90,18 +91,14 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 day = before.at.astimezone(self.settings.zone).date()
                 reason = before.body["reason"]
                 sentence = f"withdrawn on {day} by {before.actor.name} ({reason}); it counts again"
-                decided = self._decided(added.statement_id)
+                lines = self.snapshot().sql(_LINES, {"statement": added.statement_id})
+                decisions = standing(self.journal.entries(MATCH))
+                decided = {decision.entry_id for decision in decisions}.intersection(
+                    lines["entry_id"].to_pylist()
+                )
                 if decided:
-                    sentence += f", and so do the decisions on {decided:,} of its lines"
+                    sentence += f", and so do the decisions on {len(decided):,} of its lines"
                 yield Problem(added.file_name, "", sentence)
-
-    def _decided(self, statement: str) -> int:
-        """How many lines of a statement have a decision that stands."""
-        from treasury.journal.decision_history import MATCH, standing
-
-        lines = self.snapshot().sql(_LINES, {"statement": statement})["entry_id"].to_pylist()
-        decisions = standing(self.journal.entries(MATCH))
-        return len({decision.entry_id for decision in decisions}.intersection(lines))
 
     def withdraw(
         self, name: str, *, reason: str, actor: Actor | None = None, dry_run: bool = False

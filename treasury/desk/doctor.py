@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
-from treasury.desk.repair_losses import Gap, missing_statements, narrow_marks, observation_gaps
+from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.wording import instant_words
@@ -278,10 +278,8 @@ def _stored(
     if mend:
         repairs = repair(lake, now)
         findings += [
-            HealthFinding("stored files", "repaired", str(table)) for table in repairs.tables
-        ]
-        findings += [
-            HealthFinding("stored files", "repaired", sentence) for sentence in repairs.sentences
+            HealthFinding("stored files", "repaired", sentence)
+            for sentence in (*map(str, repairs.tables), *repairs.sentences)
         ]
         narrow_marks(lake, now, {table.table: table.lost for table in repairs.tables})
     damaged = damages(lake)
@@ -396,28 +394,23 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
     for name in sorted(BANKS & set(whole)):
         do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
         yield HealthFinding("stored files", "missing", f"{name}: {lost}", do)
-    for table in lake.catalogue.values():
-        if not table.records:
-            yield from map(_lost_observations, observation_gaps(snapshot, table.name))
+    observations = [table.name for table in lake.catalogue.values() if not table.records]
+    for gap in (gap for name in observations for gap in observation_gaps(snapshot, name)):
+        after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
+        before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
+        lost = "what one sync saw" if gap.syncs == 1 else f"what {gap.syncs:,} syncs saw"
+        # Nothing can be done: what was seen then cannot be looked at again.
+        sentence = (
+            f"{gap.table}: {lost} between {after} and {before} is lost for good; the next look"
+            " that is stored counts"
+        )
+        yield HealthFinding("stored files", "missing", sentence)
 
 
 def _listed(files: Sequence[str]) -> str:
     names = ", ".join(map(clean, files[:LISTED]))
     more = len(files) - LISTED
     return f"{names} and {more:,} more" if more > 0 else names or "files that nothing names"
-
-
-def _lost_observations(gap: Gap) -> HealthFinding:
-    """Nothing can be done: what was seen then cannot be looked at again."""
-    after = "the beginning" if gap.after is None else f"{gap.after:%F %T}Z"
-    before = "now" if gap.before is None else f"{gap.before:%F %T}Z"
-    lost = "what one sync saw" if gap.syncs == 1 else f"what {gap.syncs:,} syncs saw"
-    return HealthFinding(
-        "stored files",
-        "missing",
-        f"{gap.table}: {lost} between {after} and {before} is lost for good; the next look that is"
-        " stored counts",
-    )
 
 
 def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFinding]:

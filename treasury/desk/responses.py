@@ -22,6 +22,7 @@ from treasury.extract.record_rows import RecordField as Field
 from treasury.ground.decoding import decode_json
 from treasury.journal import Entry, Journal
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
+from treasury.text import camel_case
 
 __all__ = ["RESPONSES", "responses"]
 
@@ -63,8 +64,7 @@ _JOURNALED = (
 
 def _amounts(name: str, meaning: str) -> tuple[Field, Field]:
     """The two sides of an amount: fiat, which the first generation gives alone, and coins."""
-    head, *words = name.split("_")
-    source = head + "".join(map(str.capitalize, words))
+    source = camel_case(name)
     in_fiat = name.removesuffix("amount") + "fiat_amount"
     in_coins = name.removesuffix("amount") + "crypto_amount"
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from treasury.extract.record_sources import PerAccount, ReceivedRecord, Whole
 from treasury.ground.decoding import decode_json
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
+from treasury.text import camel_case
 
 __all__ = [
     "Form",
@@ -167,10 +168,5 @@ def _taker(take: str | Take) -> Take:
 def _source(record: str, field: RecordField) -> str:
     path = field.source
     if not path and isinstance(field.take, str):
-        path = ".".join(_camel(step) for step in field.take.split("."))
+        path = ".".join(map(camel_case, field.take.split(".")))
     return f"{record}.{path}" if path else ""
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.capitalize() for part in tail)

@@ -123,18 +123,16 @@ def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
     still_open = {name for name, row in stored.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
-    between = _List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)
-    complete = sync.walk([between, *(_of_account(run, account) for account in accounts)])
+    lists = [_List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)]
+    for account in accounts:
+        own = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
+        lists.append(_List(Walk(own, set()), f"of account {account}", None))
+    complete = sync.walk(lists)
     sync.read_open()
     if run.scope.full and run.scope.since is None and complete:
         sync.mark_vanished()
     sync.store()
     run.notice_statuses(TRANSFERS, sync.statuses, TRANSFERS_KNOWN)
-
-
-def _of_account(run: SyncRun, account: str) -> _List:
-    pages = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
-    return _List(Walk(pages, set()), f"of account {account}", None)
 
 
 class _Sync:
@@ -212,10 +210,8 @@ class _Sync:
             return
         self.statuses.add(value.status)
         self._listed.add(value.id)
-        known_kind, first = self._stored.of(value.id) or (
-            kind or kind_of(value),
-            self._run.writer.now,
-        )
+        usual = (kind or kind_of(value), self._run.writer.now)
+        known_kind, first = self._stored.of(value.id) or usual
         self._received[value.id] = ReceivedTransfer(
             value=value, raw=record.raw, kind=known_kind, first_seen_at=first
         )

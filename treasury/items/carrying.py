@@ -90,17 +90,35 @@ class Carrying:
         Raises InputError for an item that is not open, ActionRefused for one that nobody may
         accept, and for one that does not block.
         """
-        terms = _terms(owner, by, reason, self._today())
+        _require(owner, "an owner", "owner")
+        _require(reason, "a reason", "reason")
+        try:
+            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
+        except ValueError:
+            raise InputError(
+                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
+            ) from None
+        if expected < self._today():
+            raise InputError(
+                f"{expected} is past", do="give the day by which the items should clear"
+            )
+        terms = {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
+        who = actor or self._journal.who()
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            chosen = [(item, _proposed(item, terms)) for item in _items_of_names(items, names)]
+            chosen: list[tuple[OpenItem, dict[str, Any] | None]] = []
             standing = standing_acceptances(decided.entries)
-            return [
-                (item, None if _stands(standing.get(item.item_id), item, body, who) else body)
-                for item, body in chosen
-            ]
+            for item in _items_of_names(items, names):
+                body, proposal = _proposed(item, terms), standing.get(item.item_id)
+                stands = (  # the same person has proposed the same, and it holds
+                    proposal is not None
+                    and not proposal.lapse(item, expected)
+                    and proposal.proposed_by == who.name
+                    and all(getattr(proposal, name) == term for name, term in terms.items())
+                )
+                chosen.append((item, None if stands else body))
+            return chosen
 
-        who = actor or self._journal.who()
         return self._decide(PROPOSED, choice, who, month, ledger=ledger, dry_run=dry_run)
 
     def accept(
@@ -226,26 +244,6 @@ class Carrying:
         return items.where(lambda item: item.item_id in ids)
 
 
-class _Terms(msgspec.Struct, frozen=True):
-    """Who owns an item, the day by which it should clear, and why it is carried."""
-
-    owner: str
-    expected_by: date
-    reason: str
-
-
-def _terms(owner: str, by: str | date, reason: str, today: date) -> _Terms:
-    _require(owner, "an owner", "owner")
-    _require(reason, "a reason", "reason")
-    try:
-        expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
-    except ValueError:
-        raise InputError(f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30") from None
-    if expected < today:
-        raise InputError(f"{expected} is past", do="give the day by which the items should clear")
-    return _Terms(owner.strip(), expected, reason.strip())
-
-
 def _require(text: str, wording: str, name: str) -> None:
     if not text.strip() or not text.isprintable():
         raise InputError(f"an item is carried with {wording}, on one line", do=f"give the {name}")
@@ -258,7 +256,7 @@ def _items_of_names(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
     return list(items_by_id.values())
 
 
-def _proposed(item: OpenItem, terms: _Terms) -> dict[str, Any]:
+def _proposed(item: OpenItem, terms: dict[str, Any]) -> dict[str, Any]:
     """The body of a proposal; ActionRefused where carrying the item means nothing."""
     if item.blocks == "never acceptable":
         raise ActionRefused(
@@ -271,19 +269,7 @@ def _proposed(item: OpenItem, terms: _Terms) -> dict[str, Any]:
             " without anybody's word",
             do="leave it out",
         )
-    return {"amount": item.amount, "currency": item.currency, "state": item.state} | (
-        msgspec.structs.asdict(terms)
-    )
-
-
-def _stands(
-    acceptance: Acceptance | None, item: OpenItem, body: dict[str, Any], who: Actor
-) -> bool:
-    """Whether the same person has proposed the same, and it holds."""
-    if acceptance is None or acceptance.lapse(item, body["expected_by"]):
-        return False
-    terms = (acceptance.owner, acceptance.expected_by, acceptance.reason, acceptance.proposed_by)
-    return terms == (body["owner"], body["expected_by"], body["reason"], who.name)
+    return {"amount": item.amount, "currency": item.currency, "state": item.state} | terms
 
 
 def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str:

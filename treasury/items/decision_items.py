@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
@@ -110,32 +109,34 @@ def _late(facts: Facts) -> Iterator[OpenItem]:
         if row["posts_to"] != str(facts.month):
             continue
         is_open = row["outcome"] in NEEDS_A_PERSON
-        state, others = _decided_late(row, posted) if row["change"] == "decided" else ("LATE", {})
+        others: dict[str, Any] = {
+            "blocks": "until accepted" if is_open else "never",
+            "state": "LATE",
+        }
+        if row["change"] == "decided" and row["entry_id"] not in posted:
+            others = {
+                "blocks": "until accepted",
+                "state": "LATE DECISION NOT POSTED",
+                "next_step": f"Post it by hand: the books of {row['month']} do not have this line",
+            }
+        elif row["change"] == "decided":
+            others["state"] = "DECIDED LATE"
+            if not is_open:
+                others["next_step"] = "Nothing; the journal of this month posts the difference"
         yield make_item(
             facts,
             "late_item",
             "late",
             f"{row['entry_id']}/{row['change']}/{row['month']}",
             name=f"{row['month']}: {clean(row['what'])}",
-            state=state,
             since=min(facts.day(row["known_from"]) or facts.month.last, facts.month.last),
             amount=row["amount"],
             currency=row["currency"] or "",
             direction={"CRDT": "in", "DBIT": "out"}.get(row["direction"], ""),
             entry_id=row["entry_id"],
             counted_in=f"line:{row['entry_id']}" if is_open else None,
-            **{"blocks": "until accepted" if is_open else "never", **others},
+            **others,
         )
-
-
-def _decided_late(row: Mapping[str, Any], posted: AbstractSet[str]) -> tuple[str, dict[str, Any]]:
-    """The word on screen for a decision about a closed month, and what is left to do."""
-    if row["entry_id"] not in posted:
-        step = f"Post it by hand: the books of {row['month']} do not have this line"
-        return "LATE DECISION NOT POSTED", {"blocks": "until accepted", "next_step": step}
-    if row["outcome"] in NEEDS_A_PERSON:
-        return "DECIDED LATE", {}
-    return "DECIDED LATE", {"next_step": "Nothing; the journal of this month posts the difference"}
 
 
 def _rows(table: pa.Table | None) -> list[dict[str, Any]]:

@@ -58,23 +58,18 @@ def _statements(facts: Facts) -> Iterator[OpenItem]:
     for row in rows:
         if not row["complete"]:
             account = plain_account(row["account"])
+            state = "NOT PROVED" if row["problem"] else "MISSING"
             yield make_item(
                 facts,
                 "statement_missing",
                 "statement",
                 f"{account}/{row['currency']}/{facts.month}",
                 name=f"{clean(row['name'])} {short_account(row['account'])}".strip(),
-                state=_statement_state(row),
+                state=NOT_PROVABLE if row.get("not_provable") else state,
                 since=_missing_since(row, facts.month),
                 next_step=_statement_step(row, facts.month),
                 evidence_to=row["covered_to"],
             )
-
-
-def _statement_state(row: Row) -> str:
-    if row.get("not_provable"):
-        return NOT_PROVABLE
-    return "NOT PROVED" if row["problem"] else "MISSING"
 
 
 def _missing_since(row: Row, month: Month) -> date:

@@ -38,78 +38,55 @@ def line_items(facts: Facts) -> Iterator[OpenItem]:
     """
     differences = {row["entry_id"]: row for row in facts.differences if row["state"] in LINE_STATES}
     for line in facts.open_lines.to_pylist():
-        yield _line_item(facts, line, differences.get(line["entry_id"]))
+        kind, state = _KINDS[line["outcome"]]
+        particulars: dict[str, Any] = {"state": state, "since": line["booking_date"]}
+        if (difference := differences.get(line["entry_id"])) is not None:
+            particulars |= {name: difference[name] for name in ("state", "next_step", "request_id")}
+        yield _line_item(facts, kind, line["entry_id"], line, **particulars)
+    usual = KINDS["more_than_expected"].next_step
     for row in facts.r.excess_lines.to_pylist():
-        yield _excess_item(facts, row)
+        out, settles = row["direction"] == "DBIT", row["expectation_id"]
+        yield _line_item(
+            facts,
+            "more_than_expected",
+            f"{row['entry_id']}/rest",
+            row,
+            state="PAID TOO MUCH" if out else "RECEIVED TOO MUCH",
+            since=row["booking_date"],
+            next_step="Ask the provider for it back" if out else usual,
+            counted_in=f"request:{settles}" if out and settles else None,
+        )
     for row in facts.r.bank_cutoffs.to_pylist():
         settles = row["expectation_id"]
-        yield make_item(
+        yield _line_item(
             facts,
             "bank_cutoff",
-            "line",
             f"{row['entry_id']}/{facts.month}",
-            name=_name(row),
+            row,
             state="BOOKED LATER",
             since=row["value_date"],
-            rail=rail_of(row["currency"]),
             due=row["booking_date"],
-            amount=row["amount"],
-            currency=row["currency"],
-            direction=_SIGNS[row["direction"]],
-            entry_id=row["entry_id"],
             counted_in=None if settles is None else f"request:{settles}",
             next_step=f"Nothing; the bank booked it on {row['booking_date']:%-d %b}",
         )
 
 
 def _line_item(
-    facts: Facts, line: Mapping[str, Any], difference: Mapping[str, Any] | None
+    facts: Facts, kind: str, name: str, line: Mapping[str, Any], **particulars: Any
 ) -> OpenItem:
-    kind, state = _KINDS[line["outcome"]]
-    others: dict[str, Any] = {}
-    if difference is not None:
-        state = difference["state"]
-        others = {"next_step": difference["next_step"], "request_id": difference["request_id"]}
+    """The item, called by the reference that its line names or may belong to, and by the payer."""
+    payer = clean(line["counterparty_name"]) or "no name"
+    reference = clean(line["reference"])
     return make_item(
         facts,
         kind,
         "line",
-        line["entry_id"],
-        name=_name(line),
-        state=state,
-        since=line["booking_date"],
+        name,
+        name=f"{reference}, {payer}" if reference else payer,
         rail=rail_of(line["currency"]),
         amount=line["amount"],
         currency=line["currency"],
         direction=_SIGNS[line["direction"]],
         entry_id=line["entry_id"],
-        **others,
+        **particulars,
     )
-
-
-def _excess_item(facts: Facts, row: Mapping[str, Any]) -> OpenItem:
-    """What a line has above what was expected; of a debit it counts with the request, if open."""
-    out = row["direction"] == "DBIT"
-    return make_item(
-        facts,
-        "more_than_expected",
-        "line",
-        f"{row['entry_id']}/rest",
-        name=_name(row),
-        state="PAID TOO MUCH" if out else "RECEIVED TOO MUCH",
-        since=row["booking_date"],
-        rail=rail_of(row["currency"]),
-        amount=row["amount"],
-        currency=row["currency"],
-        direction=_SIGNS[row["direction"]],
-        entry_id=row["entry_id"],
-        next_step="Ask the provider for it back" if out else KINDS["more_than_expected"].next_step,
-        counted_in=f"request:{row['expectation_id']}" if out and row["expectation_id"] else None,
-    )
-
-
-def _name(line: Mapping[str, Any]) -> str:
-    """The reference that a line names or may belong to, else whom it is from or to."""
-    payer = clean(line["counterparty_name"]) or "no name"
-    reference = clean(line["reference"])
-    return f"{reference}, {payer}" if reference else payer

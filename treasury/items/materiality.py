@@ -79,7 +79,16 @@ def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
     Where the small items of a currency are together more than its total, each of them blocks.
     """
     agreed = {row["currency"]: row for row in limits.to_pylist()}
-    small = [item for item in items if _is_small(item, agreed)]
+    small = [
+        item
+        for item in items
+        if item.currency in agreed
+        and item.amount is not None
+        and abs(item.amount) <= agreed[item.currency]["item"]
+        and item.blocks == "until accepted"
+        and item.kind not in ALWAYS_MATERIAL
+        and not item.is_accepted
+    ]
     sums: dict[str, list[Decimal]] = {}
     for item in small:
         if item.counted_amount is not None:
@@ -94,18 +103,6 @@ def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
         msgspec.structs.replace(item, is_material=False) if item.item_id in ids else item
         for item in items
     ]
-
-
-def _is_small(item: OpenItem, agreed: dict[str, dict[str, Any]]) -> bool:
-    limit = agreed.get(item.currency)
-    return (
-        limit is not None
-        and item.amount is not None
-        and abs(item.amount) <= limit["item"]
-        and item.blocks == "until accepted"
-        and item.kind not in ALWAYS_MATERIAL
-        and not item.is_accepted
-    )
 
 
 class Limits:

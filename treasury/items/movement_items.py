@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any, Final
 
 import pyarrow as pa
@@ -54,9 +53,14 @@ def _conversions(facts: Facts) -> Iterator[OpenItem]:
     for row in _in_states(facts.r.conversions, open_ones):
         due = facts.day(row["due"])
         began = facts.day(row["opened_at"])
-        kind, state = _conversion_kind(facts, row, due)
-        if kind is None or row["fiat"] is None:
+        if row["fiat"] is None:
             continue
+        if row["state"] != "not_yet_credited":
+            kind, state = _CONVERSIONS[row["state"]]
+        elif due is None or facts.today <= due:
+            kind, state = "converting", "IN TIME"
+        else:
+            kind, state = "not_converted", "NOT CONVERTED"
         since = began or (None if due is None else min(due, facts.month.last))
         yield make_item(
             facts,
@@ -74,15 +78,6 @@ def _conversions(facts: Facts) -> Iterator[OpenItem]:
             next_step=row["next_step"] or "Wait for the service",
             entry_id=row["entry_ids"][0] if len(row["entry_ids"]) == 1 else None,
         )
-
-
-def _conversion_kind(facts: Facts, row: Row, due: date | None) -> tuple[str | None, str]:
-    """The kind and the word of a conversion; no kind where it is proved, or cannot be."""
-    if row["state"] == "not_yet_credited":
-        if due is None or facts.today <= due:
-            return "converting", "IN TIME"
-        return "not_converted", "NOT CONVERTED"
-    return _CONVERSIONS.get(row["state"], (None, ""))
 
 
 def _own_transfers(facts: Facts) -> Iterator[OpenItem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -137,11 +137,10 @@ def items_table(items: Iterable[OpenItem]) -> pa.Table:
 
 def items_of(table: pa.Table) -> tuple[OpenItem, ...]:
     """The items that a table with the columns of OPEN_ITEMS was made of, in its order."""
-    return tuple(map(_item, table.to_pylist()))
-
-
-def _item(row: dict[str, Any]) -> OpenItem:
-    blocks = row.pop("blocking")
-    waits = row["blocks"] == "until accepted" and row["accepted_by"] is None
-    alone = bool(row["accepted_alone"])
-    return convert(row | {"is_material": blocks or not waits, "accepted_alone": alone}, OpenItem)
+    items = []
+    for row in table.to_pylist():
+        waits = row["blocks"] == "until accepted" and row["accepted_by"] is None
+        row["is_material"] = row.pop("blocking") or not waits
+        row["accepted_alone"] = bool(row["accepted_alone"])
+        items.append(convert(row, OpenItem))
+    return tuple(items)

@@ -260,7 +260,9 @@ def open_items(
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            if _began_by_the_end(item, facts.month):
+            # An outcome that is unknown may be about any month.
+            begun = item.since is None or item.since <= facts.month.last
+            if begun or item.kind == "unknown_outcome":
                 items.setdefault(item.item_id, item)
     counted = (_counted_once(item, items) for item in items.values())
     proposals = [] if acceptances is None else acceptances.to_pylist()
@@ -268,11 +270,6 @@ def open_items(
     agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
     weighed = agreed if limits is None else immaterial(agreed, limits)
     return OpenItems(facts.month, tuple(sorted(weighed, key=_place)), facts.r.matches.sql)
-
-
-def _began_by_the_end(item: OpenItem, month: Month) -> bool:
-    """Whether it is the month's; an outcome that is unknown may be about any month."""
-    return item.since is None or item.since <= month.last or item.kind == "unknown_outcome"
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:

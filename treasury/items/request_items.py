@@ -100,7 +100,19 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
     last = facts.month.last
     items = {item.subject_id: item for item in _at_service(facts)}
     begun = {request: item.since for request, item in items.items()}
-    for item in (*_differing(facts), *_funding(facts), *_in_doubt(facts)):
+    differences = [row for row in facts.differences if row["request_id"] is not None]
+    # What the service has in hand, or says to have finished without the bank.
+    differing = [
+        _of_difference(facts, _DIFFERENCES.get(row["state"], "unknown_status"), row)
+        for row in differences
+        if row["state"] not in (*_IN_DOUBT, *LINE_STATES)
+    ]
+    in_doubt = [
+        _of_difference(facts, _IN_DOUBT[row["state"]], row)
+        for row in differences
+        if row["state"] in _IN_DOUBT
+    ]
+    for item in (*differing, *_funding(facts), *in_doubt):
         before = items.get(item.subject_id)
         if before is not None and before.kind == "payout_missing" and item.kind == "hash_in_doubt":
             step = f"{before.next_step}; {item.next_step[:1].lower()}{item.next_step[1:]}"
@@ -171,20 +183,6 @@ def _funding_kind(row: Row) -> str:
             return "pending_at_bank"
         case state:
             return _FUNDING.get(state, "unknown_status")
-
-
-def _differing(facts: Facts) -> Iterator[OpenItem]:
-    """Requests that the service has in hand, or says to have finished without the bank."""
-    for row in facts.differences:
-        if row["request_id"] is None or row["state"] in (*_IN_DOUBT, *LINE_STATES):
-            continue
-        yield _of_difference(facts, _DIFFERENCES.get(row["state"], "unknown_status"), row)
-
-
-def _in_doubt(facts: Facts) -> Iterator[OpenItem]:
-    for row in facts.differences:
-        if row["state"] in _IN_DOUBT and row["request_id"] is not None:
-            yield _of_difference(facts, _IN_DOUBT[row["state"]], row)
 
 
 def _of_difference(facts: Facts, kind: str, row: Row) -> OpenItem:

@@ -71,10 +71,17 @@ class ChainGuard:
         An entry without a signature that the rules want is such a one. Everything is read only if
         `whole`, or where it may have been changed since the last time.
         """
-        sign = self._sign(connection)
-        begin = START if whole else self._reliable(connection, sign, rules)
+        sign, before, head = self._sign(connection), self._verified, START
+        if not whole and before is not None and (before.sign, before.rules) == (sign, rules):
+            # Up to here the chain needs no second look.
+            head = before.head if self.sees_changes or holds(connection, before.head) else START
         self.forget()
-        head = _walk(connection, begin, rules)
+        entries = journal_schema.entries
+        query = sa.select(entries).where(entries.c.seq > head.seq).order_by(entries.c.seq)
+        with connection.execute(query, execution_options={"yield_per": _AT_ONCE}) as rows:
+            for row in map(dict, rows.mappings()):
+                head = unbroken(row, head)
+                require_signed(row, rules)
         self._verified = _Verified(head, rules, sign)
         return head
 
@@ -88,14 +95,6 @@ class ChainGuard:
     def forget(self) -> None:
         """Rely on nothing that was verified before."""
         self._verified = None
-
-    def _reliable(self, connection: sa.Connection, sign: _Sign, rules: SignatureRules) -> Head:
-        """The end up to which the chain needs no second look."""
-        before = self._verified
-        if before is None or (before.sign, before.rules) != (sign, rules):
-            return START
-        head = before.head
-        return head if self.sees_changes or holds(connection, head) else START
 
     def _sign(self, connection: sa.Connection) -> _Sign:
         if self._file is None:
@@ -112,17 +111,6 @@ def holds(connection: sa.Connection, head: Head) -> bool:
         sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
     )
     return head == START or stored == head.hash
-
-
-def _walk(connection: sa.Connection, head: Head, rules: SignatureRules) -> Head:
-    """The end of the chain that goes on from a head; JournalError where it breaks."""
-    entries = journal_schema.entries
-    query = sa.select(entries).where(entries.c.seq > head.seq).order_by(entries.c.seq)
-    with connection.execute(query, execution_options={"yield_per": _AT_ONCE}) as rows:
-        for row in map(dict, rows.mappings()):
-            head = unbroken(row, head)
-            require_signed(row, rules)
-    return head
 
 
 def _without_file(sign: _Sign) -> _Sign:

@@ -145,7 +145,8 @@ def decisions(journal: Journal, *, until: datetime | None = None) -> pa.Table:
 
     `until` leaves out what was decided later.
     """
-    return decision_table(standing(_entries_until(journal, MATCH, until)))
+    entries = (entry for entry in journal.entries(MATCH) if until is None or entry.at <= until)
+    return decision_table(standing(entries))
 
 
 def decision_table(stand: Iterable[Decision]) -> pa.Table:
@@ -235,10 +236,6 @@ def _hash_after(last: GivenHash, entry: Entry) -> GivenHash | None:
             again = entry.body.get("again")
             return msgspec.structs.replace(last, state="open") if again else None
     return last
-
-
-def _entries_until(journal: Journal, kind: str, until: datetime | None) -> list[Entry]:
-    return [entry for entry in journal.entries(kind) if until is None or entry.at <= until]
 
 
 def read_decision(entry: Entry) -> Decision:

@@ -116,7 +116,14 @@ def bring_up_to_date(connection: sa.Connection) -> None:
     if is_present(connection):  # another process was quicker
         return
     before = _end(connection)
-    _add_columns(connection)
+    # The columns that an older journal's entries do not have; there they are empty.
+    present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
+    unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
+    for column in entries.columns:
+        if column.name not in present:
+            connection.exec_driver_sql(
+                f"ALTER TABLE {entries.name} ADD COLUMN {unless_present}{column.name} TEXT"
+            )
     for step in STEPS[schema_version(connection) :]:
         for statement in step.get(connection.dialect.name, ()):
             connection.exec_driver_sql(statement)
@@ -127,17 +134,6 @@ def bring_up_to_date(connection: sa.Connection) -> None:
             "bringing the journal to the present form would have lost an entry",
             do="nothing was changed; keep a copy of the journal, then report this",
         )
-
-
-def _add_columns(connection: sa.Connection) -> None:
-    """Add the columns that an older journal's entries do not have; there they are empty."""
-    present = {column["name"] for column in sa.inspect(connection).get_columns(entries.name)}
-    unless_present = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
-    for column in entries.columns:
-        if column.name not in present:
-            connection.exec_driver_sql(
-                f"ALTER TABLE {entries.name} ADD COLUMN {unless_present}{column.name} TEXT"
-            )
 
 
 def _end(connection: sa.Connection) -> tuple[int, int | None, str | None]:

@@ -71,7 +71,13 @@ def read_heads(place: Path) -> list[Head]:
 
 def _heads_in(path: Path) -> Iterator[Head]:
     try:
-        text = _read_file(path).decode()
+        # A pipe or a device is not waited for, nor an endless one read.
+        opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(opened, "rb") as file:
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+                raise OSError
+            text = file.read(_MOST_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
@@ -85,13 +91,3 @@ def _heads_in(path: Path) -> Iterator[Head]:
             raise InputError(
                 f"{clean(str(path))}, line {number}: {error.what}", do=error.do
             ) from None
-
-
-def _read_file(path: Path) -> bytes:
-    """A regular file's bytes; a pipe or a device is not waited for, nor an endless one read."""
-    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(opened, "rb") as file:
-        status = os.fstat(opened)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            raise OSError
-        return file.read(_MOST_BYTES)

@@ -139,7 +139,8 @@ def period_history(entries: Iterable[Entry]) -> list[Period]:
     history: list[Period] = []
     for entry in entries:
         if entry.kind == CLOSE:
-            history.append(_period(entry))
+            close, head = _close(entry), Head(entry.seq, entry.hash)
+            history.append(Period(month=close.month, close=close, closed_at=entry.at, entry=head))
         elif entry.kind == REOPEN:
             last = max(n for n, period in enumerate(history) if period.month == entry.subject)
             history[last] = msgspec.structs.replace(
@@ -220,26 +221,19 @@ def rules_in_force(entries: Iterable[Entry], until: datetime | None = None) -> R
     """
     rules: RulesInForce | None = None
     for entry in entries:
-        if entry.kind not in (RULES_SAVED, CLOSE):
+        is_in_force = until is None or entry.at <= until
+        if entry.kind not in (RULES_SAVED, CLOSE) or not (is_in_force or rules is None):
             continue
-        if until is None or entry.at <= until:
-            rules = _rules_named(entry)
-        elif rules is None:
-            return _replaced(entry)
+        if entry.kind == CLOSE:  # it changes none
+            content, content_hash = entry.body["rules"], entry.body["rules_hash"]
+        elif is_in_force:
+            content, content_hash = entry.body["content"], entry.subject
+        else:
+            content, content_hash = entry.body["before"], entry.body["before_hash"]
+        if not is_in_force:
+            return RulesInForce(content, content_hash, None)
+        rules = RulesInForce(content, content_hash, entry.at)
     return rules
-
-
-def _rules_named(entry: Entry) -> RulesInForce:
-    if entry.kind == CLOSE:
-        return RulesInForce(entry.body["rules"], entry.body["rules_hash"], entry.at)
-    return RulesInForce(entry.body["content"], entry.subject, entry.at)
-
-
-def _replaced(entry: Entry) -> RulesInForce:
-    """What was in force before the first entry that names rules; a close changes none."""
-    if entry.kind == CLOSE:
-        return RulesInForce(entry.body["rules"], entry.body["rules_hash"], None)
-    return RulesInForce(entry.body["before"], entry.body["before_hash"], None)
 
 
 def _close(entry: Entry) -> Close:
@@ -250,13 +244,3 @@ def _close(entry: Entry) -> Close:
             f"entry {entry.seq} of the journal closes {entry.subject} and does not read: {error}",
             do="run `treasury journal verify`; update treasury if a newer version wrote it",
         ) from error
-
-
-def _period(entry: Entry) -> Period:
-    close = _close(entry)
-    return Period(
-        month=close.month,
-        close=close,
-        closed_at=entry.at,
-        entry=Head(entry.seq, entry.hash),
-    )

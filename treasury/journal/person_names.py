@@ -131,12 +131,11 @@ def _plain(name: str) -> str:
 @lru_cache(_NAMES)
 def _appearances(name: str) -> frozenset[str]:
     """How a name looks in small letters, and as it is written."""
-    visible = "".join(c for c in unicodedata.normalize("NFKC", name) if not _is_invisible(c))
+    visible = "".join(
+        c
+        for c in unicodedata.normalize("NFKC", name)
+        if c not in _INVISIBLE and (c.isspace() or unicodedata.category(c) not in {"Cf", "Cc"})
+    )
     written = visible.translate(_CAPITAL).translate(_SMALL)
     forms = (_plain(_plain(form).translate(_SMALL)) for form in (visible, written))
     return frozenset(form.replace(" ", "") for form in forms)
-
-
-def _is_invisible(character: str) -> bool:
-    hidden = unicodedata.category(character) in {"Cf", "Cc"} and not character.isspace()
-    return hidden or character in _INVISIBLE

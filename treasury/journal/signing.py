@@ -278,23 +278,20 @@ def require_key(key: SigningKey | None, rules: SignatureRules, actors: Iterable[
         return
     owner = None if key is None else rules.owner(key.public)
     for actor in actors:
-        if owner is None or not same_name(owner, actor.name):
-            raise _unsigned(actor, key, owner)
-
-
-def _unsigned(actor: Actor, key: SigningKey | None, owner: str | None) -> ActionRefused:
-    if key is None:
-        why, do = "there is no signing key here", "run `treasury journal key make`"
-    elif owner is None:
-        why = f"the key {key.public} is nobody's"
-        do = f"have it written below [keys] in policy.toml as the key of {actor.name}"
-    else:
-        why, do = f"the key here is that of {owner}", "decide under your own name"
-    return ActionRefused(
-        f"the policy wants signed decisions, and {actor.name} cannot sign: {why}; nothing was"
-        " decided",
-        do=do,
-    )
+        if owner is not None and same_name(owner, actor.name):
+            continue
+        if key is None:
+            why, do = "there is no signing key here", "run `treasury journal key make`"
+        elif owner is None:
+            why = f"the key {key.public} is nobody's"
+            do = f"have it written below [keys] in policy.toml as the key of {actor.name}"
+        else:
+            why, do = f"the key here is that of {owner}", "decide under your own name"
+        raise ActionRefused(
+            f"the policy wants signed decisions, and {actor.name} cannot sign: {why}; nothing was"
+            " decided",
+            do=do,
+        )
 
 
 def _text(raw: bytes) -> str:

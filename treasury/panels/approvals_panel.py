@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from treasury.actions import KINDS, Outcome
+from treasury.actions import KINDS
 from treasury.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
 from treasury.money import format_amount, total
@@ -246,9 +246,17 @@ class ApprovalsPanel(ListPanel):
 
         def task(work: Work) -> Message:
             result = decide(self._desk, pending, work)
-            if result.outcome is not None:
-                return self.finish(_outcome_message(title, result.outcome))
-            return self.finish(proposed_actions.batch_message(result, title))
+            outcome = result.outcome
+            if outcome is None:
+                return self.finish(proposed_actions.batch_message(result, title))
+            by, state = outcome.service_user or "no user", f"{outcome.status}, version"
+            recorded = f"The service recorded it for {by}: {state} {outcome.version}."
+            lines = [Text(outcome.text), Text(recorded)]
+            if outcome.how == "read back":
+                sentence = "Its answer was lost on the way, so the request was read back."
+                lines.append(Text(sentence, "warn"))
+            lines.append(Text("Sync to take it off this list.", "quiet"))
+            return self.finish(status(title, *lines))
 
         def failed(error: TreasuryError) -> Message:
             is_unsent, sentence = sending_state(self._desk, pending, error)
@@ -319,12 +327,3 @@ def _totals(pending: PendingRequests) -> list[str]:
         else format_amount(several[0], currency)
         for currency, several in sorted(amounts.items())
     ]
-
-
-def _outcome_message(title: str, outcome: Outcome) -> Message:
-    by = outcome.service_user or "no user"
-    recorded = f"The service recorded it for {by}: {outcome.status}, version {outcome.version}."
-    lines = [Text(outcome.text), Text(recorded)]
-    if outcome.how == "read back":
-        lines.append(Text("Its answer was lost on the way, so the request was read back.", "warn"))
-    return status(title, *lines, Text("Sync to take it off this list.", "quiet"))

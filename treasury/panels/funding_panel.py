@@ -19,7 +19,6 @@ import msgspec
 
 from treasury.actions import KINDS
 from treasury.actions.payment_orders import CreditTransfer, Payer, pain001
-from treasury.api.models import RampRequest
 from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
@@ -256,7 +255,16 @@ class FundingPanel(ListPanel):
         order = Order(
             nonce=uuid.uuid4().hex,
             payer=payer,
-            transfers=tuple(_transfer(row) for row in rows),
+            transfers=tuple(
+                CreditTransfer(
+                    reference=row["reference"] or "",
+                    beneficiary=row["deposit_beneficiary"] or "",
+                    iban=plain_account(row["deposit_iban"]),
+                    bic=row["deposit_bic"],
+                    amount=row["send"],
+                )
+                for row in rows
+            ),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
         )
@@ -405,17 +413,25 @@ class FundingPanel(ListPanel):
         problem = f"{typed.strip()!r} {ambiguity}" if digits else "is missing"
         raise InputError(f"pay_from: {problem}", do=f"give one of {ibans}")
 
-    def _require_current(self, rows: list[dict[str, Any]], work: Work) -> None:
+    def _require_current(self, orders: list[dict[str, Any]], work: Work) -> None:
         """ActionRefused where the service no longer has a request as it is to be paid.
 
         What was read at the last sync may be stale, and a file is paid by somebody else.
         """
         names = sorted(self._desk.settings.credentials)
         client = self._desk.client("viewer" if "viewer" in names else names[0])
-        for number, row in enumerate(rows):
-            work.say(f"Reading {row['reference']} from the service", number, len(rows))
+        for number, row in enumerate(orders):
+            work.say(f"Reading {row['reference']} from the service", number, len(orders))
             request = client.ramp.requests.get(row["request"]).value
-            moved = _moved(row, request)
+            moved = []
+            if request.status != "AWAITING_FUNDS":
+                moved.append(f"it is {request.status}")
+            if request.payment_reference != row["reference"]:
+                moved.append(f"its reference is {request.payment_reference}")
+            if request.fiat_amount != row["send"]:
+                moved.append(f"its amount is {request.fiat_amount}")
+            received = ReceivedRequest(value=request, raw=b"{}", has_detail=True)
+            moved += changed_details(row, rows(RAMP_REQUESTS, [received]).to_pylist()[0])
             if moved:
                 raise ActionRefused(
                     f"{row['reference']} is not what this list shows: {'; '.join(moved)}",
@@ -426,7 +442,13 @@ class FundingPanel(ListPanel):
 
 def _row(row: Mapping[str, Any]) -> ListRow:
     name = row["reference"] or row["request"]
-    amount = format_amount(row["send"], row["currency"]) if row["send"] is not None else "not shown"
+    amount = "not shown"
+    shown: tuple[Text, ...] = (Text(amount),)
+    if row["send"] is not None:
+        amount = format_amount(row["send"], row["currency"])
+        digits = amount.partition(" ")[2].replace(",", "")
+        payable = (Text(amount, "strong"), Text(digits, "code", "amount"))
+        shown = payable if row["payable"] else (Text(amount),)
     return ListRow(
         key=literal_text(row["request"]),
         label=f"{name}, {row['direction']}, {amount}, {row['state']}",
@@ -437,7 +459,7 @@ def _row(row: Mapping[str, Any]) -> ListRow:
                 Text(_due(row), "quiet"),
             ),
             _pay_to(row),
-            _amount(row, amount),
+            shown,
             _state(row),
         ),
     )
@@ -456,13 +478,6 @@ def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
     if row["first_time"]:
         lines.append(Text("Nothing was paid here before: check it with the provider", "warn"))
     return tuple(lines) or (Text("The service gives no deposit details", "warn"),)
-
-
-def _amount(row: Mapping[str, Any], amount: str) -> tuple[Text, ...]:
-    if not row["payable"] or row["send"] is None:
-        return (Text(amount),)
-    digits = amount.partition(" ")[2].replace(",", "")
-    return (Text(amount, "strong"), Text(digits, "code", "amount"))
 
 
 def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
@@ -520,25 +535,3 @@ def _require_order(row: Mapping[str, Any]) -> None:
             + ("" if row["deposit_iban"] else " without an IBAN"),
             do="pay it by hand at the bank",
         )
-
-
-def _transfer(row: Mapping[str, Any]) -> CreditTransfer:
-    return CreditTransfer(
-        reference=row["reference"] or "",
-        beneficiary=row["deposit_beneficiary"] or "",
-        iban=plain_account(row["deposit_iban"]),
-        bic=row["deposit_bic"],
-        amount=row["send"],
-    )
-
-
-def _moved(row: Mapping[str, Any], request: RampRequest) -> list[str]:
-    moved = []
-    if request.status != "AWAITING_FUNDS":
-        moved.append(f"it is {request.status}")
-    if request.payment_reference != row["reference"]:
-        moved.append(f"its reference is {request.payment_reference}")
-    if request.fiat_amount != row["send"]:
-        moved.append(f"its amount is {request.fiat_amount}")
-    stored = rows(RAMP_REQUESTS, [ReceivedRequest(value=request, raw=b"{}", has_detail=True)])
-    return moved + changed_details(row, stored.to_pylist()[0])

@@ -407,6 +407,9 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     place = [Text("first", "good")] if row["rank"] == 1 else [Text(f"{row['rank']}.", "quiet")]
     opened = [Text(f"since {instant(row['opened_at'])}", "quiet")] if row["opened_at"] else []
     account = row["counterparty_account"]
+    # What it still waits for; of one that has ended nothing, whatever it lacks.
+    still = f"still expected {_amount(row, 'remaining')}"
+    ended = f"nothing is expected any more: {row['status']}"
     return ListRow(
         key=literal_text(row["expectation_id"]),
         label=f"{name}, {_amount(row, 'amount')}, score {row['score']:.2f}",
@@ -420,20 +423,13 @@ def _candidate_row(row: Mapping[str, Any]) -> ListRow:
             (
                 Text(_amount(row, "amount")),
                 Text(f"received {_amount(row, 'received')}", "quiet"),
-                Text(_expected(row), "quiet"),
+                Text(ended if row["status"] else still, "quiet"),
             ),
             (Text(row["reason"]), *lost),
             (Text(f"{row['score']:.2f}"), *place),
             (Text(row["status"] or row["state"]), *([Text(account, "code")] if account else [])),
         ),
     )
-
-
-def _expected(row: Mapping[str, Any]) -> str:
-    """What it still waits for; of one that has ended nothing, whatever it lacks."""
-    if row["status"]:
-        return f"nothing is expected any more: {row['status']}"
-    return f"still expected {_amount(row, 'remaining')}"
 
 
 def _amount(row: Mapping[str, Any], name: str) -> str:

@@ -144,7 +144,14 @@ def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table
         before=source.sql(_BEFORE),
         payable_states=pa.table({"state": sorted(PAYABLE)}),
     )
-    tables.add(worded=_change_texts(tables.sql(_CHANGED)))
+    changed = tables.sql(_CHANGED)
+    texts = []
+    for row in changed.select(["was", "now", "name"]).to_pylist():
+        since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
+        changes = changed_details(row["was"], row["now"])  # none where it is of blanks only
+        texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
+    words = pa.array(texts, TEXT)
+    tables.add(worded=changed.select(["name", "ids"]).append_column("words", words))
     return tables.sql(_TABLE)
 
 
@@ -161,16 +168,6 @@ def _detail_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return clean(None if value is None else str(value)) or "not given"
-
-
-def _change_texts(changed: pa.Table) -> pa.Table:
-    """For each change of details the words for it (nothing where it is of blanks only)."""
-    texts = []
-    for row in changed.select(["was", "now", "name"]).to_pylist():
-        since = "we first saw it" if row["name"] is None else f"{clean(row['name'])} was paid"
-        changes = changed_details(row["was"], row["now"])
-        texts.append("; ".join(f"{change}, since {since}" for change in changes) or None)
-    return changed.select(["name", "ids"]).append_column("words", pa.array(texts, TEXT))
 
 
 def _plain(column: str, value: object) -> str:

@@ -70,6 +70,12 @@ def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail,
     assert request is not None  # every kind that is shown so is about a request
     gross, fee, net, crypto = _amounts(request)
     actor = confirmed.actor
+    kind = "our wallet" if request.on_ramp else "our bank account"
+    if request.on_ramp and request.payee_chain:
+        kind += f" on {request.payee_chain}"
+    payee = [Text(f"{kind}, which the service does not show", "warn")]
+    if request.payee_account is not None:
+        payee = [Text(request.payee_account, "code"), Text(kind, "quiet")]
     return (
         detail("Request", Text(request.name, "strong"), Text(request.id, "code")),
         detail("Direction", Text(f"{_direction(request)}, {_exchange(request)}")),
@@ -77,7 +83,7 @@ def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail,
         detail("Fee", Text(fee)),
         detail("Fiat net", Text(net)),
         detail("Crypto", Text(crypto)),
-        detail("Goes to", *_payee(request)),
+        detail("Goes to", *payee),
         detail("Created by", Text(request.created_by or "unknown")),
         detail("Version", Text(f"{request.version}, read from the service at {instant(read_at)}")),
         detail(
@@ -88,15 +94,6 @@ def request_details(confirmed: Confirmation, read_at: datetime) -> tuple[Detail,
         detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
         detail("When", Text(instant(confirmed.at))),
     )
-
-
-def _payee(request: RampSeen) -> tuple[Text, ...]:
-    kind = "our wallet" if request.on_ramp else "our bank account"
-    if request.on_ramp and request.payee_chain:
-        kind += f" on {request.payee_chain}"
-    if request.payee_account is None:
-        return (Text(f"{kind}, which the service does not show", "warn"),)
-    return (Text(request.payee_account, "code"), Text(kind, "quiet"))
 
 
 def _direction(request: RampSeen) -> str:

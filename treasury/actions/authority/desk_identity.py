@@ -44,14 +44,12 @@ class Identity:
             return current_actor()
         if not token:
             return msgspec.structs.replace(current_actor(), assurance="claimed")
-        return Actor(self._hub_user(hub.api, token), "hub", "verified")
-
-    def _hub_user(self, api: str, token: str) -> str:
         from treasury.api.hub import hub_user
 
+        question = (hub.api, token)
         with self._lock:
             name, since = self._answer
-            if self._question != (api, token) or self._clock() - since > HOLDS_SECONDS:
-                name = hub_user(api, Secret(token))
-                self._question, self._answer = (api, token), (name, self._clock())
-            return name
+            if self._question != question or self._clock() - since > HOLDS_SECONDS:
+                name = hub_user(hub.api, Secret(token))
+                self._question, self._answer = question, (name, self._clock())
+        return Actor(name, "hub", "verified")

@@ -169,17 +169,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             source = "environment"
         if source not in self.identified_by:
             trusted = " or ".join(self.identified_by)
+            do = "decide where you are logged in so"
+            if "hub" in self.identified_by and self.hub is None:
+                do = f'name the hub in {POLICY_FILE}: [hub] api = "https://…/hub/api"'
             raise ActionRefused(
                 f"{actor.name} is known from the {source} only, and {POLICY_FILE}"
                 f" wants the {trusted}: {so}",
-                do=self._way_in,
+                do=do,
             )
-
-    @property
-    def _way_in(self) -> str:
-        if "hub" in self.identified_by and self.hub is None:
-            return f'name the hub in {POLICY_FILE}: [hub] api = "https://…/hub/api"'
-        return "decide where you are logged in so"
 
     def check(
         self,

@@ -91,7 +91,13 @@ class OutcomeRecorder:
             return self._failed(action, kind, client, error)
         if self.is_shown(action, kind, client, record):
             return self.carried_out(action, record, "answered")
-        return self._read_back(action, kind, client, _no_effect(action, record.value))
+        no_effect = ServiceError(
+            f"{action.operation}: answered without an error, and what was sent does not show; its"
+            f" record is {clean(getattr(record.value, 'status', None))}",
+            operation=action.operation,
+            may_have_executed=True,
+        )
+        return self._read_back(action, kind, client, no_effect)
 
     def is_shown(self, action: Action, kind: Kind, client: Client, answer: Record[Any]) -> bool:
         """Whether an answer shows the effect, or the service does where no answer can."""
@@ -105,8 +111,11 @@ class OutcomeRecorder:
             return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, kind, client, error)
-        if isinstance(error, KeySpent):
-            return self._key_spent(action, kind, client, error)
+        if isinstance(error, KeySpent):  # by us, before a crash, or by an attempt that was refused
+            record = self.look_up(action, kind, client)
+            if record is not None:
+                return self.carried_out(action, record, "read back")
+            return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
         if isinstance(error, ServiceUnreachable | BadCredentials) or kind.safety == "keyed":
             return self._turned_away(action, error)
         if kind.safety == "versioned":
@@ -116,9 +125,25 @@ class OutcomeRecorder:
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
         """Nothing was carried out, by the service's own word."""
-        if isinstance(error, Forbidden):
-            return self.refused(action, self._forbidden(action, error), error)
-        return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
+        if not isinstance(error, Forbidden):
+            return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
+        name = action.request.name if action.request is not None else action.id
+        verb = kind_of(action.kind).verb.lower()
+        refusal = ActionRefused(
+            f"{action.client_id} may not {verb} {name}: {error.what}",
+            do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
+            " then sync",
+        )
+        # It means the maker where the text says so, or names neither a role nor a scope.
+        text = error.what.lower()
+        names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
+        one_credential = len(self._context.settings.credentials) == 1
+        is_makers = "creator" in text or (one_credential and not names_role)
+        if action.request is not None and is_makers:
+            refusal = ActionRefused(
+                f"This credential created {name}", do=f"{verb} in the provider's portal, then sync"
+            )
+        return self.refused(action, refusal, error)
 
     def _read_back(self, action: Action, kind: Kind, client: Client, error: ServiceError) -> End:
         """A versioned effect is read back at once; any other waits for `recover`."""
@@ -177,13 +202,6 @@ class OutcomeRecorder:
             return None
         return self.unknown(action, why, error, refusal_in_doubt=True)
 
-    def _key_spent(self, action: Action, kind: Kind, client: Client, error: KeySpent) -> End:
-        """The key was used: by us, before a crash, or for a first attempt that was refused."""
-        record = self.look_up(action, kind, client)
-        if record is not None:
-            return self.carried_out(action, record, "read back")
-        return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
-
     def look_up(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
         """The record that shows the effect; None where there is none, or nobody can tell."""
         try:
@@ -197,27 +215,6 @@ class OutcomeRecorder:
             return None
         own_ids = tuple(self._book.records())
         return kind.look_up(client, sent_of(kind, action, own_ids))
-
-    def _forbidden(self, action: Action, error: Forbidden) -> ActionRefused:
-        name = action.request.name if action.request is not None else action.id
-        verb = kind_of(action.kind).verb.lower()
-        if action.request is not None and self._is_creators(error):
-            return ActionRefused(
-                f"This credential created {name}", do=f"{verb} in the provider's portal, then sync"
-            )
-        return ActionRefused(
-            f"{action.client_id} may not {verb} {name}: {error.what}",
-            do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
-            " then sync",
-        )
-
-    def _is_creators(self, error: Forbidden) -> bool:
-        """Whether a 403 means the maker: the text says so, or names neither a role nor a scope."""
-        text = error.what.lower()
-        if "creator" in text:
-            return True
-        names_role = error.code == "INSUFFICIENT_SCOPE" or "company_" in text or "role" in text
-        return len(self._context.settings.credentials) == 1 and not names_role
 
     # What is journaled of it
 
@@ -320,12 +317,3 @@ def has_passed(action: Action, record: Record[Any]) -> bool:
     """Whether the record is at a later version than was sent, which then has no effect any more."""
     sent, now = action.sending and action.sending.version, record.value.version
     return sent is not None and now is not None and now > sent
-
-
-def _no_effect(action: Action, answer: Any) -> ServiceError:
-    return ServiceError(
-        f"{action.operation}: answered without an error, and what was sent does not show; its"
-        f" record is {clean(getattr(answer, 'status', None))}",
-        operation=action.operation,
-        may_have_executed=True,
-    )

@@ -103,16 +103,15 @@ class ActionRecovery:
             case "versioned":
                 return self._versioned(action, kind, client)
             case _:
-                return self._neither(action, kind, client)
+                if self._context.wall() < self.settling_until(action):
+                    return action
+                return self._looked_up(action, kind, client, "it is not sent a second time")
 
     def settling_until(self, action: Action) -> datetime:
         """Until when an effect may be on its way, or not listed yet."""
         assert action.sending is not None
         seconds = self._context.load_policy().recovery.settling_seconds
         return action.sending.left_at + timedelta(seconds=seconds)
-
-    def _settles(self, action: Action) -> bool:
-        return self._context.wall() < self.settling_until(action)
 
     def _keyed(self, action: Action, kind: Kind, client: Client) -> Action:
         assert action.sending is not None
@@ -224,11 +223,6 @@ class ActionRecovery:
         if not self._outcomes.is_shown(action, kind, client, record):
             return self._open(action, f"the service shows it {clean(record.value.status)}", None)
         return self._ended(self._outcomes.carried_out(action, record, "sent again"))
-
-    def _neither(self, action: Action, kind: Kind, client: Client) -> Action:
-        if self._settles(action):
-            return action
-        return self._looked_up(action, kind, client, "it is not sent a second time")
 
     def _ended(self, end: End) -> Action:
         self._outcomes.note([end])

@@ -141,15 +141,12 @@ class Sender:
             outcome[end.draft.subject] = end.error
         for action_id, end in ends.items():
             if end.bumped:
-                outcome[action_id] = self._once_more(action_id, services)
+                outcome[action_id] = None
+                try:
+                    self.execute(action_id, services)
+                except TreasuryError as error:
+                    outcome[action_id] = error
         return outcome
-
-    def _once_more(self, action_id: str, services: LiveServices) -> TreasuryError | None:
-        try:
-            self.execute(action_id, services)
-        except TreasuryError as error:
-            return error
-        return None
 
     def _not_left(self, action: Action) -> End:
         error = ServiceUnreachable(
@@ -253,7 +250,7 @@ class Sender:
         if kind.alike is not None and body is not None:
             foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
         text = "" if body is None else encode(body.wire()).decode()
-        return _Prepared(action, kind.ids(fields), text, findings.version, foreign_ids)
+        return _Prepared(action, kind.ids_of(fields), text, findings.version, foreign_ids)
 
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource

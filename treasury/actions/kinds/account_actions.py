@@ -21,7 +21,11 @@ from treasury.actions.kinds.kind import (
     Sent,
     body_from,
     echoes,
+    exact_facts,
+    find_created,
     is_created,
+    lately_like,
+    read_again,
 )
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
@@ -42,7 +46,6 @@ from treasury.api.models import (
     Wallet,
 )
 from treasury.errors import InputError
-from treasury.money import exponent, is_exact_in
 from treasury.text import clean
 
 __all__ = [
@@ -102,13 +105,6 @@ class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
 
 
-def _decimals(amount: Decimal, unit: str, field: str) -> list[Fact]:
-    if is_exact_in(amount, unit):
-        return []
-    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
-    return [fact("amount", amount, field=field, problem=problem)]
-
-
 def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
     if value not in offered:
         raise InputError(
@@ -156,7 +152,7 @@ def _read_checkout(fields: Checkout, records: ServiceRecords) -> Findings:
     _offered(fields.out_cryptocurrency, _COINS, "out_cryptocurrency")
     account = records.account(fields.account_id, "account_id")
     money = AssetAmount(fields.in_currency, fields.in_amount)
-    facts = [*_on(account), *_decimals(fields.in_amount, fields.in_currency, "in_amount")]
+    facts = [*_on(account), *exact_facts(fields.in_amount, fields.in_currency, "in_amount")]
     lead = f"checkout of {money}, paid out as {fields.out_cryptocurrency} to account"
     return Findings(
         facts=tuple(facts),
@@ -174,7 +170,7 @@ def _read_card(fields: CardPayment, _: ServiceRecords) -> Findings:
     return Findings(
         facts=(
             fact("card", f"{fields.type} {fields.reference_id}"),
-            *_decimals(fields.amount, fields.currency, "amount"),
+            *exact_facts(fields.amount, fields.currency),
         ),
         says=f"{lead} {reference}{end}.",
         masked=f"{lead} …{reference[-4:]}{end}.",
@@ -196,10 +192,6 @@ def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
     )
 
 
-def _on_account(fields: OnAccount) -> tuple[str, ...]:
-    return (fields.account_id,)
-
-
 def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     """The one wallet on the chain that was not there before."""
     listed = client.finance.wallets.iterate(*sent.ids)
@@ -212,33 +204,12 @@ def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
     return only_one(created, "GET /accounts/{accountId}/wallets") if created else None
 
 
-def _wallets_there(client: Client, fields: WalletOn, _: Body) -> Iterable[Any]:
-    return (record.value for record in client.finance.wallets.iterate(fields.account_id))
-
-
 def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
         account.id not in sent.foreign_ids
         and (account.name, account.target_cryptocurrency) == likeness
     )
-
-
-def _find_virtual(client: Client, sent: Sent) -> Record[Any] | None:
-    """The one virtual account of that name and coin that was made since."""
-    listed = client.finance.virtual_bank_accounts.iterate(*sent.ids, sort_order="DESC")
-    created = [record for record in listed if _is_virtual(record.value, sent)]
-    return only_one(created, "GET /accounts/{accountId}/virtual-bank-accounts") if created else None
-
-
-def _same_virtual(
-    records: ServiceRecords, fields: NewVirtualAccount, _: Body
-) -> Iterable[VirtualBankAccount]:
-    """The account's virtual accounts of that name and coin."""
-    likeness = (fields.name, fields.target_cryptocurrency)
-    for account in records.lately("virtual_accounts", fields.account_id):
-        if (account.name, account.target_cryptocurrency) == likeness:
-            yield account
 
 
 def _same_wallets(records: ServiceRecords, fields: WalletOn, _: Body) -> Iterable[Wallet]:
@@ -248,18 +219,8 @@ def _same_wallets(records: ServiceRecords, fields: WalletOn, _: Body) -> Iterabl
             yield wallet
 
 
-def _virtual_there(client: Client, fields: NewVirtualAccount, _: Body) -> Iterable[Any]:
-    listed = client.finance.virtual_bank_accounts.iterate(fields.account_id)
-    return (record.value for record in listed)
-
-
 def _is_active(account: Account, _: Sent) -> bool:
     return account.status == "ACTIVE"
-
-
-def _reactivated(client: Client, sent: Sent) -> Record[Any] | None:
-    record = client.finance.accounts.get(*sent.ids)
-    return record if _is_active(record.value, sent) else None
 
 
 ACCOUNT_KINDS: Final = (
@@ -273,7 +234,7 @@ ACCOUNT_KINDS: Final = (
         fields=Checkout,
         model=PaymentSession,
         read=_read_checkout,
-        ids=_on_account,
+        ids=("account_id",),
         body=body_from(NewPaymentSession),
         shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
         second_person=False,  # money can only come in
@@ -288,7 +249,6 @@ ACCOUNT_KINDS: Final = (
         fields=CardPayment,
         model=PaymentRequest,
         read=_read_card,
-        ids=lambda _: (),
         body=body_from(NewPaymentRequest),
         shows=echoes("external_id"),
     ),
@@ -302,12 +262,21 @@ ACCOUNT_KINDS: Final = (
         fields=NewVirtualAccount,
         model=VirtualBankAccount,
         read=_read_virtual,
-        ids=_on_account,
+        ids=("account_id",),
         body=body_from(NewVirtualBankAccount),
         shows=_is_virtual,
-        look_up=_find_virtual,
-        alike=_virtual_there,
-        twins=_same_virtual,
+        look_up=find_created(
+            "GET /accounts/{accountId}/virtual-bank-accounts",
+            lambda client, sent: client.finance.virtual_bank_accounts.iterate(
+                *sent.ids, sort_order="DESC"
+            ),
+            shows=_is_virtual,
+        ),
+        alike=lambda client, fields, _: (
+            record.value
+            for record in client.finance.virtual_bank_accounts.iterate(fields.account_id)
+        ),
+        twins=lately_like("virtual_accounts", "account_id", "name", "target_cryptocurrency"),
         second_person=False,
     ),
     Kind(
@@ -320,12 +289,14 @@ ACCOUNT_KINDS: Final = (
         fields=WalletOn,
         model=Wallet,
         read=_read_wallet,
-        ids=_on_account,
+        ids=("account_id",),
         body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
         has_key=True,
         shows=is_created,
         look_up=_find_wallet,
-        alike=_wallets_there,
+        alike=lambda client, fields, _: (
+            record.value for record in client.finance.wallets.iterate(fields.account_id)
+        ),
         twins=_same_wallets,
         second_person=False,
     ),
@@ -339,9 +310,11 @@ ACCOUNT_KINDS: Final = (
         fields=OnAccount,
         model=Account,
         read=_read_suspended,
-        ids=_on_account,
+        ids=("account_id",),
         body=lambda _fields, _found, _key: None,
         shows=_is_active,
-        look_up=_reactivated,
+        look_up=read_again(
+            lambda client, account: client.finance.accounts.get(account), _is_active
+        ),
     ),
 )

@@ -13,18 +13,26 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created, listed_alike
+from treasury.actions.kinds.kind import (
+    Findings,
+    Kind,
+    Sent,
+    as_sent,
+    find_created,
+    is_created,
+    listed_alike,
+    read_again,
+)
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
     BankAccountChanges,
-    Body,
     CompanyWalletChanges,
     Invitation,
     NewBankAccount,
     NewCompanyWallet,
 )
-from treasury.api.created_records import created_since, only_one
+from treasury.api.created_records import only_one
 from treasury.api.models import CompanyBankAccount, CompanyUser, CompanyWallet
 from treasury.errors import InputError
 from treasury.identifiers import plain_account
@@ -55,11 +63,14 @@ class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _read_account(fields: NewBankAccount, records: ServiceRecords) -> Findings:
-    number, field = _number(fields)
+    number, field = fields.account_number or "", "account_number"
+    if fields.iban is not None:
+        number, field = fields.iban, "iban"
     duplicates = [
         account
         for account in records.company_bank_accounts()
-        if number and _is_number(account, number)
+        for written in (account.iban, account.account_number)
+        if number and written is not None and plain_account(written) == number
     ]
     facts = [fact("payee account", number or None, field=field, problem=_registered(duplicates))]
     lead = f'bank account "{clean(fields.name)}" at {clean(fields.bank_name)} in'
@@ -74,17 +85,6 @@ def _read_account(fields: NewBankAccount, records: ServiceRecords) -> Findings:
         says=f"{lead} {holder} {clean(number) or 'not given'}.",
         masked=f"{lead} {holder} …{number[-4:]}.",
     )
-
-
-def _number(fields: NewBankAccount) -> tuple[str, str]:
-    if fields.iban is not None:
-        return fields.iban, "iban"
-    return fields.account_number or "", "account_number"
-
-
-def _is_number(account: CompanyBankAccount, number: str) -> bool:
-    numbers = (account.iban, account.account_number)
-    return any(written is not None and plain_account(written) == number for written in numbers)
 
 
 def _registered(duplicates: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
@@ -109,26 +109,6 @@ def _read_wallet(fields: NewCompanyWallet, records: ServiceRecords) -> Findings:
         says=f"{lead} {clean(fields.address)}.",
         masked=f"{lead} …{fields.address[-4:]}.",
     )
-
-
-def _account_body(fields: NewBankAccount, _: Findings, __: str) -> Body:
-    return fields
-
-
-def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
-    assert sent.body is not None
-    listed = client.ramp.bank_accounts.iterate(sort_order="DESC")
-    near = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
-    details = [client.ramp.bank_accounts.get(record.value.id) for record in near]
-    created = [record for record in details if sent.body.is_like(record.value)]
-    return only_one(created, "GET /company-bank-accounts") if created else None
-
-
-def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
-    assert sent.body is not None
-    listed = client.ramp.wallets.iterate(sort_order="DESC")
-    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
-    return only_one(created, "GET /company-wallets") if created else None
 
 
 # What is changed on one, and who is let in
@@ -203,36 +183,10 @@ def _read_invitation(fields: Invitation, records: ServiceRecords) -> Findings:
     )
 
 
-def _renaming(fields: RenameAccount, findings: Findings, _: str) -> Body:
-    return BankAccountChanges(name=fields.name, version=_version(findings))
-
-
-def _describing(fields: DescribeWallet, findings: Findings, _: str) -> Body:
-    return CompanyWalletChanges(description=fields.description, version=_version(findings))
-
-
 def _version(findings: Findings) -> int:
     if findings.version is None:
         raise InputError("version: was not shown", do="sync its details")
     return findings.version
-
-
-def _is_named(account: CompanyBankAccount, sent: Sent) -> bool:
-    return bool(account.name == sent.fields.name)
-
-
-def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
-    record = client.ramp.bank_accounts.get(*sent.ids)
-    return record if _is_named(record.value, sent) else None
-
-
-def _is_described(wallet: CompanyWallet, sent: Sent) -> bool:
-    return bool(wallet.description == sent.fields.description)
-
-
-def _described(client: Client, sent: Sent) -> Record[Any] | None:
-    record = client.ramp.wallets.get(*sent.ids)
-    return record if _is_described(record.value, sent) else None
 
 
 def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
@@ -255,11 +209,14 @@ COMPANY_KINDS: Final = (
         fields=NewBankAccount,
         model=CompanyBankAccount,
         read=_read_account,
-        ids=lambda _: (),
-        body=_account_body,
+        body=lambda fields, _found, _key: fields,
         shows=is_created,
-        look_up=_find_account,
-        alike=listed_alike(lambda client: client.ramp.bank_accounts.iterate(sort_order="DESC")),
+        look_up=find_created(
+            "GET /company-bank-accounts",
+            lambda client, _: client.ramp.bank_accounts.iterate(sort_order="DESC"),
+            detail=lambda client, account: client.ramp.bank_accounts.get(account),
+        ),
+        alike=listed_alike(lambda client, _: client.ramp.bank_accounts.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_wallet.create",
@@ -271,11 +228,13 @@ COMPANY_KINDS: Final = (
         fields=NewCompanyWallet,
         model=CompanyWallet,
         read=_read_wallet,
-        ids=lambda _: (),
         body=lambda fields, _found, _key: fields,
         shows=is_created,
-        look_up=_find_wallet,
-        alike=listed_alike(lambda client: client.ramp.wallets.iterate(sort_order="DESC")),
+        look_up=find_created(
+            "GET /company-wallets",
+            lambda client, _: client.ramp.wallets.iterate(sort_order="DESC"),
+        ),
+        alike=listed_alike(lambda client, _: client.ramp.wallets.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_bank_account.rename",
@@ -287,10 +246,12 @@ COMPANY_KINDS: Final = (
         fields=RenameAccount,
         model=CompanyBankAccount,
         read=_read_name,
-        ids=lambda fields: (fields.company_bank_account_id,),
-        body=_renaming,
-        shows=_is_named,
-        look_up=_renamed,
+        ids=("company_bank_account_id",),
+        body=lambda fields, found, _: BankAccountChanges(name=fields.name, version=_version(found)),
+        shows=as_sent("name"),
+        look_up=read_again(
+            lambda client, account: client.ramp.bank_accounts.get(account), as_sent("name")
+        ),
     ),
     Kind(
         name="company_wallet.describe",
@@ -302,10 +263,14 @@ COMPANY_KINDS: Final = (
         fields=DescribeWallet,
         model=CompanyWallet,
         read=_read_description,
-        ids=lambda fields: (fields.company_wallet_id,),
-        body=_describing,
-        shows=_is_described,
-        look_up=_described,
+        ids=("company_wallet_id",),
+        body=lambda fields, found, _: CompanyWalletChanges(
+            description=fields.description, version=_version(found)
+        ),
+        shows=as_sent("description"),
+        look_up=read_again(
+            lambda client, wallet: client.ramp.wallets.get(wallet), as_sent("description")
+        ),
     ),
     Kind(
         name="company_user.invite",
@@ -317,11 +282,10 @@ COMPANY_KINDS: Final = (
         fields=Invitation,
         model=CompanyUser,
         read=_read_invitation,
-        ids=lambda _: (),
         body=lambda fields, _found, _key: fields,
         shows=is_created,
         refuses_repeat=frozenset({400, 409}),
         look_up=_find_user,
-        alike=listed_alike(lambda client: client.ramp.users.all()),
+        alike=listed_alike(lambda client, _: client.ramp.users.all()),
     ),
 )

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from treasury.actions.action_facts import Fact
+from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body, Keyed
 from treasury.api.codec import Record
-from treasury.api.created_records import created_since
-from treasury.money import format_amount
+from treasury.api.created_records import created_since, only_one
+from treasury.money import exponent, format_amount, is_exact_in
 
 if TYPE_CHECKING:
     from treasury.api import Client
@@ -32,10 +32,15 @@ __all__ = [
     "Kind",
     "Safety",
     "Sent",
+    "as_sent",
     "body_from",
     "echoes",
+    "exact_facts",
+    "find_created",
     "is_created",
+    "lately_like",
     "listed_alike",
+    "read_again",
 ]
 
 _KEY: Final = "idempotency_key"
@@ -106,15 +111,81 @@ def body_from(model: type[Keyed]) -> Callable[[Any, Findings, str], Body]:
     return make
 
 
+def exact_facts(amount: Decimal, unit: str, field: str = "amount") -> list[Fact]:
+    """That an amount has more decimals than its unit, where it has."""
+    if is_exact_in(amount, unit):
+        return []
+    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
+    return [fact("amount", amount, field=field, problem=problem)]
+
+
 def listed_alike(
-    listing: Callable[[Client], Iterable[Record[Any]]],
+    listing: Callable[[Client, Any], Iterable[Record[Any]]],
 ) -> Callable[[Client, Any, Body], Iterable[Any]]:
     """What finds the records of a list that are like a body, before it is sent."""
 
-    def alike(client: Client, _: Any, body: Body) -> Iterable[Any]:
-        return (record.value for record in listing(client) if body.is_like(record.value))
+    def alike(client: Client, fields: Any, body: Body) -> Iterable[Any]:
+        return (record.value for record in listing(client, fields) if body.is_like(record.value))
 
     return alike
+
+
+def lately_like(
+    list_name: str, owner: str, *names: str
+) -> Callable[[ServiceRecords, Any, Body], Iterable[Any]]:
+    """What finds the records of a list that were made lately and whose fields are the action's.
+
+    `owner` is the field that says whose list it is.
+    """
+
+    def twins(records: ServiceRecords, fields: Any, _: Body) -> Iterable[Any]:
+        for record in records.lately(list_name, getattr(fields, owner)):
+            if all(getattr(record, name) == getattr(fields, name) for name in names):
+                yield record
+
+    return twins
+
+
+def find_created(
+    operation: str,
+    listing: Callable[[Client, Sent], Iterable[Record[Any]]],
+    *,
+    shows: Callable[[Any, Sent], bool] | None = None,
+    detail: Callable[[Client, str], Record[Any]] | None = None,
+) -> Callable[[Client, Sent], Record[Any] | None]:
+    """What finds the one record of a list that was created; `detail` where an item tells little."""
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        is_it = shows or is_created
+        created = [record for record in listing(client, sent) if is_it(record.value, sent)]
+        if detail is not None:
+            assert sent.body is not None
+            whole = [detail(client, record.value.id) for record in created]
+            created = [record for record in whole if sent.body.is_like(record.value)]
+        return only_one(created, operation) if created else None
+
+    return look_up
+
+
+def read_again(
+    get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
+) -> Callable[[Client, Sent], Record[Any] | None]:
+    """What looks whether the record that was changed shows the effect by now."""
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        record = get(client, *sent.ids)
+        return record if shows(record.value, sent) else None
+
+    return look_up
+
+
+def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
+    """A check of a record: these fields are what was sent."""
+
+    def shows(record: Any, sent: Sent) -> bool:
+        return all(getattr(record, name) == getattr(sent.fields, name) for name in names)
+
+    return shows
 
 
 def echoes(*names: str) -> Callable[[Any, Sent], bool]:
@@ -151,7 +222,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     model: type[Any]
     """What the service answers with; Raw where what it says of a deletion is not shown."""
     read: Callable[[Any, ServiceRecords], Findings]
-    ids: Callable[[Any], tuple[str, ...]]
+    ids: tuple[str, ...] = ()
+    """The fields that hold the ids of the route."""
     body: Callable[[Any, Findings, str], Body | None]
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
@@ -175,6 +247,10 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether, where no policy says otherwise, somebody else has to approve it."""
     decides_on_maker: bool = False
     """Whether it is itself the approval of what somebody made: then never that one's."""
+
+    def ids_of(self, fields: Any) -> tuple[str, ...]:
+        """The ids of the route."""
+        return tuple(getattr(fields, name) for name in self.ids)
 
     @property
     def service(self) -> Service:

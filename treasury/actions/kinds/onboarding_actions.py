@@ -7,14 +7,23 @@ key: each is sent at most once, and its effect is read back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.account_actions import OnAccount
-from treasury.actions.kinds.kind import Findings, Kind, Sent, is_created, listed_alike
+from treasury.actions.kinds.kind import (
+    Findings,
+    Kind,
+    Sent,
+    as_sent,
+    find_created,
+    is_created,
+    listed_alike,
+    read_again,
+)
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
@@ -28,7 +37,6 @@ from treasury.api.bodies import (
     PostalAddress,
     new_key,
 )
-from treasury.api.created_records import created_since, only_one
 from treasury.api.models import Account, Party, PartyRole
 from treasury.errors import InputError, NotFound
 from treasury.text import clean
@@ -148,13 +156,6 @@ def _party_body(fields: MakeParty, _: Findings, key: str) -> Body:
     )
 
 
-def _find_party(client: Client, sent: Sent) -> Record[Any] | None:
-    assert sent.body is not None
-    listed = client.finance.parties.iterate(sort_order="DESC")
-    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
-    return only_one(created, "GET /parties") if created else None
-
-
 def _now(party: Party) -> dict[str, str | None]:
     """What the service says of it now, by the names of the fields."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
@@ -208,11 +209,6 @@ def _is_changed(party: Party, sent: Sent) -> bool:
     return all(now[name] == value for name, value in _plain(sent.fields).items())
 
 
-def _changed(client: Client, sent: Sent) -> Record[Any] | None:
-    record = client.finance.parties.get(*sent.ids)
-    return record if _is_changed(record.value, sent) else None
-
-
 def _read_party(fields: OnParty, records: ServiceRecords) -> Findings:
     party = records.party(fields.party_id, "party_id")
     return Findings(
@@ -220,10 +216,6 @@ def _read_party(fields: OnParty, records: ServiceRecords) -> Findings:
         says=f"party {_called(party)} ({clean(party.id)}).",
         masked=f"{_masked(party)}.",
     )
-
-
-def _on_party(fields: OnParty) -> tuple[str, ...]:
-    return (fields.party_id,)
 
 
 # Accounts
@@ -260,18 +252,6 @@ def _opening_body(fields: OpenAccount, _: Findings, key: str) -> Body:
     )
 
 
-def _find_account(client: Client, sent: Sent) -> Record[Any] | None:
-    assert sent.body is not None
-    listed = client.finance.accounts.iterate(external_id=sent.fields.external_id)
-    created = list(created_since(listed, sent.body, sent.at, sent.foreign_ids))
-    return only_one(created, "GET /accounts") if created else None
-
-
-def _accounts_there(client: Client, fields: OpenAccount, body: Body) -> Iterable[Any]:
-    listed = client.finance.accounts.iterate(external_id=fields.external_id)
-    return (record.value for record in listed if body.is_like(record.value))
-
-
 def _read_naming(fields: ChangeAccount, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
     was = clean(account.external_id) or "none"
@@ -285,15 +265,6 @@ def _read_naming(fields: ChangeAccount, records: ServiceRecords) -> Findings:
         says=f"{lead} {clean(account.id)}.",
         masked=f"{lead} …{account.id[-4:]}.",
     )
-
-
-def _is_renamed(account: Account, sent: Sent) -> bool:
-    return bool(account.external_id == sent.fields.external_id)
-
-
-def _renamed(client: Client, sent: Sent) -> Record[Any] | None:
-    record = client.finance.accounts.get(*sent.ids)
-    return record if _is_renamed(record.value, sent) else None
 
 
 def _read_role(fields: HoldAccount, records: ServiceRecords) -> Findings:
@@ -320,15 +291,7 @@ def _read_role(fields: HoldAccount, records: ServiceRecords) -> Findings:
     )
 
 
-def _role_body(fields: HoldAccount, _: Findings, key: str) -> Body:
-    return NewPartyRole(
-        party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
-    )
-
-
-def _is_role(role: PartyRole, sent: Sent) -> bool:
-    new_role = (sent.fields.party_id, sent.fields.role_type)
-    return (role.party_id, role.role_type) == new_role
+_is_role: Final = as_sent("party_id", "role_type")
 
 
 def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
@@ -354,10 +317,6 @@ def _read_empty(fields: OnAccount, records: ServiceRecords) -> Findings:
         says=f"account {account_name(account)}.",
         masked=f"account {account_name(account, masked=True)}.",
     )
-
-
-def _on_account(fields: OnAccount) -> tuple[str, ...]:
-    return (fields.account_id,)
 
 
 def _deleted(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], Record[Any] | None]:
@@ -389,11 +348,12 @@ ONBOARDING_KINDS: Final = (
         fields=MakeParty,
         model=Party,
         read=_read_new_party,
-        ids=lambda _: (),
         body=_party_body,
         shows=is_created,
-        look_up=_find_party,
-        alike=listed_alike(lambda client: client.finance.parties.iterate(sort_order="DESC")),
+        look_up=find_created(
+            "GET /parties", lambda client, _: client.finance.parties.iterate(sort_order="DESC")
+        ),
+        alike=listed_alike(lambda client, _: client.finance.parties.iterate(sort_order="DESC")),
         twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
         second_person=False,
     ),
@@ -405,10 +365,10 @@ ONBOARDING_KINDS: Final = (
         fields=ChangeParty,
         model=Party,
         read=_read_changes,
-        ids=_on_party,
+        ids=("party_id",),
         body=_changes_body,
         shows=_is_changed,
-        look_up=_changed,
+        look_up=read_again(lambda client, party: client.finance.parties.get(party), _is_changed),
     ),
     _kind(
         "party.delete",
@@ -418,7 +378,7 @@ ONBOARDING_KINDS: Final = (
         fields=OnParty,
         model=msgspec.Raw,
         read=_read_party,
-        ids=_on_party,
+        ids=("party_id",),
         body=lambda _fields, _found, _key: None,
         refuses_repeat=_DELETED_BEFORE,
         look_up=_deleted(lambda client, party: client.finance.parties.get(party)),
@@ -431,11 +391,17 @@ ONBOARDING_KINDS: Final = (
         fields=OpenAccount,
         model=Account,
         read=_read_opening,
-        ids=lambda _: (),
         body=_opening_body,
         shows=is_created,
-        look_up=_find_account,
-        alike=_accounts_there,
+        look_up=find_created(
+            "GET /accounts",
+            lambda client, sent: client.finance.accounts.iterate(
+                external_id=sent.fields.external_id
+            ),
+        ),
+        alike=listed_alike(
+            lambda client, fields: client.finance.accounts.iterate(external_id=fields.external_id)
+        ),
         second_person=False,
     ),
     _kind(
@@ -446,10 +412,12 @@ ONBOARDING_KINDS: Final = (
         fields=ChangeAccount,
         model=Account,
         read=_read_naming,
-        ids=_on_account,
+        ids=("account_id",),
         body=lambda fields, _found, _key: AccountChanges(external_id=fields.external_id),
-        shows=_is_renamed,
-        look_up=_renamed,
+        shows=as_sent("external_id"),
+        look_up=read_again(
+            lambda client, account: client.finance.accounts.get(account), as_sent("external_id")
+        ),
     ),
     _kind(
         "account.delete",
@@ -459,7 +427,7 @@ ONBOARDING_KINDS: Final = (
         fields=OnAccount,
         model=msgspec.Raw,
         read=_read_empty,
-        ids=_on_account,
+        ids=("account_id",),
         body=lambda _fields, _found, _key: None,
         refuses_repeat=_DELETED_BEFORE,
         look_up=_deleted(lambda client, account: client.finance.accounts.get(account)),
@@ -472,8 +440,10 @@ ONBOARDING_KINDS: Final = (
         fields=HoldAccount,
         model=PartyRole,
         read=_read_role,
-        ids=_on_account,
-        body=_role_body,
+        ids=("account_id",),
+        body=lambda fields, _, key: NewPartyRole(
+            party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
+        ),
         has_key=True,
         shows=_is_role,
         look_up=_find_role,

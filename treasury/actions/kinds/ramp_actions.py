@@ -14,13 +14,21 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import transaction_problem
-from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, is_created
+from treasury.actions.kinds.kind import (
+    AssetAmount,
+    Findings,
+    Kind,
+    Sent,
+    exact_facts,
+    find_created,
+    is_created,
+    listed_alike,
+)
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen, facts_of
-from treasury.api import Client, Record
 from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, RecordVersion
-from treasury.api.created_records import SKEW, created_since, only_one
-from treasury.api.models import CompanyBankAccount, CompanyWallet, CryptoCurrency, RampRequest
+from treasury.api.created_records import SKEW
+from treasury.api.models import CompanyBankAccount, CompanyWallet, RampRequest
 from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
@@ -106,12 +114,19 @@ def _findings(
     more: Iterable[Fact] = (),
     money: AssetAmount | None = None,
 ) -> Findings:
-    facts = (*_with_problems(ramp, status), *more)
+    facts: list[Fact] = []
+    for shown_fact in facts_of(ramp):
+        problem = ""
+        if shown_fact.name == "status" and ramp.status != status:
+            problem = f"{ramp.name} is {ramp.status or 'of unknown status'}, not {status}"
+        elif shown_fact.name == "version" and ramp.version is None:
+            problem = f"{ramp.name} was shown without its version: sync its details"
+        facts.append(msgspec.structs.replace(shown_fact, problem=clean(problem)))
     masked = (
         says if masked_by is None else f"{exchange_words(ramp)}{payee_words(ramp, masked=True)}"
     )
     return Findings(
-        facts=facts,
+        facts=(*facts, *more),
         says=f"{says}.",
         masked=f"{masked}.",
         money=money or _gross(ramp),
@@ -120,23 +135,10 @@ def _findings(
     )
 
 
-def _with_problems(ramp: RampSeen, status: str) -> Iterable[Fact]:
-    for shown_fact in facts_of(ramp):
-        problem = ""
-        if shown_fact.name == "status" and ramp.status != status:
-            problem = f"{ramp.name} is {ramp.status or 'of unknown status'}, not {status}"
-        elif shown_fact.name == "version" and ramp.version is None:
-            problem = f"{ramp.name} was shown without its version: sync its details"
-        yield msgspec.structs.replace(shown_fact, problem=clean(problem))
-
-
 def _gross(ramp: RampSeen) -> AssetAmount | None:
-    pair = (
-        (ramp.fiat_currency, ramp.fiat_amount)
-        if ramp.on_ramp
-        else (ramp.crypto_currency, ramp.crypto_amount)
-    )
-    currency, amount = pair
+    currency, amount = ramp.crypto_currency, ramp.crypto_amount
+    if ramp.on_ramp:
+        currency, amount = ramp.fiat_currency, ramp.fiat_amount
     return None if currency is None or amount is None else AssetAmount(currency, amount)
 
 
@@ -175,15 +177,12 @@ def _read_hash(fields: SubmitHash, records: ServiceRecords) -> Findings:
         fact("deposit chain", chain),
         fact("transaction hash", new_hash, field="transaction_hash", problem=clean(problem)),
     )
-    sent = f"{_crypto(ramp)} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
+    coins = ramp.crypto_currency or "crypto"
+    if ramp.crypto_amount is not None:
+        coins = format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
+    sent = f"{coins} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
     says = f"off-ramp {clean(ramp.name)}: {sent} with transaction {clean(new_hash)}"
     return _findings(ramp, "AWAITING_FUNDS", says, more=more)
-
-
-def _crypto(ramp: RampSeen) -> str:
-    if ramp.crypto_amount is None:
-        return ramp.crypto_currency or "crypto"
-    return format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
 
 
 def exchange_words(request: RampSeen) -> str:
@@ -231,10 +230,6 @@ def _read_version(fields: OnRequest, findings: Findings) -> int:
     return findings.version
 
 
-def _request_ids(fields: OnRequest) -> tuple[str, ...]:
-    return (fields.request_id,)
-
-
 def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
     """The effect is an event, or, where the service gives none, a status that follows it."""
 
@@ -270,18 +265,18 @@ def _read_new(fields: NewRequest, records: ServiceRecords) -> Findings:
     crypto = records.crypto_currency(fields.crypto_currency, network, "crypto_currency")
     units = (fiat.currency or fields.fiat_currency, crypto.currency or fields.crypto_currency)
     unit, bought = units if on_ramp else units[::-1]
-    facts = (
-        *_company(records),
-        *target,
-        *_decimals(fields.amount, unit),
-        *_enabled(crypto),
-    )
+    company = records.company()
+    facts = [] if company is None else [_verified("company", company.kyb_status, "")]
+    facts += [*target, *exact_facts(fields.amount, unit)]
+    if crypto.enabled is False:
+        problem = f"{crypto.currency} on {crypto.chain} is not enabled"
+        facts.append(fact("currency enabled", "no", field="crypto_currency", problem=problem))
     body = f"{_DIRECTIONS[fields.ramp_type]} request: {format_amount(fields.amount, unit)} for"
     coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
     goes = "delivered to" if on_ramp else "paid to"
     masked = f"…{address[-4:]}" if address else "an account not shown"
     return Findings(
-        facts=facts,
+        facts=tuple(facts),
         says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
         masked=f"{body} {coins}, {goes} {payee}{masked}.",
         money=AssetAmount(unit, fields.amount),
@@ -328,25 +323,6 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
     return fact(f"{name} verification", status, field=field, problem=clean(problem))
 
 
-def _company(records: ServiceRecords) -> list[Fact]:
-    company = records.company()
-    return [] if company is None else [_verified("company", company.kyb_status, "")]
-
-
-def _decimals(amount: Decimal, unit: str) -> list[Fact]:
-    if is_exact_in(amount, unit):
-        return []
-    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
-    return [fact("amount", amount, field="amount", problem=problem)]
-
-
-def _enabled(crypto: CryptoCurrency) -> list[Fact]:
-    if crypto.enabled is not False:
-        return []
-    problem = f"{crypto.currency} on {crypto.chain} is not enabled"
-    return [fact("currency enabled", "no", field="crypto_currency", problem=problem)]
-
-
 def _new_body(fields: NewRequest, findings: Findings, key: str) -> Body:
     return NewRampRequest(
         ramp_type=fields.ramp_type,
@@ -357,25 +333,6 @@ def _new_body(fields: NewRequest, findings: Findings, key: str) -> Body:
         company_bank_account_id=fields.company_bank_account_id,
         idempotency_key=key or None,
     )
-
-
-def _find_new(client: Client, sent: Sent) -> Record[Any] | None:
-    """The one request like what was sent; a list item tells little, so its detail is read."""
-    assert sent.body is not None
-    body = sent.body
-    since = (sent.at - SKEW).date()
-    listed = client.ramp.requests.iterate(created_from=since, sort_order="DESC")
-    near = list(created_since(listed, body, sent.at, sent.foreign_ids))
-    details = [client.ramp.requests.get(record.value.id) for record in near]
-    created = [record for record in details if body.is_like(record.value)]
-    return only_one(created, "GET /ramp-requests") if created else None
-
-
-def _alike(client: Client, fields: Any, body: Body) -> Iterable[RampRequest]:
-    """Requests of these days that are like it: a colleague's, or our own of a moment ago."""
-    del fields
-    listed = client.ramp.requests.list(sort_order="DESC")
-    return (record.value for record in listed if body.is_like(record.value))
 
 
 def _same_requests(records: ServiceRecords, _: NewRequest, body: Body) -> Iterable[RampRequest]:
@@ -405,7 +362,7 @@ def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
         consequence=consequence,
         safety="versioned",
         model=RampRequest,
-        ids=_request_ids,
+        ids=("request_id",),
         **(usual | more),
     )
 
@@ -421,12 +378,18 @@ RAMP_KINDS: Final = (
         fields=NewRequest,
         model=RampRequest,
         read=_read_new,
-        ids=lambda _: (),
         body=_new_body,
         has_key=True,
         shows=is_created,
-        look_up=_find_new,
-        alike=_alike,
+        look_up=find_created(
+            "GET /ramp-requests",
+            lambda client, sent: client.ramp.requests.iterate(
+                created_from=(sent.at - SKEW).date(), sort_order="DESC"
+            ),
+            detail=lambda client, request: client.ramp.requests.get(request),
+        ),
+        # Requests of these days: a colleague's, or our own of a moment ago.
+        alike=listed_alike(lambda client, _: client.ramp.requests.list(sort_order="DESC")),
         twins=_same_requests,
         second_person=False,  # the service has it approved by another user
     ),

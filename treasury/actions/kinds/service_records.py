@@ -355,7 +355,8 @@ class LiveSource:
         key = ("wallets", account_id)
         if key in self._records:
             at, wallets = self._records[key]
-            has = next((w for w in wallets if any(_holds(b, asset) for b in w.balances)), None)
+            holders = (w for w in wallets if any(asset in {b.asset, b.token} for b in w.balances))
+            has = next(holders, None)
             if has is None:
                 return
             remaining = [
@@ -365,29 +366,22 @@ class LiveSource:
 
 
 def _drawn(wallet: Wallet, asset: str, amount: Decimal) -> Wallet:
-    holdings = [balance.holding() for balance in wallet.balances]
-    return msgspec.structs.replace(
-        wallet,
-        balances=tuple(
+    balances = []
+    for holding in (balance.holding() for balance in wallet.balances):
+        available = holding.available
+        if holding.asset == asset:
+            spendable = holding.total if available is None else available
+            available = None if spendable is None else total((spendable, amount.copy_negate()))
+        balances.append(
             Balance(
                 asset=holding.asset,
                 contract_address=holding.contract_address,
                 total=holding.total,
-                available=_less(holding, amount) if holding.asset == asset else holding.available,
+                available=available,
                 reserved=holding.reserved,
             )
-            for holding in holdings
-        ),
-    )
-
-
-def _less(holding: Holding, amount: Decimal) -> Decimal | None:
-    spendable = holding.available if holding.available is not None else holding.total
-    return None if spendable is None else total((spendable, amount.copy_negate()))
-
-
-def _holds(balance: Balance, asset: str) -> bool:
-    return asset in {balance.asset, balance.token}
+        )
+    return msgspec.structs.replace(wallet, balances=tuple(balances))
 
 
 def _created_since(pages: Iterable[ListPage[Any]], since: datetime, list_name: str) -> list[Any]:

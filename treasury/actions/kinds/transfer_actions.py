@@ -7,7 +7,7 @@ whether it still is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -15,7 +15,16 @@ import msgspec
 
 from treasury.actions.action_facts import Fact, fact
 from treasury.actions.kinds.chains import address_problem
-from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Sent, body_from, echoes
+from treasury.actions.kinds.kind import (
+    AssetAmount,
+    Findings,
+    Kind,
+    Sent,
+    body_from,
+    echoes,
+    exact_facts,
+    lately_like,
+)
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.bodies import (
@@ -27,7 +36,7 @@ from treasury.api.bodies import (
 )
 from treasury.api.models import Account, Transfer
 from treasury.errors import InputError, OutcomeUnknown
-from treasury.money import EXPONENTS, exponent, format_amount, is_exact_in, total
+from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
 
 __all__ = [
@@ -168,10 +177,7 @@ def _balance(
 
 
 def _decimals(amount: Decimal, unit: str) -> list[Fact]:
-    if unit not in EXPONENTS or is_exact_in(amount, unit):
-        return []
-    problem = f"{amount} has more decimals than {unit}, which has {exponent(unit)}"
-    return [fact("amount", amount, field="amount", problem=problem)]
+    return exact_facts(amount, unit) if unit in EXPONENTS else []
 
 
 def _read_crypto(fields: CryptoTransfer, records: ServiceRecords) -> Findings:
@@ -322,46 +328,27 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     return keyed[0] if keyed else None
 
 
-def _same_way(fields: _Outward, records: ServiceRecords) -> Iterable[Transfer]:
-    """The sender's transfers to the same receiver with the same description, also failed ones."""
-    to = fields.receiver_account_id
-    if fields.receiver_external_id is not None:
-        to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
-    for transfer in records.lately("transfers", fields.sender_account_id):
-        is_sender = transfer.sender_account_id in {fields.sender_account_id, None}
-        is_receiver = transfer.receiver_account_id in {to, None}
-        is_description = transfer.description in {fields.description, None}
-        if is_sender and is_receiver and is_description:
-            yield transfer
+def _same_way(unit: str) -> Callable[[ServiceRecords, Any, Body], Iterable[Transfer]]:
+    """The sender's transfers of as much to the same receiver with the same description.
 
+    Failed ones count. `unit` is the field of the asset, or of the currency that fiat comes from.
+    """
 
-def _same_crypto(records: ServiceRecords, fields: CryptoTransfer, _: Body) -> Iterable[Transfer]:
-    likeness = (fields.asset, fields.amount)
-    return (t for t in _same_way(fields, records) if (t.asset, t.amount) == likeness)
+    def twins(records: ServiceRecords, fields: Any, _: Body) -> Iterable[Transfer]:
+        to = fields.receiver_account_id
+        if fields.receiver_external_id is not None:
+            to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
+        likeness = (getattr(fields, unit), fields.amount)
+        for transfer in records.lately("transfers", fields.sender_account_id):
+            money = transfer if unit == "asset" else transfer.fiat_origin
+            is_sender = transfer.sender_account_id in {fields.sender_account_id, None}
+            is_receiver = transfer.receiver_account_id in {to, None}
+            is_description = transfer.description in {fields.description, None}
+            is_amount = money is not None and (getattr(money, unit), money.amount) == likeness
+            if is_sender and is_receiver and is_description and is_amount:
+                yield transfer
 
-
-def _same_fiat(records: ServiceRecords, fields: FiatTransfer, _: Body) -> Iterable[Transfer]:
-    likeness = (fields.currency, fields.amount)
-    for transfer in _same_way(fields, records):
-        origin = transfer.fiat_origin
-        if origin is not None and (origin.currency, origin.amount) == likeness:
-            yield transfer
-
-
-def _same_internal(records: ServiceRecords, fields: AccountTransfer, _: Body) -> Iterable[Transfer]:
-    accounts = (fields.source_account_id, fields.destination_account_id)
-    for transfer in records.lately("account_transfers", fields.source_account_id):
-        is_amount = (transfer.cryptocurrency, transfer.amount) == (
-            fields.cryptocurrency,
-            fields.amount,
-        )
-        between = (transfer.source_account_id, transfer.destination_account_id) == accounts
-        if is_amount and between:
-            yield transfer
-
-
-def _sender_id(fields: _Outward) -> tuple[str, ...]:
-    return (fields.sender_account_id,)
+    return twins
 
 
 TRANSFER_KINDS: Final = (
@@ -375,11 +362,11 @@ TRANSFER_KINDS: Final = (
         fields=CryptoTransfer,
         model=Transfer,
         read=_read_crypto,
-        ids=_sender_id,
+        ids=("sender_account_id",),
         body=_crypto_body,
         shows=echoes("sender_account_id", "amount"),
         look_up=_with_key,
-        twins=_same_crypto,
+        twins=_same_way("asset"),
     ),
     Kind(
         name="fiat_transfer.create",
@@ -391,11 +378,11 @@ TRANSFER_KINDS: Final = (
         fields=FiatTransfer,
         model=Transfer,
         read=_read_fiat,
-        ids=_sender_id,
+        ids=("sender_account_id",),
         body=body_from(NewFiatTransfer),
         shows=echoes("sender_account_id"),
         look_up=_with_key,
-        twins=_same_fiat,
+        twins=_same_way("currency"),
     ),
     Kind(
         name="account_transfer.create",
@@ -407,9 +394,15 @@ TRANSFER_KINDS: Final = (
         fields=AccountTransfer,
         model=Transfer,
         read=_read_internal,
-        ids=lambda _: (),
         body=body_from(NewAccountToAccountTransfer),
         shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
-        twins=_same_internal,
+        twins=lately_like(
+            "account_transfers",
+            "source_account_id",
+            "source_account_id",
+            "destination_account_id",
+            "cryptocurrency",
+            "amount",
+        ),
     ),
 )

@@ -224,9 +224,6 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
             raise self.wrong("one of iban, account_number is needed", "give one or both")
         if self.bank_account_type == "EUR_SEPA" and self.bic is None:
             warnings.warn("without a BIC some services refuse a SEPA account", stacklevel=3)
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
         if self.iban is not None and not is_iban(self.iban):
             raise self.wrong("the check digits of iban do not hold", "read it again")
         for name in ("bic", "intermediary_bic"):

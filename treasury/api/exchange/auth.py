@@ -79,12 +79,9 @@ class TokenAuth(httpx.Auth):
         request.headers["Authorization"] = f"Bearer {token.bearer.reveal()}"
         response = yield request
         if response.status_code == 401:
-            self._forget(token)
-
-    def _forget(self, token: _Token) -> None:
-        with self._lock:
-            if self._token is token:
-                self._token = None
+            with self._lock:
+                if self._token is token:
+                    self._token = None
 
     def _current(self) -> _Token:
         """The token; threads that waited while none was to be had share the failure."""

@@ -144,23 +144,24 @@ class Network(httpx.BaseTransport):
         for pool in self._pools.values():
             pool.close()
 
-    def _pool(self, proxy: str | None) -> httpcore.ConnectionPool:
+    def _pool(self, address: str | None) -> httpcore.ConnectionPool:
+        """Connections that go straight, or through the proxy at an address."""
+        proxy = None
+        if address is not None:
+            parsed = httpx.Proxy(address)
+            encrypted = None
+            if parsed.url.scheme == "https":
+                encrypted = httpx.create_ssl_context(trust_env=self._trust_env)
+                encrypted.sslsocket_class = _ProxySocket
+            proxy = httpcore.Proxy(_url(parsed.url), auth=parsed.raw_auth, ssl_context=encrypted)
         return httpcore.ConnectionPool(
             ssl_context=self._tls,
-            proxy=None if proxy is None else self._proxy(proxy),
+            proxy=proxy,
             max_connections=self._connections,
             max_keepalive_connections=self._connections,
             keepalive_expiry=KEPT_OPEN,
             network_backend=_Backend(),
         )
-
-    def _proxy(self, address: str) -> httpcore.Proxy:
-        parsed = httpx.Proxy(address)
-        encrypted = None
-        if parsed.url.scheme == "https":
-            encrypted = httpx.create_ssl_context(trust_env=self._trust_env)
-            encrypted.sslsocket_class = _ProxySocket
-        return httpcore.Proxy(_url(parsed.url), auth=parsed.raw_auth, ssl_context=encrypted)
 
 
 def _url(url: httpx.URL) -> httpcore.URL:

@@ -201,11 +201,9 @@ class Transport:
                 continue
             attempt += 1
             pause = self._pause(outcome, attempt)
-            if (
-                not _may_repeat(call, outcome)
-                or attempt >= self._most(outcome)
-                or pause >= remaining
-            ):
+            connected = not isinstance(outcome, httpx.ConnectError)
+            most = self.limits.attempts if connected else self.limits.connect_attempts
+            if not _may_repeat(call, outcome) or attempt >= most or pause >= remaining:
                 raise _error(call, outcome, unsure, pause)
             self.clock.sleep(pause)
 
@@ -213,10 +211,6 @@ class Transport:
         """Seconds that a call may still take: a token is fetched in the time of its call."""
         around = current_exchange()
         return around.remaining(self.limits.deadline) if around else self.limits.deadline
-
-    def _most(self, outcome: Failure) -> int:
-        connected = not isinstance(outcome, httpx.ConnectError)
-        return self.limits.attempts if connected else self.limits.connect_attempts
 
     def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
         """One attempt, when there is room for it. A token is fetched inside another call's turn."""

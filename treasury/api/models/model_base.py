@@ -43,7 +43,11 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
                 has_zone = value.tzinfo is not None
                 instant = value.astimezone(UTC) if has_zone else value.replace(tzinfo=UTC)
                 msgspec.structs.force_setattr(self, name, instant)
-            elif isinstance(value, Decimal) and not _is_plain(value):
+            elif isinstance(value, Decimal):
+                exponent = value.as_tuple().exponent
+                is_short = isinstance(exponent, int) and exponent >= -SCALE
+                if is_short and value.adjusted() < PRECISION - SCALE:
+                    continue  # storable without a closer look
                 try:
                     parse_amount(value, name=name)
                 except InputError as error:  # msgspec adds where in the record it stands
@@ -57,10 +61,3 @@ def _checked(model: type[Model]) -> tuple[str, ...]:
     fields = msgspec.structs.fields(model)
     names = (field.name for field in fields if kinds & {field.type, *get_args(field.type)})
     return tuple(name for name in names if name not in model.UNSTORED)
-
-
-def _is_plain(value: Decimal) -> bool:
-    """Whether an amount is storable without a closer look."""
-    exponent = value.as_tuple().exponent
-    is_short = isinstance(exponent, int) and exponent >= -SCALE
-    return is_short and value.adjusted() < PRECISION - SCALE

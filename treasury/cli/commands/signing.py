@@ -16,7 +16,7 @@ from treasury.errors import InputError
 from treasury.text import clean
 
 if TYPE_CHECKING:
-    from treasury.journal import Head, SignatureRules
+    from treasury.journal import SignatureRules
     from treasury.journal.signing import Signature
 
 __all__ = ["head", "key", "verify"]
@@ -67,9 +67,13 @@ def verify(
     Says which one was changed, removed or moved, which noted end is the first that is not held, and
     who signed. Exits 1 where a signature is false.
     """
+    from treasury.journal.chain import read_head
+    from treasury.journal.kept_heads import read_heads
+
     journal = workspace_of(context).journal
     rules = journal.signing.rules() if keys is None else _rules_in(Path(keys))
-    heads = _heads(ends, files)
+    published = (noted for file in files for noted in read_heads(Path(file)))
+    heads = [*map(read_head, ends), *published]
     end = journal.verify(*heads, rules=rules)
     signatures = journal.signatures(rules)
     if form != "table":
@@ -90,14 +94,6 @@ def verify(
 def _print_facts(form: str, **facts: Any) -> None:
     """Print one row for a program."""
     print_rows(pa.Table.from_pylist([facts]), form)
-
-
-def _heads(typed: Sequence[str], files: Sequence[str]) -> list[Head]:
-    from treasury.journal.chain import read_head
-    from treasury.journal.kept_heads import read_heads
-
-    published = (head for file in files for head in read_heads(Path(file)))
-    return [*map(read_head, typed), *published]
 
 
 def _rules_in(path: Path) -> SignatureRules:

@@ -102,8 +102,15 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
 def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
-    raw = _side_by_side(items)
-    filled = _converted(_parsed(raw, _members.decode(items[0])))
+    raw, first = _side_by_side(items), _members.decode(items[0])
+    # The fields that the first record has, or all: a column that none has costs time.
+    some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
+    allowed = frozenset(first) if first.keys() <= _FIELDS else None
+    try:
+        parsed = _read(raw, _options(some & _FIELDS, allowed))
+    except pa.ArrowInvalid:  # another record has more
+        parsed = _read(raw, _options(_FIELDS, None))
+    filled = _converted(parsed)
     columns = [
         filled[field.name] if field.name in filled else _nulls(len(raw), field.type)
         for field in _ROW.remove(_ROW.get_field_index("raw"))
@@ -122,16 +129,6 @@ def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
     if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
         raise _NotFlat
     return raw
-
-
-def _parsed(raw: pa.Array, first: dict[str, msgspec.Raw]) -> pa.RecordBatch:
-    """The fields that the first record has, or all: a column that none has costs time."""
-    some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
-    allowed = frozenset(first) if first.keys() <= _FIELDS else None
-    try:
-        return _read(raw, _options(some & _FIELDS, allowed))
-    except pa.ArrowInvalid:  # another record has more
-        return _read(raw, _options(_FIELDS, None))
 
 
 def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:

@@ -182,7 +182,10 @@ class ListPanel(Panel):
         """The list, the buttons that propose, and below them the step that confirms."""
         page, work, listing, step = self._page, self._work, self.listing(), self.step()
         idle = work is None and step is None
-        has_rows = bool(page.rows)
+        rows = tuple(listing.row(row) for row in page.rows)
+        table = TableBlock(
+            listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
+        )
         several = page.total > page.size
         empty = "None holds that." if self._search else listing.empty
         if self._commit is None:
@@ -200,10 +203,10 @@ class ListPanel(Panel):
             views=self.views(idle=idle),
             banners=self.banners(),
             search=InputField("search", "Search", listing.hint) if several else None,
-            table=self._table(listing) if has_rows else None,
-            empty="" if has_rows else empty,
-            bar=self.bar(idle=idle) if has_rows else (),
-            fields=self.fields() if has_rows else (),
+            table=table if rows else None,
+            empty="" if rows else empty,
+            bar=self.bar(idle=idle) if rows else (),
+            fields=self.fields() if rows else (),
             form=self._form_number,
             pager=self._pager(),
             step=step,
@@ -218,12 +221,6 @@ class ListPanel(Panel):
         state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
         sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
         return Text(f"{desk.company} · {sandbox} · {state}", "quiet")
-
-    def _table(self, listing: Listing) -> TableBlock:
-        rows = tuple(listing.row(row) for row in self._page.rows)
-        return TableBlock(
-            listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
-        )
 
     def _pager(self) -> Pager | None:
         page = self._page

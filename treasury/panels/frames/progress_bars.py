@@ -38,8 +38,11 @@ class NotebookProgress:
         self._bars[task] = bar
         self._draw()
         if not self._is_displayed:
+            from IPython.display import display
+
             self._is_displayed = True
-            self._show()
+            show: Callable[[object], object] = display
+            show(self.box)
 
     def advance(self, task: str) -> None:
         """One step is done."""
@@ -55,9 +58,3 @@ class NotebookProgress:
         noun = "table" if self._finished == 1 else "tables"
         count = (widgets.Label(f"{self._finished} {noun} read"),) if self._finished else ()
         self.box.children = (*self._bars.values(), *count)
-
-    def _show(self) -> None:
-        from IPython.display import display
-
-        show: Callable[[object], object] = display
-        show(self.box)

@@ -95,7 +95,9 @@ def read_page(
     total = count_rows(source, f"({query})")
     columns = ", ".join(searched) or "''"
     where = f"contains(lower(concat_ws(' ', {columns})), lower(?))" if search else "true"
-    typed = [_as_stored(search)] if search else []
+    if _AMOUNT.fullmatch(search):  # `EUR 14,000.00`, as it is shown, is `14000.00` in the data
+        search = search.rpartition(" ")[2].replace(",", "")
+    typed = [search] if search else []
     matching = count_rows(source, f"({query})", where, typed) if search else total
     number = max(0, min(number, (matching - 1) // size))
     rows = source.sql(
@@ -110,13 +112,6 @@ _AMOUNT: Final = re.compile(
     r"[A-Za-z]{3,5} -?[0-9][0-9,]*(?:\.[0-9]*)?|-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?", re.ASCII
 )
 """An amount as it is shown, with its currency or its thousands apart."""
-
-
-def _as_stored(search: str) -> str:
-    """What is looked for: `EUR 14,000.00`, as it is shown, is `14000.00` in the data."""
-    if _AMOUNT.fullmatch(search) is None:
-        return search
-    return search.rpartition(" ")[2].replace(",", "")
 
 
 def count_rows(

@@ -39,15 +39,13 @@ def trace_step(trace: Trace, *, idle: bool) -> StepBlock:
 
 
 def _fact(number: int, hop: Hop) -> Detail:
-    when = instant(hop.at) if hop.at is not None else _days(hop)
+    when = f"since {hop.since}" if hop.since is not None else ""
+    if hop.at is not None:
+        when = instant(hop.at)
+    elif hop.on is not None:
+        when = str(hop.on)
     state = Text(hop.state.upper(), "warn") if hop.state in GAPS else Text(hop.state, "quiet")
     lines = [Text(hop.says), state]
     lines += [Text(when, "quiet")] if when else []
     lines += [Text(hop.evidence, "code")] if hop.evidence else []
     return Detail(f"{number}. {hop.place}", tuple(lines))
-
-
-def _days(hop: Hop) -> str:
-    if hop.on is not None:
-        return str(hop.on)
-    return f"since {hop.since}" if hop.since is not None else ""

@@ -82,7 +82,9 @@ def ask(
         try:
             draft = desk.actions.draft(kind, reason=reason, live=True, request_id=shown_request.id)
         except (ActionRefused, InputError):
-            request = desk.client(_reader(desk)).ramp.requests.get(shown_request.id).value
+            names = sorted(desk.settings.credentials)
+            reader = desk.client(names[0] if len(names) == 1 else _CHECKER)
+            request = reader.ramp.requests.get(shown_request.id).value
             if request.status == AWAITING:
                 raise
             left_out.append(request)
@@ -148,9 +150,12 @@ def _decide_alone(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outc
 
     def compare(fresh: RampSeen | None) -> None:
         if fresh is not None and fresh != request:
+            changes = [str(change) for change in moved(request, fresh)]
+            if fresh.version != request.version:
+                changes.append(f"version was {request.version}, is {fresh.version}")
+            sentence = "; ".join(changes) or "who created it is told otherwise"
             raise ActionRefused(
-                f"{request.name} changed while you looked at it: {_changes(request, fresh)}."
-                " Nothing was sent",
+                f"{request.name} changed while you looked at it: {sentence}. Nothing was sent",
                 do="look at it as it is now, then decide again",
             )
         work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
@@ -158,14 +163,6 @@ def _decide_alone(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outc
     outcome = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare).outcome
     assert outcome is not None  # it raises unless it is done
     return outcome
-
-
-def _changes(request: RampSeen, fresh: RampSeen) -> str:
-    """What of the request moved since it was shown, in a sentence."""
-    changes = [str(change) for change in moved(request, fresh)]
-    if fresh.version != request.version:
-        changes.append(f"version was {request.version}, is {fresh.version}")
-    return "; ".join(changes) or "who created it is told otherwise"
 
 
 def sending_state(
@@ -190,12 +187,6 @@ def sending_state(
     if sendings:
         return False, "It may have been sent."
     return True, "Nothing was sent."
-
-
-def _reader(desk: PanelDesk) -> str:
-    """The checker's credential; the only one there is where there is no checker."""
-    names = sorted(desk.settings.credentials)
-    return names[0] if len(names) == 1 else _CHECKER
 
 
 def _request_of(confirmed: Confirmation) -> RampSeen:
