@@ -134,14 +134,11 @@ class CsvRows:
         self.decimal = self.decimal or sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        self._cell_count = self._usual_count(counts)
-
-    def _usual_count(self, counts: Counter[int]) -> int:
-        """How many cells nearly all rows with amounts have; 0 where they differ."""
+        # How many cells nearly all rows with amounts have; 0 where they differ.
         header = len(self._layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
-        return usual if others <= max(1, counts.total() // 10) else 0
+        self._cell_count = usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: CsvRow, role: str) -> str:
         """The first cell of a role that is not empty."""

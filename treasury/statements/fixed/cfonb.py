@@ -145,7 +145,14 @@ class CfonbFile(FixedFile):
                 raise InputError("it is of another account than the statement")
             row = _entry_of(first, self.width)
             for record in records[1:]:
-                _add_more(row, record, first, self.width)
+                # What a record 05 says, by the three letters of its qualifier.
+                _require_width(record, self.width)
+                if _account_of(record) != _account_of(first):
+                    raise InputError(f"line {record.line} is of another account")
+                qualifier, text = record.text[45:48], record.text[48:118]
+                add = _MORE.get(qualifier)
+                if add is not None and text.strip():
+                    add(row, text)
         except InputError as error:
             draft.lost(f"line {first.line}", error.what, first.line)
             return
@@ -209,17 +216,6 @@ def _entry_of(record: FixedRecord, width: int) -> EntryRow:
         or None,
         return_reason=(record.field(40, 42).strip("0") and record.field(40, 42)) or None,
     )
-
-
-def _add_more(row: EntryRow, record: FixedRecord, first: FixedRecord, width: int) -> None:
-    """What a record 05 says, by the three letters of its qualifier."""
-    _require_width(record, width)
-    if _account_of(record) != _account_of(first):
-        raise InputError(f"line {record.line} is of another account")
-    qualifier, text = record.text[45:48], record.text[48:118]
-    add = _MORE.get(qualifier)
-    if add is not None and text.strip():
-        add(row, text)
 
 
 def _remit(row: EntryRow, text: str) -> None:

@@ -190,7 +190,14 @@ class CodaFile(FixedFile):
             return
         self._count(statement, draft, parent)
         if payments:
-            _check_sum(draft, parent, payments, position)
+            signed = [
+                (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
+                for row in payments
+            ]
+            if total(signed) != parent.amount:
+                sums = format_amount(total(signed), parent.currency or "")
+                whole = format_amount(parent.amount or Decimal(0), parent.currency or "")
+                draft.problem(position, f"details are {sums}, the entry {whole}")
         by_line = {part[0].line: part for part in parts}
         for row in payments or [parent]:
             line = int(row.position)
@@ -222,16 +229,3 @@ def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]
         else:
             parts[-1].append(record)
     return parts
-
-
-def _check_sum(
-    draft: StatementDraft, parent: EntryRow, payments: Sequence[EntryRow], position: str
-) -> None:
-    signed = [
-        (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
-        for row in payments
-    ]
-    if total(signed) != parent.amount:
-        sums = format_amount(total(signed), parent.currency or "")
-        whole = format_amount(parent.amount or Decimal(0), parent.currency or "")
-        draft.problem(position, f"details are {sums}, the entry {whole}")

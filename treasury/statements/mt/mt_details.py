@@ -324,12 +324,23 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
                 _offer(details, _ULTIMATE[group], [value or None for value in values], first=True)
         elif key in {"CNTP", "ACCW"}:
             cut = column if key == "CNTP" else [text.replace(",", "/") for text in column]
-            for name, parts in _counterparties(cut).items():
+            # `/CNTP/account/agent/name/town/`: parts without keywords.
+            rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in cut]
+            accounts, agents, names = zip(*rows, strict=True)
+            for name, parts in {
+                "counterparty_account": _accounts(accounts),
+                "counterparty_agent": [agent or None for agent in agents],
+                "counterparty_name": [name or None for name in names],
+            }.items():
                 _offer(details, name, parts, first=True)
         elif key == "REMI":
             structured, free = zip(*map(_remitted, values), strict=True)
             remittance.append(free)
-            _add_structured(details, structured)
+            before = details.get("structured_references", [()] * len(structured))
+            details["structured_references"] = [
+                (*stated, added) if added else stated
+                for stated, added in zip(before, structured, strict=True)
+            ]
         elif key == "SVWZ":
             remittance.append(values)
         else:
@@ -339,31 +350,12 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     return details
 
 
-def _counterparties(values: Sequence[str]) -> Columns:
-    """`/CNTP/account/agent/name/town/`: parts without keywords."""
-    rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in values]
-    accounts, agents, names = zip(*rows, strict=True)
-    return {
-        "counterparty_account": _accounts(accounts),
-        "counterparty_agent": [agent or None for agent in agents],
-        "counterparty_name": [name or None for name in names],
-    }
-
-
 def _remitted(value: str) -> tuple[str, str]:
     """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
     kind, _, text = value.partition("/")
     if kind == "STRD":
         return text.rpartition("/")[2], ""
     return "", text.lstrip("/") if kind == "USTD" else value
-
-
-def _add_structured(details: Columns, references: Sequence[str]) -> None:
-    before = details.get("structured_references", [()] * len(references))
-    details["structured_references"] = [
-        (*stated, added) if added else stated
-        for stated, added in zip(before, references, strict=True)
-    ]
 
 
 def _free(texts: Sequence[str]) -> Columns:
