@@ -177,9 +177,16 @@ def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     for (account, asset), rows in sorted(levels.items()):
         first, last = (_end(rows, cut_off, zone) for cut_off in (start, end))
         converted = _converted(r, account, asset, (start, end))
-        yield _custodial(account, names.get(account) or "", asset, first, last) | _explained(
-            first, last, converted
-        )
+        yield {
+            "kind": "custodial",
+            "of": account,
+            "name": (names.get(account) or ""),
+            "currency": asset,
+            "opening": first.balance,
+            "money_out": difference(last.known_out, first.known_out),
+            "fees": ZERO,
+            "closing": last.balance,
+        } | _explained(first, last, converted)
 
 
 def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[str, str]]:
@@ -248,19 +255,6 @@ def _is_observation(row: Mapping[str, Any]) -> bool:
 
 def _level(row: Mapping[str, Any]) -> Decimal:
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
-
-
-def _custodial(account: str, name: str, asset: str, first: _End, last: _End) -> Row:
-    return {
-        "kind": "custodial",
-        "of": account,
-        "name": name,
-        "currency": asset,
-        "opening": first.balance,
-        "money_out": difference(last.known_out, first.known_out),
-        "fees": ZERO,
-        "closing": last.balance,
-    }
 
 
 def _converted(

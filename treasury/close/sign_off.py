@@ -82,7 +82,13 @@ def prepare_month(
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
         standing = preparations(decided.entries).get(str(question.month))
         if standing is not None:
-            _require_same_ledger(decided.entries, standing, ledger)
+            journaled = journaled_ledger(decided.entries, standing.close, standing.entry)
+            if ledger is not None and ledger != journaled:
+                raise ActionRefused(
+                    f"{standing.month} is prepared with another ledger, or with none",
+                    do=f"withdraw that first: treasury close {standing.month} --withdraw "
+                    "--reason …",
+                )
             closing = prepared_month(journal, lake, standing, decided.entries)
             return [], PreparedMonth(closing=closing)
         snapshot = lake.snapshot()
@@ -237,17 +243,6 @@ def _in_the_way(
         if len(never)
         else f"settle these, or {carry}",
     )
-
-
-def _require_same_ledger(
-    entries: Sequence[Entry], preparation: Preparation, ledger: LedgerFile | None
-) -> None:
-    journaled = journaled_ledger(entries, preparation.close, preparation.entry)
-    if ledger is not None and ledger != journaled:
-        raise ActionRefused(
-            f"{preparation.month} is prepared with another ledger, or with none",
-            do=f"withdraw that first: treasury close {preparation.month} --withdraw --reason …",
-        )
 
 
 def _signs_alone(preparation: Preparation, actor: Actor, policy: Policy) -> bool:

@@ -227,29 +227,30 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     rows = r.lines.filter(pc.fill_null(is_decided, fill_value=False)).to_pylist()
     grids = []
     if rows:
-        grids.append(_decided_grid(rows, r.month.year, zone))
+        year = r.month.year
+        grids.append(
+            make_grid(
+                "What people decided about lines of the month",
+                "Who | Booked | Counterparty | >Amount | What and why",
+                rows,
+                lambda line: (
+                    make_cell(
+                        line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)
+                    ),
+                    make_cell(day(line["booking_date"], year)),
+                    make_cell(line["counterparty_name"] or "no name", line["remittance"]),
+                    amount_cell(line),
+                    make_cell(outcome_word(line), line["reference"] or ""),
+                ),
+                sheet="Lines",
+            )
+        )
     if r.basis is not None and r.basis.remarks is not None and r.basis.remarks.num_rows:
         remarks = r.basis.remarks.to_pylist()
         references = _references(r, {row["request_id"] for row in remarks})
         grids.append(_remarks_grid(remarks, references, zone))
     lead = "" if grids else "Nobody decided anything about this month."
     return Section("decisions", "Decisions", lead, tuple(grids))
-
-
-def _decided_grid(rows: Sequence[Mapping[str, Any]], year: int, zone: ZoneInfo) -> Grid:
-    return make_grid(
-        "What people decided about lines of the month",
-        "Who | Booked | Counterparty | >Amount | What and why",
-        rows,
-        lambda line: (
-            make_cell(line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)),
-            make_cell(day(line["booking_date"], year)),
-            make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-            amount_cell(line),
-            make_cell(outcome_word(line), line["reference"] or ""),
-        ),
-        sheet="Lines",
-    )
 
 
 def _remarks_grid(

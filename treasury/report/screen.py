@@ -154,7 +154,24 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
         f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
         for reason, number in sorted(reasons.items())
     ]
-    return "\n".join([*_head(r, zone), *unprovable, *_outcome_table(r)])
+    # Items, money in and money out by outcome, a block for each currency, ending in its
+    # sum.
+    blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    columns = ["outcome", "line_class", "currency", "direction", "amount"]
+    for line in r.lines.select(columns).to_pylist():
+        name = "other_business" if line["line_class"] else line["outcome"]
+        blocks.setdefault(clean(line["currency"]), {}).setdefault(name, []).append(line)
+    return "\n".join(
+        [
+            *_head(r, zone),
+            *unprovable,
+            *[
+                row
+                for currency in sorted(blocks)
+                for row in _outcome_block(currency, blocks[currency])
+            ],
+        ]
+    )
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
@@ -314,18 +331,6 @@ def _group_cells(group: ItemGroup) -> tuple[str, ...]:
         blocks,
         group.words.command,
     )
-
-
-def _outcome_table(r: Reconciliation) -> list[str]:
-    """Items, money in and money out by outcome, a block for each currency, ending in its sum."""
-    blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    columns = ["outcome", "line_class", "currency", "direction", "amount"]
-    for line in r.lines.select(columns).to_pylist():
-        name = "other_business" if line["line_class"] else line["outcome"]
-        blocks.setdefault(clean(line["currency"]), {}).setdefault(name, []).append(line)
-    return [
-        row for currency in sorted(blocks) for row in _outcome_block(currency, blocks[currency])
-    ]
 
 
 def _outcome_block(currency: str, block: dict[str, list[dict[str, Any]]]) -> list[str]:

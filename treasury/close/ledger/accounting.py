@@ -208,7 +208,11 @@ def accounting(
         *_corrections(r, corrections),
     ]
     with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
-        _require_balance(connection)
+        # A month of money that does not balance must never leave here.
+        unbalanced = connection.execute(_WRONG).fetchone()
+        if unbalanced is not None:
+            entry, currency = unbalanced
+            raise AssertionError(f"{entry} does not balance in {currency}")
         entries = _entries(connection)
         legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
     postings = _postings(entries, legs)
@@ -365,14 +369,6 @@ def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
 
 def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
-
-
-def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
-    """A month of money that does not balance must never leave here."""
-    unbalanced = connection.execute(_WRONG).fetchone()
-    if unbalanced is not None:
-        entry, currency = unbalanced
-        raise AssertionError(f"{entry} does not balance in {currency}")
 
 
 def _statement_balances(

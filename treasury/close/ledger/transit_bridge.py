@@ -192,7 +192,14 @@ def _why(kind: str, figures: Figures, status: str) -> str:
         case "on_ramp":
             return _why_on_ramp(figures, status)
         case "off_ramp":
-            return _why_off_ramp(figures, status)
+            _, journal, expected = (figures[name] for name in _FIGURES)
+            if not journal:
+                return "not completed: it waits for its money, and nothing is owed yet"
+            if journal == expected:
+                return "completed, and its money is not matched: owed to us"
+            if status in _ENDED:
+                return f"ended as {status}: the books have money of it that no completion explains"
+            return "completed: what was received is not what it expects"
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
@@ -219,14 +226,3 @@ def _why_on_ramp(figures: Figures, status: str) -> str:
     lacking = difference(report, journal)
     side = "less" if lacking > 0 else "more"
     return f"paid, and not delivered: the journal has {side}, as its lines are decided"
-
-
-def _why_off_ramp(figures: Figures, status: str) -> str:
-    _, journal, expected = (figures[name] for name in _FIGURES)
-    if not journal:
-        return "not completed: it waits for its money, and nothing is owed yet"
-    if journal == expected:
-        return "completed, and its money is not matched: owed to us"
-    if status in _ENDED:
-        return f"ended as {status}: the books have money of it that no completion explains"
-    return "completed: what was received is not what it expects"

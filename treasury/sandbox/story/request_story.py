@@ -139,23 +139,20 @@ class Desk:
         """Funded and settled; off-ramp, paid out unless the plan says the payout is missing."""
         request = self._approve(plan, request)
         if plan.ramp_type == "OFF_RAMP":
-            return self._paid_out(plan, request)
+            request = self._add_hash(plan, request)
+            settled_on = next_target_day(plan.day)
+            request = self._settle(request, request.crypto_amount, settled_on)
+            equal = "equal" in plan.note
+            arrived = (
+                settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
+            )
+            if plan.outcome != "payout_missing":
+                self._book.add(self._payout(plan, request, arrived))
+            return request
         sent = plan.day if self._random.random() < 0.6 else next_target_day(plan.day)
         line = self._wire(plan, request, sent)
         self._book.add(line)
         return self._settle(request, line.amount, next_target_day(sent))
-
-    def _paid_out(self, plan: Plan, request: RampRequest) -> RampRequest:
-        request = self._add_hash(plan, request)
-        settled_on = next_target_day(plan.day)
-        request = self._settle(request, request.crypto_amount, settled_on)
-        equal = "equal" in plan.note
-        arrived = (
-            settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
-        )
-        if plan.outcome != "payout_missing":
-            self._book.add(self._payout(plan, request, arrived))
-        return request
 
     def same_day(self, plan: Plan, request: RampRequest) -> RampRequest:
         """An instant wire, seen and settled within hours."""
