@@ -203,12 +203,11 @@ def outcome_word(line: Mapping[str, Any]) -> str:
 
 def reason_words(reason: str) -> str:
     """Why a line is what it is: directions and the days of other lines as the desk writes them."""
-    dated = _OTHER_LINE.sub(_dated, reason)
+    dated = _OTHER_LINE.sub(
+        lambda match: f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}",
+        reason,
+    )
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
-
-
-def _dated(match: re.Match[str]) -> str:
-    return f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}"
 
 
 def _capital(text: str) -> str:

@@ -159,7 +159,13 @@ def sign_month(
             return [], (decided, None)
         require_turn(month, decided.entries)
         preparation = _standing(decided, month)
-        alone = _signs_alone(preparation, actor, policy)
+        prepared_by = preparation.close.prepared_by
+        alone = same_person(prepared_by, actor.name)
+        if alone and not policy.one_person:
+            raise ActionRefused(
+                f"{prepared_by} prepared {month}, and the preparer does not sign",
+                do=f"have a colleague sign it at their own login: treasury close {month} --sign",
+            )
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
         answers = stored_answers(closing)
@@ -243,19 +249,6 @@ def _in_the_way(
         if len(never)
         else f"settle these, or {carry}",
     )
-
-
-def _signs_alone(preparation: Preparation, actor: Actor, policy: Policy) -> bool:
-    """Whether the preparer signs, as a policy of one person allows; ActionRefused elsewhere."""
-    prepared_by = preparation.close.prepared_by
-    alone = same_person(prepared_by, actor.name)
-    if alone and not policy.one_person:
-        raise ActionRefused(
-            f"{prepared_by} prepared {preparation.month}, and the preparer does not sign",
-            do=f"have a colleague sign it at their own login: treasury close {preparation.month}"
-            " --sign",
-        )
-    return alone
 
 
 def _require_as_prepared(

@@ -199,9 +199,25 @@ def accounting(
     """
     notes: list[str] = []
     opening, closing = _statement_balances(r, notes)
-    notes += _not_posted(r.fee_requests)
+    requests = r.fee_requests
+    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
+    for row in requests.filter(lacking).to_pylist():
+        name = clean(row["reference"] or row["request_id"])
+        notes.append(f"{name} is not posted: its amounts are not recorded; sync it")
     others = [
-        *_openings(opening),
+        *(
+            _Entry(
+                f"opening:{balance.of}",
+                balance.on,
+                f"Opening balance of {balance.of}",
+                (
+                    _Leg(balance.role, balance.currency, balance.amount, balance.of),
+                    _Leg("opening", balance.currency, balance.amount.copy_negate()),
+                ),
+                (),
+            )
+            for balance in opening
+        ),
         *_begun(r, zone),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
@@ -388,20 +404,6 @@ def _statement_balances(
     return tuple(opening), tuple(closing)
 
 
-def _openings(balances: Iterable[KnownBalance]) -> Iterator[_Entry]:
-    for balance in balances:
-        yield _Entry(
-            f"opening:{balance.of}",
-            balance.on,
-            f"Opening balance of {balance.of}",
-            (
-                _Leg(balance.role, balance.currency, balance.amount, balance.of),
-                _Leg("opening", balance.currency, balance.amount.copy_negate()),
-            ),
-            (),
-        )
-
-
 def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
     """What earlier months left in transit, so that its account closes with what is in transit."""
     for request in begun_before(r, zone):
@@ -489,14 +491,6 @@ def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ..
         for (role, currency, of), amounts in sums.items()
         if (amount := total(amounts))
     )
-
-
-def _not_posted(requests: pa.Table) -> Iterator[str]:
-    """The completed requests whose amounts are not recorded."""
-    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
-    for row in requests.filter(lacking).to_pylist():
-        name = clean(row["reference"] or row["request_id"])
-        yield f"{name} is not posted: its amounts are not recorded; sync it"
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:

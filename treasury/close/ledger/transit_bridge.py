@@ -110,7 +110,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     figures: dict[Key, Figures] = {}
     names: dict[str, str | None] = {}
     for row in in_transit(r)[0]:
-        key = _reported(row)
+        kind = "on_ramp" if row["what"] == _SENT else "off_ramp_coins"
+        key = (kind, row["currency"], row["request_id"])
+        if row["request_id"] is None:
+            key = ("credit", row["currency"], f"{row['reference']} of {row['left_on']}")
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
     for row in transit_postings(r, zone, _pairs(r)).to_pylist():
@@ -144,13 +147,6 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
 def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
     sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
     sums[name] = total((sums[name], amount))
-
-
-def _reported(row: Mapping[str, Any]) -> Key:
-    request = row["request_id"]
-    if request is None:
-        return "credit", row["currency"], f"{row['reference']} of {row['left_on']}"
-    return "on_ramp" if row["what"] == _SENT else "off_ramp_coins", row["currency"], request
 
 
 def _pairs(r: Reconciliation) -> dict[str, str]:
