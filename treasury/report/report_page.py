@@ -50,6 +50,10 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     blocking = len(closing.items.blocking)
     # How much is open, and whether only proof is lacking.
     exception = exception_words(closing.items)
+    headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
+    if closing.period is not None:
+        carried = len(closing.items)
+        headline = f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -66,7 +70,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             if exception
             else open_words(closing.items),
             blocking=blocking,
-            headline=_headline(closing),
+            headline=headline,
             signed=_signed(closing),
             bank_lines=bank_lines_words(r),
             tally=tally(r),
@@ -91,13 +95,6 @@ def inline_svg(svg: bytes, name: str) -> Markup:
         text = text.replace(value, f"var(--fig-{colour})")
     text = text.replace(_PAPER, "var(--paper)")
     return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
-
-
-def _headline(closing: Closing) -> str:
-    blocking, carried = len(closing.items.blocking), len(closing.items)
-    if closing.period is not None:
-        return f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
-    return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
 
 
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:

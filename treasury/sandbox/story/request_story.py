@@ -114,18 +114,6 @@ class Desk:
             **(defaults | more),
         )  # fmt: skip
 
-    def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
-        """The credit that an off-ramp request ends with."""
-        mangling = MANGLINGS[plan.mangling]
-        return Line(
-            account=PAYOUT_IBAN, booked=day, amount=_cents(request.fiat_net_amount + plan.paid),
-            direction="CRDT", counterparty=self._cast.operator,
-            text=self._text(request, plan.mangling, ""),
-            expectation=Expectation("off_ramp", request.id, request.payment_reference),
-            mangling=mangling.name, unbroken=mangling.unbroken,
-            ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
-        )  # fmt: skip
-
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
         """The provider sends the money back by an ordinary credit, not by a return."""
         return Line(
@@ -147,7 +135,17 @@ class Desk:
                 settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
             )
             if plan.outcome != "payout_missing":
-                self._book.add(self._payout(plan, request, arrived))
+                # The credit that an off-ramp request ends with.
+                mangling = MANGLINGS[plan.mangling]
+                self._book.add(Line(
+                    account=PAYOUT_IBAN, booked=arrived, direction="CRDT",
+                    amount=_cents(request.fiat_net_amount + plan.paid),
+                    counterparty=self._cast.operator,
+                    text=self._text(request, plan.mangling, ""),
+                    expectation=Expectation("off_ramp", request.id, request.payment_reference),
+                    mangling=mangling.name, unbroken=mangling.unbroken,
+                    ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
+                ))  # fmt: skip
             return request
         sent = plan.day if self._random.random() < 0.6 else next_target_day(plan.day)
         line = self._wire(plan, request, sent)
