@@ -223,8 +223,15 @@ class CsvRows:
         currency = self.cell(row, "currency")
         if not currency and (side := self._side(row)):
             currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
-        currency = currency or self._layout.header_currency or ""
-        return currency or self._stated.get("currency", "") or self._beside_amount(row)
+        currency = currency or self._layout.header_currency or self._stated.get("currency", "")
+        if currency:
+            return currency
+        for role in (*_MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
+            text = self.cell(row, role)
+            is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
+            if not is_bare and (matched := CODE.search(text)):
+                return matched[0]
+        return ""
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
@@ -345,15 +352,6 @@ class CsvRows:
         """The other party's name: of the two sides, where a row names both."""
         name = self.cell(row, "counterparty_name")
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
-
-    def _beside_amount(self, row: CsvRow) -> str:
-        """The currency that stands beside an amount, as in `1,50 EUR`."""
-        for role in (*_MOVED, "balance"):
-            text = self.cell(row, role)
-            is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
-            if not is_bare and (matched := CODE.search(text)):
-                return matched[0]
-        return ""
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
         """Whether a row without a day is one of totals: it has amounts and says at most what of."""

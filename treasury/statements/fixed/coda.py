@@ -110,7 +110,20 @@ class CodaFile(FixedFile):
                 balance = StatementBalance("CLBD", amount, statement.currency, day)
                 self._draft_of(statement, record).add_balance(balance)
             elif kind == "9":
-                self._take_trailer(statement, record)
+                # The bank's own count of records and sums of what moved.
+                statement.is_ended = True
+                draft, currency = self._draft_of(statement, record), statement.currency
+                stated = record.field(16, 22)
+                if not stated.isdigit() or int(stated) != statement.records:
+                    draft.problem("", f"the bank says {stated} records, read {statement.records}")
+                for way, start in (("DBIT", 22), ("CRDT", 37)):
+                    bank = amount_of(record.text[start : start + 15])
+                    read = statement.sums.get(way, Decimal(0))
+                    if bank != read:
+                        sums_text = (
+                            f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
+                        )
+                        draft.problem("", f"the bank says {way} {sums_text}")
             elif kind != "4":
                 raise InputError(f"a record of kind {kind!r} is not known")
         except InputError as error:
@@ -148,20 +161,6 @@ class CodaFile(FixedFile):
             ),
             self.ids,
         )
-
-    def _take_trailer(self, statement: _Statement, record: FixedRecord) -> None:
-        """The bank's own count of records and sums of what moved."""
-        statement.is_ended = True
-        draft, currency = self._draft_of(statement, record), statement.currency
-        stated = record.field(16, 22)
-        if not stated.isdigit() or int(stated) != statement.records:
-            draft.problem("", f"the bank says {stated} records, read {statement.records}")
-        for way, start in (("DBIT", 22), ("CRDT", 37)):
-            bank = amount_of(record.text[start : start + 15])
-            read = statement.sums.get(way, Decimal(0))
-            if bank != read:
-                sums_text = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
-                draft.problem("", f"the bank says {way} {sums_text}")
 
     def _draft_of(self, statement: _Statement, record: FixedRecord) -> StatementDraft:
         if statement.draft is None:
