@@ -83,7 +83,12 @@ def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
 
 
 def _bank_rows(r: Reconciliation) -> Iterator[Row]:
-    moved, open_lines = _moved(r.lines), _undecided(r.lines)
+    moved = _moved(r.lines)
+    open_lines: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
+    needing = needing_a_person(r.lines).select(["statement_account", "currency", "amount"])
+    for row in needing.to_pylist():
+        key = (plain_account(row["statement_account"]), row["currency"])
+        open_lines[key].append(row["amount"])
     for row in r.statements.to_pylist():
         sums = moved.get((plain_account(row["account"]), row["currency"]), {})
         money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
@@ -127,16 +132,6 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
     return sums_by_account
 
 
-def _undecided(lines: pa.Table) -> dict[tuple[str, str], list[Decimal]]:
-    """The amounts of the lines that nobody has explained, by account and currency."""
-    amounts: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
-    needing = needing_a_person(lines).select(["statement_account", "currency", "amount"])
-    for row in needing.to_pylist():
-        key = (plain_account(row["statement_account"]), row["currency"])
-        amounts[key].append(row["amount"])
-    return amounts
-
-
 def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
     if opening is None or closing is None:
         return None
@@ -172,30 +167,30 @@ class _End(msgspec.Struct, frozen=True):
 def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     if r.basis is None:
         return
-    levels, names = _levels(r)
-    start, end = r.month.start(zone), r.month.end(zone)
-    for (account, asset), rows in sorted(levels.items()):
-        first, last = (_end(rows, cut_off, zone) for cut_off in (start, end))
-        converted = _converted(r, account, asset, (start, end))
-        yield _custodial(account, names.get(account) or "", asset, first, last) | _explained(
-            first, last, converted
-        )
-
-
-def _levels(r: Reconciliation) -> tuple[dict[tuple[str, str], list[Row]], dict[str, str]]:
-    """Every observation and move of each balance in time, and the accounts' names."""
-    assert r.basis is not None
     with r.basis.snapshot.connection() as connection:
         run(connection, in_order(steps_of(MONTH_PACKAGE), ("balance_levels",)))
         observed = connection.execute(
             "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
             " ORDER BY account_id, asset, moment, is_observed"
         ).to_arrow_table()
-        names = connection.execute("SELECT id, name FROM accounts").fetchall()
-    rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        names = dict(connection.execute("SELECT id, name FROM accounts").fetchall())
+    levels: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in observed.to_pylist():
-        rows[row["account_id"], row["asset"]].append(row)
-    return rows, dict(names)
+        levels[row["account_id"], row["asset"]].append(row)
+    start, end = r.month.start(zone), r.month.end(zone)
+    for (account, asset), rows in sorted(levels.items()):
+        first, last = (_end(rows, cut_off, zone) for cut_off in (start, end))
+        converted = _converted(r, account, asset, (start, end))
+        yield {
+            "kind": "custodial",
+            "of": account,
+            "name": names.get(account) or "",
+            "currency": asset,
+            "opening": first.balance,
+            "money_out": difference(last.known_out, first.known_out),
+            "fees": ZERO,
+            "closing": last.balance,
+        } | _explained(first, last, converted)
 
 
 def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
@@ -248,19 +243,6 @@ def _is_observation(row: Mapping[str, Any]) -> bool:
 
 def _level(row: Mapping[str, Any]) -> Decimal:
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
-
-
-def _custodial(account: str, name: str, asset: str, first: _End, last: _End) -> Row:
-    return {
-        "kind": "custodial",
-        "of": account,
-        "name": name,
-        "currency": asset,
-        "opening": first.balance,
-        "money_out": difference(last.known_out, first.known_out),
-        "fees": ZERO,
-        "closing": last.balance,
-    }
 
 
 def _converted(

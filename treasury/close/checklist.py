@@ -144,13 +144,20 @@ def _html_rows(step: ChecklistStep) -> str:
 def checklist(closing: Closing) -> Checklist:
     """Everything that has to be true before the month is locked, and what is."""
     r = closing.r
+    words = UNREAD if closing.is_unread else transit_words(closing.r)
+    amounts_in_transit = f"in transit at {day(closing.r.month.last)}: {words}"
+    step = _step(closing, "In transit", "transit", amounts_in_transit)
+    at, year = closing.synced_at, closing.r.month.year
+    last_read = (
+        f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
+    )
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
         (
             _statements(closing),
-            _synced(closing),
+            _step(closing, "Sync", "sync", last_read),
             _balances(closing),
-            _transit(closing),
+            msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread),
             _ledger(closing),
             _explained(closing),
             _rolled(closing),
@@ -165,14 +172,6 @@ def _statements(closing: Closing) -> ChecklistStep:
     return _step(closing, "Statements", "statements", statements_words(proof_of(closing.r)))
 
 
-def _synced(closing: Closing) -> ChecklistStep:
-    at, year = closing.synced_at, closing.r.month.year
-    last_read = (
-        f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
-    )
-    return _step(closing, "Sync", "sync", last_read)
-
-
 def _balances(closing: Closing) -> ChecklistStep:
     ways: dict[str, int] = {}
     for row in closing.balances.to_pylist():
@@ -180,13 +179,6 @@ def _balances(closing: Closing) -> ChecklistStep:
     words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
     words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
     return _step(closing, "Balances", "balances", words or "none")
-
-
-def _transit(closing: Closing) -> ChecklistStep:
-    words = UNREAD if closing.is_unread else transit_words(closing.r)
-    amounts_in_transit = f"in transit at {day(closing.r.month.last)}: {words}"
-    step = _step(closing, "In transit", "transit", amounts_in_transit)
-    return msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread)
 
 
 def _ledger(closing: Closing) -> ChecklistStep:

@@ -151,14 +151,6 @@ def encode(evidence: Evidence) -> bytes:
 @cache
 def code_of() -> Code:
     """What runs here."""
-    return Code(
-        version=metadata.version(PACKAGE),
-        source=_source_hash(),
-        libraries={name: metadata.version(name) for name in _LIBRARIES},
-    )
-
-
-def _source_hash() -> str:
     digest = hashlib.sha256()
     package = resources.files(PACKAGE)
     sources = [(f"/{name}", package / name) for name in _FILES]
@@ -167,7 +159,11 @@ def _source_hash() -> str:
     for path, file in sorted(sources, key=itemgetter(0)):
         digest.update(f"{path}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+    return Code(
+        version=metadata.version(PACKAGE),
+        source=digest.hexdigest(),
+        libraries={name: metadata.version(name) for name in _LIBRARIES},
+    )
 
 
 def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]]:
@@ -220,15 +216,13 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
         texts = pc.binary_join_element_wise('"', plain_amounts(column), '"', "")
     elif pa.types.is_integer(kind):
         texts = column.cast(pa.string())
-    elif pa.types.is_date32(kind) or (pa.types.is_string(kind) and not _needs_escape(column)):
+    elif pa.types.is_date32(kind) or (
+        pa.types.is_string(kind)
+        and not bool(pc.any(pc.match_substring_regex(column, _ESCAPED)).as_py())
+    ):
         texts = pc.binary_join_element_wise('"', column.cast(pa.string()), '"', "")
     else:
         return msgspec.json.encode(column.to_pylist())
     texts = pc.fill_null(texts, "null").combine_chunks()
     whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
     return f"[{pc.binary_join(whole, ',')[0].as_py()}]".encode()
-
-
-def _needs_escape(texts: pa.ChunkedArray) -> bool:
-    """Whether a text has a character that JSON writes in another way."""
-    return bool(pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -130,11 +130,7 @@ def _write(
     rows = 0
     reader = ordered.to_arrow_reader(_GROUP)
     with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
-        for batch in _batches(reader):
+        for batch in reader:
             writer.write_batch(batch)
             rows += batch.num_rows
     return rows
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    yield from reader

@@ -184,7 +184,13 @@ def outcome_word(line: Mapping[str, Any]) -> str:
         case "unreferenced" if line["account"] != plain_account(line["statement_account"]):
             return f"No reference; reached virtual IBAN {clean(short_account(line['account']))}"
         case "conflict":
-            return _contradiction(reason)
+            # The contradiction in words, with accounts short enough to read.
+            for prefix, words in _CONTRADICTIONS.items():
+                if reason.startswith(prefix):
+                    reason = words + reason.removeprefix(prefix)
+                    break
+            shortened = _ACCOUNT.sub(lambda match: short_account(match[0]), reason)
+            return _capital(shortened)
         case "ignored":
             return f"Closed: {reason}"
         case "returned":
@@ -197,23 +203,12 @@ def outcome_word(line: Mapping[str, Any]) -> str:
 
 def reason_words(reason: str) -> str:
     """Why a line is what it is: directions and the days of other lines as the desk writes them."""
-    dated = _OTHER_LINE.sub(_dated, reason)
+    dated = _OTHER_LINE.sub(
+        lambda match: f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}",
+        reason,
+    )
     return clean(dated.replace("CRDT", "money in").replace("DBIT", "money out"))
-
-
-def _dated(match: re.Match[str]) -> str:
-    return f"{match['how']} {int(match['day'])} {_MONTHS[int(match['month']) - 1]}"
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _contradiction(reason: str) -> str:
-    """The contradiction in words, with accounts short enough to read."""
-    for prefix, words in _CONTRADICTIONS.items():
-        if reason.startswith(prefix):
-            reason = words + reason.removeprefix(prefix)
-            break
-    shortened = _ACCOUNT.sub(lambda match: short_account(match[0]), reason)
-    return _capital(shortened)

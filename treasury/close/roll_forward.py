@@ -28,9 +28,8 @@ from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
-from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
+from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
-from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular, column_texts
 
@@ -238,7 +237,14 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
             knowledge.matches
             if booked.num_rows == knowledge.lines.num_rows
             and expectations.equals(knowledge.expectations)
-            else _matched(booked, expectations, decisions, knowledge.rules)
+            else match_references(
+                booked,
+                expectations,
+                decisions=decisions.filter(
+                    pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks())
+                ),
+                rules=knowledge.rules,
+            )
         )
         load(
             connection,
@@ -272,13 +278,6 @@ def _rows(
     return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
 
 
-def _matched(
-    booked: pa.Table, expectations: pa.Table, decisions: pa.Table, rules: Rules
-) -> Matches:
-    on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
-    return match_references(booked, expectations, decisions=on_them, rules=rules)
-
-
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
     """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
     return MonthEnd(month, tables["positions"], tables["shares"])
@@ -306,20 +305,16 @@ def _roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:
             },
         )
         run(connection, ROLL_STEPS)
-        _require_tied(connection)
+        row = connection.table("untied").order("expectation_id").limit(1).fetchone()
+        if row is not None:
+            expectation, code, currency, off = row
+            raise TreasuryError(
+                f"the open items do not roll forward: {code or expectation} is off by"
+                f" {format_amount(off, currency)}",
+                do="run `treasury doctor`; the month is not closed on figures that do not tie",
+            )
         return RollForward(
             closing.month,
             _rows(connection, "totals_rolled", ROLL_FORWARD, "kind, currency"),
             _rows(connection, "moved_requests", ITEMS, "expectation_id"),
-        )
-
-
-def _require_tied(connection: duckdb.DuckDBPyConnection) -> None:
-    row = connection.table("untied").order("expectation_id").limit(1).fetchone()
-    if row is not None:
-        name, code, currency, off = row
-        raise TreasuryError(
-            f"the open items do not roll forward: {code or name} is off by"
-            f" {format_amount(off, currency)}",
-            do="run `treasury doctor`; the month is not closed on figures that do not tie",
         )

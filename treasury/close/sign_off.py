@@ -82,7 +82,13 @@ def prepare_month(
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
         standing = preparations(decided.entries).get(str(question.month))
         if standing is not None:
-            _require_same_ledger(decided.entries, standing, ledger)
+            journaled = journaled_ledger(decided.entries, standing.close, standing.entry)
+            if ledger is not None and ledger != journaled:
+                raise ActionRefused(
+                    f"{standing.month} is prepared with another ledger, or with none",
+                    do=f"withdraw that first: treasury close {standing.month} --withdraw "
+                    "--reason …",
+                )
             closing = prepared_month(journal, lake, standing, decided.entries)
             return [], PreparedMonth(closing=closing)
         snapshot = lake.snapshot()
@@ -153,7 +159,13 @@ def sign_month(
             return [], (decided, None)
         require_turn(month, decided.entries)
         preparation = _standing(decided, month)
-        alone = _signs_alone(preparation, actor, policy)
+        prepared_by = preparation.close.prepared_by
+        alone = same_person(prepared_by, actor.name)
+        if alone and not policy.one_person:
+            raise ActionRefused(
+                f"{prepared_by} prepared {month}, and the preparer does not sign",
+                do=f"have a colleague sign it at their own login: treasury close {month} --sign",
+            )
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
         answers = stored_answers(closing)
@@ -237,30 +249,6 @@ def _in_the_way(
         if len(never)
         else f"settle these, or {carry}",
     )
-
-
-def _require_same_ledger(
-    entries: Sequence[Entry], preparation: Preparation, ledger: LedgerFile | None
-) -> None:
-    journaled = journaled_ledger(entries, preparation.close, preparation.entry)
-    if ledger is not None and ledger != journaled:
-        raise ActionRefused(
-            f"{preparation.month} is prepared with another ledger, or with none",
-            do=f"withdraw that first: treasury close {preparation.month} --withdraw --reason …",
-        )
-
-
-def _signs_alone(preparation: Preparation, actor: Actor, policy: Policy) -> bool:
-    """Whether the preparer signs, as a policy of one person allows; ActionRefused elsewhere."""
-    prepared_by = preparation.close.prepared_by
-    alone = same_person(prepared_by, actor.name)
-    if alone and not policy.one_person:
-        raise ActionRefused(
-            f"{prepared_by} prepared {preparation.month}, and the preparer does not sign",
-            do=f"have a colleague sign it at their own login: treasury close {preparation.month}"
-            " --sign",
-        )
-    return alone
 
 
 def _require_as_prepared(

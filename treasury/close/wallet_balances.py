@@ -118,14 +118,10 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     start, end = r.month.start(zone), r.month.end(zone)
     wallets = _wallets(r, r.basis.snapshot)
     for _, wallet in sorted(wallets.items()):
-        if wallet.deliveries or _concerns(wallet, start, end):
+        # Whether any evidence is of the month.
+        spans = any(first < end and start < last for first, last in wallet.spans)
+        if wallet.deliveries or (spans or any(start <= at <= end for at, _ in wallet.stated)):
             yield _row(wallet, start, end)
-
-
-def _concerns(wallet: _Wallet, start: datetime, end: datetime) -> bool:
-    """Whether any evidence is of the month."""
-    spans = any(first < end and start < last for first, last in wallet.spans)
-    return spans or any(start <= at <= end for at, _ in wallet.stated)
 
 
 def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:

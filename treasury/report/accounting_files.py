@@ -145,9 +145,12 @@ def _booked(postings: pa.Table, start: int) -> list[str]:
         _as_quoted(rows["entry"]), '"\n', "",
     )  # fmt: skip
     is_first = pc.not_equal(rows["entry"].combine_chunks(), former.combine_chunks())
+    currencies = rows["currency"]
+    distinct = pc.unique(currencies)
+    names = pa.array(map(_commodity, distinct.to_pylist()), pa.string())
     moved = join(
         pc.if_else(is_first, head, ""), "  ", _names_of_postings(rows, _account), "  ",
-        amount_texts(rows["amount"]), " ", _in_commodities(rows["currency"]), "",
+        amount_texts(rows["amount"]), " ", names.take(pc.index_in(currencies, distinct)), "",
     )  # fmt: skip
     lines: list[str] = moved.to_pylist()
     return lines
@@ -157,12 +160,6 @@ def _as_quoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """`_quoted` of each text of a column."""
     slashed = pc.replace_substring(clean_column(texts), "\\", "\\\\")
     return pc.replace_substring(slashed, '"', '\\"')
-
-
-def _in_commodities(currencies: pa.ChunkedArray) -> pa.ChunkedArray:
-    distinct = pc.unique(currencies)
-    names = pa.array(map(_commodity, distinct.to_pylist()), pa.string())
-    return names.take(pc.index_in(currencies, distinct))
 
 
 def _used(books: Accounting) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -203,15 +203,12 @@ def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:
 def scale(axes: Axes, currency: str) -> None:
     """Amounts of a currency up the side."""
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(FuncFormatter(_tick(label(currency))))
 
-
-def _tick(currency: str) -> Callable[[float, int], str]:
     def words(place: float, _: int) -> str:
         size = abs(place)  # what is below the line is money out, not less than nothing
-        return f"{currency} {size:,.{0 if size == int(size) else 2}f}"
+        return f"{label(currency)} {size:,.{0 if size == int(size) else 2}f}"
 
-    return words
+    axes.yaxis.set_major_formatter(FuncFormatter(words))
 
 
 def amount_text(amount: Decimal, currency: str) -> str:

@@ -296,7 +296,11 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         msgspec.structs.replace(sheet, columns=ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
-    tables |= {name: _elsewhere(name, tables[name]) for name in long}
+    # What the sheet of a long table says: how many rows it has, and the file that has them.
+    tables |= {
+        name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
+        for name in long
+    }
     tables |= {name: _lines(tables[name]) for name in OF_LINES if name not in long}
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
@@ -308,11 +312,6 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         head=title,
     )
     return written_beside(book, tables, path)
-
-
-def _elsewhere(name: str, table: pa.Table) -> pa.Table:
-    """What the sheet of a long table says: how many rows it has, and the file that has them."""
-    return pa.table({"where": [f"{table.num_rows:,} rows: tables/{FILES[name]}.parquet"]})
 
 
 def _remarks(r: Reconciliation) -> pa.Table:

@@ -5,7 +5,7 @@ The best candidate is shown; the others, their scores and the margin open only w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -86,20 +86,18 @@ def open_lines(r: Reconciliation) -> pa.Table:
     `on_screen` is the outcome in the words of the desk, `why` a suggestion's reasons. Amounts are
     in `currency`.
     """
-    both = (r.earlier_lines, r.lines)
-    rows = [row for table in both for row in _open_rows(needing_a_person(table))]
-    return pa.Table.from_pylist(rows, schema=OPEN_LINES)
-
-
-def _open_rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for line in table.to_pylist():
-        yield {
+    rows = [
+        {
             **{name: line[name] for name in OPEN_LINES.names if name in line},
             "on_screen": outcome_word(line),
             "direction": DIRECTIONS.get(line["direction"], line["direction"]),
             "account": short_account(line["account"]),
             "why": reason_words(line["reason"]) if line["outcome"] == "suggested" else "",
         }
+        for table in (r.earlier_lines, r.lines)
+        for line in needing_a_person(table).to_pylist()
+    ]
+    return pa.Table.from_pylist(rows, schema=OPEN_LINES)
 
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
@@ -177,18 +175,16 @@ def _finding(line: Mapping[str, Any], around: Around) -> Cell:
     if line["outcome"] != "suggested":
         reference = f"for {line['reference']}" if line["reference"] else ""
         return make_cell(outcome_word(line), reference)
-    candidates = around.candidates.get(line["entry_id"], ())
-    candidate_words = tuple(_candidate(candidate, around.references) for candidate in candidates)
+    candidate_words: tuple[str, ...] = ()
+    for row in around.candidates.get(line["entry_id"], ()):
+        named = around.references.get(row["expectation_id"], row["expectation_id"])
+        words = clean(f"{named}: {reason_words(row['reason'])} ({row['score']:.2f})")
+        candidate_words = (*candidate_words, words)
     if line["margin"] is not None:
         candidate_words = (*candidate_words, f"Margin over the runner-up: {line['margin']:.2f}")
     best = line["reference"] or around.references.get(line["expectation_id"], "unknown")
     details = candidate_words if len(candidate_words) > 1 else ()
     return Cell(clean(f"May be {best}"), reason_words(line["reason"]), details=details)
-
-
-def _candidate(row: Mapping[str, Any], references: Mapping[str, str]) -> str:
-    called = references.get(row["expectation_id"], row["expectation_id"])
-    return clean(f"{called}: {reason_words(row['reason'])} ({row['score']:.2f})")
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -227,29 +223,30 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     rows = r.lines.filter(pc.fill_null(is_decided, fill_value=False)).to_pylist()
     grids = []
     if rows:
-        grids.append(_decided_grid(rows, r.month.year, zone))
+        year = r.month.year
+        grids.append(
+            make_grid(
+                "What people decided about lines of the month",
+                "Who | Booked | Counterparty | >Amount | What and why",
+                rows,
+                lambda line: (
+                    make_cell(
+                        line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)
+                    ),
+                    make_cell(day(line["booking_date"], year)),
+                    make_cell(line["counterparty_name"] or "no name", line["remittance"]),
+                    amount_cell(line),
+                    make_cell(outcome_word(line), line["reference"] or ""),
+                ),
+                sheet="Lines",
+            )
+        )
     if r.basis is not None and r.basis.remarks is not None and r.basis.remarks.num_rows:
         remarks = r.basis.remarks.to_pylist()
         references = _references(r, {row["request_id"] for row in remarks})
         grids.append(_remarks_grid(remarks, references, zone))
     lead = "" if grids else "Nobody decided anything about this month."
     return Section("decisions", "Decisions", lead, tuple(grids))
-
-
-def _decided_grid(rows: Sequence[Mapping[str, Any]], year: int, zone: ZoneInfo) -> Grid:
-    return make_grid(
-        "What people decided about lines of the month",
-        "Who | Booked | Counterparty | >Amount | What and why",
-        rows,
-        lambda line: (
-            make_cell(line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)),
-            make_cell(day(line["booking_date"], year)),
-            make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-            amount_cell(line),
-            make_cell(outcome_word(line), line["reference"] or ""),
-        ),
-        sheet="Lines",
-    )
 
 
 def _remarks_grid(
@@ -266,13 +263,9 @@ def _remarks_grid(
             make_cell(
                 "–" if row["mark"] is None else row["mark"].replace("_", " "), row["reason"] or ""
             ),
-            _file_cell(row, zone),
+            make_cell("–")
+            if row["file"] is None
+            else make_cell(row["file"], f"by {row['filed_by']}, {moment(row['filed_at'], zone)}"),
         ),
         sheet="Remarks",
     )
-
-
-def _file_cell(row: Mapping[str, Any], zone: ZoneInfo) -> Cell:
-    if row["file"] is None:
-        return make_cell("–")
-    return make_cell(row["file"], f"by {row['filed_by']}, {moment(row['filed_at'], zone)}")

@@ -81,7 +81,12 @@ def cash_by_day(lines: Frame, month: Month) -> Figure:
     `lines` as in `Reconciliation.lines`. Transfers between two of our own accounts are neither and
     are left out.
     """
-    sums = _cash(_own_lines(lines))
+    rows = _own_lines(lines)
+    groups: dict[tuple[str, str, date], list[Decimal]] = {}
+    for row in rows:
+        key = (row["currency"], row["direction"], row["booking_date"])
+        groups.setdefault(key, []).append(row["amount"])
+    sums = {key: total(amounts) for key, amounts in groups.items()}
     currencies = sorted({currency for currency, _, _ in sums})
     with style():
         figure, axes = panels(len(currencies), height=2.9)
@@ -236,14 +241,6 @@ def _own_lines(lines: Frame) -> list[dict[str, Any]]:
         for row in together(lines, "amount", _LINES)
         if row["source"] == "own_bank" and row["line_class"] != "own_transfer"
     ]
-
-
-def _cash(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, date], Decimal]:
-    groups: dict[tuple[str, str, date], list[Decimal]] = {}
-    for row in rows:
-        key = (row["currency"], row["direction"], row["booking_date"])
-        groups.setdefault(key, []).append(row["amount"])
-    return {key: total(amounts) for key, amounts in groups.items()}
 
 
 def _cash_panel(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import msgspec
 from matplotlib.figure import Figure
@@ -39,19 +38,9 @@ class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
 def month_figures(closing: Closing) -> dict[str, Drawn]:
     """The figures of a month by the name of their file."""
     r, requests, waits = closing.r, closing.fees.requests, closing.waits
-    items = _open_items(closing)
-    return {
-        "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
-        "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
-        "funding": Drawn(funding_times(waits), funding_times_words(waits)),
-        "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
-    }
-
-
-def _open_items(closing: Closing) -> list[dict[str, Any]]:
-    """The items whose money is counted, with their age at the month's end in calendar days."""
+    # The items whose money is counted, with their age at the month's end in calendar days.
     last = closing.r.month.last
-    return [
+    items = [
         {
             "currency": item.currency,
             "amount": item.counted_amount,
@@ -62,3 +51,9 @@ def _open_items(closing: Closing) -> list[dict[str, Any]]:
         and item.since is not None
         and item.subject not in ("balance", "ledger")
     ]
+    return {
+        "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
+        "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
+        "funding": Drawn(funding_times(waits), funding_times_words(waits)),
+        "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
+    }

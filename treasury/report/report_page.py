@@ -20,7 +20,6 @@ from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
 from treasury.close.result_words import bank_lines_words, count, environment_words, moment
-from treasury.items import OpenItems
 from treasury.report.drawing import INK
 from treasury.report.grids import MOST_ROWS_SHOWN
 from treasury.report.pictures import Drawn, month_figures
@@ -49,6 +48,12 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
+    # How much is open, and whether only proof is lacking.
+    exception = exception_words(closing.items)
+    headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
+    if closing.period is not None:
+        carried = len(closing.items)
+        headline = f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
     return (
         _environment()
         .get_template(TEMPLATE)
@@ -61,9 +66,11 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             as_of=moment(r.as_of, zone, r.month.year),
             zone=zone.key,
             proof=proof_of(r),
-            open_words=_open_words(closing.items),
+            open_words=f"{open_words(closing.items)}. {exception.capitalize()}"
+            if exception
+            else open_words(closing.items),
             blocking=blocking,
-            headline=_headline(closing),
+            headline=headline,
             signed=_signed(closing),
             bank_lines=bank_lines_words(r),
             tally=tally(r),
@@ -88,19 +95,6 @@ def inline_svg(svg: bytes, name: str) -> Markup:
         text = text.replace(value, f"var(--fig-{colour})")
     text = text.replace(_PAPER, "var(--paper)")
     return Markup(text)  # noqa: S704 - drawn by us; matplotlib escapes the text in it
-
-
-def _open_words(items: OpenItems) -> str:
-    """How much is open, and whether only proof is lacking."""
-    exception = exception_words(items)
-    return f"{open_words(items)}. {exception.capitalize()}" if exception else open_words(items)
-
-
-def _headline(closing: Closing) -> str:
-    blocking, carried = len(closing.items.blocking), len(closing.items)
-    if closing.period is not None:
-        return f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
-    return f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
 
 
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:

@@ -120,6 +120,9 @@ def unknown_screen(
     )  # fmt: skip
     read = f"last read {moment(synced, zone)}" if synced else "not known: never read"
     stored = f"{count(statements, 'statement')} stored, none for this month"
+    steps = [] if synced is not None or not has_services else ["treasury sync"]
+    steps += [] if statements else ["treasury statements add FILE"]
+    month_step = "ask for a month that has statements, or add its own: treasury statements add FILE"
     return "\n".join(
         [
             " · ".join(part for part in title if part),
@@ -127,21 +130,9 @@ def unknown_screen(
             f"SERVICES    {read}",
             _row("OPEN", f"not known: {clean(why)}"),
             _row("CLOSE", "not known"),
-            _row(
-                "NEXT",
-                _next_of(synced=synced is not None or not has_services, statements=statements),
-            ),
+            _row("NEXT", ", then ".join(steps) or month_step),
         ]
     )
-
-
-def _next_of(*, synced: bool, statements: int) -> str:
-    if synced and statements:
-        return "ask for a month that has statements, or add its own: treasury statements add FILE"
-    steps = ([] if synced else ["treasury sync"]) + (
-        [] if statements else ["treasury statements add FILE"]
-    )
-    return ", then ".join(steps)
 
 
 def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
@@ -154,12 +145,41 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
         f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
         for reason, number in sorted(reasons.items())
     ]
-    return "\n".join([*_head(r, zone), *unprovable, *_outcome_table(r)])
+    # Items, money in and money out by outcome, a block for each currency, ending in its
+    # sum.
+    blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    columns = ["outcome", "line_class", "currency", "direction", "amount"]
+    for line in r.lines.select(columns).to_pylist():
+        name = "other_business" if line["line_class"] else line["outcome"]
+        blocks.setdefault(clean(line["currency"]), {}).setdefault(name, []).append(line)
+    return "\n".join(
+        [
+            *_head(r, zone),
+            *unprovable,
+            *[
+                row
+                for currency in sorted(blocks)
+                for row in _outcome_block(currency, blocks[currency])
+            ],
+        ]
+    )
 
 
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
     """Requests awaiting funds as a person reads them: text only, in the desk's columns."""
-    displayed = [_funding_row(row, zone) for row in rows.to_pylist()]
+    as_stored = ("state", "direction", "reference", "to", "seen", "next_step")
+    displayed = [
+        {
+            **{name: clean(row[name]) for name in as_stored},
+            "due": day(row["due"]),
+            "overdue": overdue_words(row),
+            "send": amount_words(row["send"], row["currency"]),
+            "approved": moment(row["approved"], zone),
+            "evidence_to": day(row["evidence_to"]),
+            "request": f"{clean(row['request'])[:4]}…",
+        }
+        for row in rows.to_pylist()
+    ]
     schema = pa.schema([(name, _TEXT) for name in _FUNDING_COLUMNS])
     return pa.Table.from_pylist(displayed, schema=schema)
 
@@ -316,18 +336,6 @@ def _group_cells(group: ItemGroup) -> tuple[str, ...]:
     )
 
 
-def _outcome_table(r: Reconciliation) -> list[str]:
-    """Items, money in and money out by outcome, a block for each currency, ending in its sum."""
-    blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    columns = ["outcome", "line_class", "currency", "direction", "amount"]
-    for line in r.lines.select(columns).to_pylist():
-        name = "other_business" if line["line_class"] else line["outcome"]
-        blocks.setdefault(clean(line["currency"]), {}).setdefault(name, []).append(line)
-    return [
-        row for currency in sorted(blocks) for row in _outcome_block(currency, blocks[currency])
-    ]
-
-
 def _outcome_block(currency: str, block: dict[str, list[dict[str, Any]]]) -> list[str]:
     outcomes = [(f"  {OUTCOMES[name]}", block[name]) for name in OUTCOMES if name in block]
     everything = [line for _, lines in outcomes for line in lines]
@@ -355,17 +363,3 @@ def _bare(amount: Decimal, currency: str) -> str:
 def overdue_words(row: dict[str, Any]) -> str:
     """`1 TARGET day`, or nothing while it is not overdue."""
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
-
-
-def _funding_row(row: dict[str, Any], zone: ZoneInfo) -> dict[str, str]:
-    texts = {name: clean(row[name]) for name in ("state", "direction", "reference", "to", "seen")}
-    return {
-        **texts,
-        "due": day(row["due"]),
-        "overdue": overdue_words(row),
-        "send": amount_words(row["send"], row["currency"]),
-        "approved": moment(row["approved"], zone),
-        "evidence_to": day(row["evidence_to"]),
-        "next_step": clean(row["next_step"]),
-        "request": f"{clean(row['request'])[:4]}…",
-    }

@@ -32,7 +32,13 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
-    if kind in _REPEATED and not missing and _is_one(values):
+    # Whether all values are the same, as those of an account or a file are.
+    first, last, middle = values[0], values[-1], values[len(values) // 2]
+    if (
+        kind in _REPEATED
+        and not missing
+        and bool(first == last == middle and values.count(first) == len(values))
+    ):
         zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
         places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
         return _BUILDERS[kind](values[:1], 0).take(places)
@@ -40,12 +46,6 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 _REPEATED: Final = frozenset({TEXT, TEXTS})
-
-
-def _is_one(values: Sequence[Any]) -> bool:
-    """Whether all values are the same, as those of an account or a file are."""
-    first, last, middle = values[0], values[-1], values[len(values) // 2]
-    return bool(first == last == middle and values.count(first) == len(values))
 
 
 def _text(values: Sequence[str | None], missing: int) -> pa.Array:

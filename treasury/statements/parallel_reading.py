@@ -104,7 +104,17 @@ def read_in_processes(
                 )
                 waiting.append(pool.submit(processes.read, job, document))
             else:
-                waiting.append(_here(document, profiles, account, currencies, out))
+                try:
+                    file: Read = read_document(
+                        document,
+                        profiles=profiles,
+                        account=account,
+                        currencies=currencies,
+                        rows=out,
+                    )
+                except StatementError as error:
+                    file = _refused(error, document)
+                waiting.append(file)
             while waiting:
                 first = waiting[0]
                 is_read = not isinstance(first, Future) or first.done()
@@ -125,21 +135,6 @@ def _result(
         raise file
     else:
         refused.append(file)
-
-
-def _here(
-    document: Document,
-    profiles: Sequence[Profile],
-    account: str | None,
-    currencies: Mapping[str, str] | None,
-    rows: str,
-) -> Read:
-    try:
-        return read_document(
-            document, profiles=profiles, account=account, currencies=currencies, rows=rows
-        )
-    except StatementError as error:
-        return _refused(error, document)
 
 
 def _refused(error: StatementError, document: Document) -> Problem | StatementError:

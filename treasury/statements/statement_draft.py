@@ -206,7 +206,11 @@ class StatementDraft:
             opening_date=opening.day if opening else None,
             closing_balance=closing.amount if closing else None,
             closing_date=closing.day if closing else None,
-            balances=tuple(map(_balance_text, self._balances)),
+            balances=tuple(
+                f"{balance.code}{f' {balance.day}' if balance.day else ''}"
+                f" {format_amount(balance.amount, balance.currency)}"
+                for balance in self._balances
+            ),
             entry_count=self.rows,
             credit_total=self._tally.credits,
             debit_total=self._tally.debits,
@@ -214,8 +218,3 @@ class StatementDraft:
             proof=proof,
             raw=raw,
         )
-
-
-def _balance_text(balance: StatementBalance) -> str:
-    day = f" {balance.day}" if balance.day else ""
-    return f"{balance.code}{day} {format_amount(balance.amount, balance.currency)}"

@@ -50,7 +50,14 @@ class Letters:
         """Count a piece of the file, which should end where a word does."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, hints in _HINTS.items():
-            if letters not in self._hinted and any(_is_word(word, data) for word in hints):
+            # Whether it stands in the text by itself, figures beside it apart.
+            if letters not in self._hinted and any(
+                (
+                    word in data
+                    and re.search(rb"(?<![A-Za-z])%b(?![A-Za-z])" % word, data) is not None
+                )
+                for word in hints
+            ):
                 self._hinted.add(letters)
 
     @property
@@ -78,11 +85,6 @@ class Letters:
 
 
 _HINT: Final = 0.25
-
-
-def _is_word(word: bytes, data: bytes) -> bool:
-    """Whether it stands in the text by itself, figures beside it apart."""
-    return word in data and re.search(rb"(?<![A-Za-z])%b(?![A-Za-z])" % word, data) is not None
 
 
 @cache

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import chain, repeat
@@ -95,7 +94,17 @@ def write_book(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> No
     The same tables give the same bytes. InputError for a table that is longer than a sheet.
     """
     require_rows(tables)
-    with _workbook(path, book) as workbook:
+    # Nothing that it is given as text runs; rows wait beside the file, in no folder of everybody's.
+    options = {
+        "constant_memory": True,
+        "tmpdir": str(path.parent),
+        "strings_to_formulas": False,
+        "strings_to_numbers": False,
+        "strings_to_urls": False,
+    }
+    with xlsxwriter.Workbook(str(path), options) as workbook:
+        created = book.created.astimezone(UTC).replace(tzinfo=None)
+        workbook.set_properties({**book.properties, "created": created})
         writer = _SheetWriter(workbook, ZoneInfo(book.zone))
         for sheet in book.sheets:
             writer.write(sheet, tables[sheet.name], book.head or sheet.name)
@@ -153,23 +162,6 @@ def _kind(kind: pa.DataType) -> tuple[Kind, int]:
     if pa.types.is_date(kind):
         return "date", 11
     return ("number", 10) if pa.types.is_integer(kind) else ("text", 20)
-
-
-@contextmanager
-def _workbook(path: Path, book: Workbook) -> Iterator[Any]:
-    """A new workbook that runs nothing it is given as text."""
-    options = {
-        "constant_memory": True,
-        # Rows wait here for their workbook, not in a folder that everybody has.
-        "tmpdir": str(path.parent),
-        "strings_to_formulas": False,
-        "strings_to_numbers": False,
-        "strings_to_urls": False,
-    }
-    with xlsxwriter.Workbook(str(path), options) as workbook:
-        at = book.created.astimezone(UTC).replace(tzinfo=None)
-        workbook.set_properties({**book.properties, "created": at})
-        yield workbook
 
 
 class _SheetWriter:

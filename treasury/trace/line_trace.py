@@ -6,7 +6,6 @@ A line that a ramp request received is told as that request.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from treasury.reconcile.differences import misdirected_step
 from treasury.reconcile.treasury_view import conversions_of
@@ -31,7 +30,16 @@ class LineWay(Records):
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
         step = self._next_step(line)
-        account = self._virtual_account(line)
+        # The virtual account that the line is matched to, or else whose IBAN it reached.
+        matched = (line["expectation_id"] or "").partition("/")[0]
+        account = self.row(
+            "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
+            " LEFT JOIN accounts AS a ON a.id = v.account_id"
+            " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
+            matched,
+            line["account"],
+            matched,
+        )
         if account is not None:
             hops += self._collection(line, account)
         elif line["outcome"] in {"suggested", "unreferenced", "conflict", "duplicate"}:
@@ -77,17 +85,6 @@ class LineWay(Records):
             hops=(hop,),
             next_step="Wait for the booked statement",
             names=(("Amount", amount),),
-        )
-
-    def _virtual_account(self, line: Row) -> dict[str, Any] | None:
-        """The virtual account that a line is matched to, or else whose IBAN it reached."""
-        return self.row(
-            "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
-            " LEFT JOIN accounts AS a ON a.id = v.account_id"
-            " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
-            account := (line["expectation_id"] or "").partition("/")[0],
-            line["account"],
-            account,
         )
 
     def _collection(self, line: Row, account: Row) -> Iterator[Hop]:

@@ -7,7 +7,6 @@ all of them are given to choose from.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -79,11 +78,21 @@ def look_up(
             "nothing to trace", do="give a reference, an account, an amount, a hash or an id"
         )
     by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
-    subjects = (
-        _subjects(connection, by_name, [key])
-        or _subjects_of_amount(connection, typed)
-        or _subjects_of_beginning(connection, key)
-    )
+    subjects = _subjects(connection, by_name, [key])
+    if not subjects:
+        by_amount = (
+            "SELECT DISTINCT kind, id FROM traced_amounts"
+            " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
+        )
+        amounts, currency = amounts_in(typed)
+        for amount in sorted(amounts):
+            subjects += _subjects(connection, by_amount, [f"{amount:f}", currency])
+    if not subjects and len(key) >= SHORTEST:
+        by_beginning = (
+            "SELECT DISTINCT kind, id FROM traceables"
+            " WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)"
+        )
+        subjects = _subjects(connection, by_beginning, [key])
     if not subjects:
         raise NothingStored(
             f"nothing stored goes by {clean(typed)[:60]!r}",
@@ -92,7 +101,10 @@ def look_up(
     subject = _one_of(connection, subjects)
     if subject is not None and subject.kind != "virtual account":
         return subject, CHOICES.empty_table(), 1
-    table = _choices(connection, subjects)
+    schema = pa.schema([("kind", TEXT), ("id", TEXT)])
+    rows = [msgspec.structs.asdict(subject) for subject in subjects]
+    load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
+    table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table().cast(CHOICES)
     if table.num_rows == 1:
         return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1
     if not table.num_rows:
@@ -123,28 +135,6 @@ def _amount(text: str) -> Decimal:
     return parse_amount(text, name="amount to trace")
 
 
-def _subjects_of_beginning(connection: duckdb.DuckDBPyConnection, key: str) -> list[Subject]:
-    if len(key) < SHORTEST:
-        return []
-    query = (
-        "SELECT DISTINCT kind, id FROM traceables"
-        " WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)"
-    )
-    return _subjects(connection, query, [key])
-
-
-def _subjects_of_amount(connection: duckdb.DuckDBPyConnection, typed: str) -> list[Subject]:
-    amounts, currency = amounts_in(typed)
-    query = (
-        "SELECT DISTINCT kind, id FROM traced_amounts"
-        " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
-    )
-    subjects: list[Subject] = []
-    for amount in sorted(amounts):
-        subjects += _subjects(connection, query, [f"{amount:f}", currency])
-    return subjects
-
-
 def _subjects(
     connection: duckdb.DuckDBPyConnection, query: str, params: list[Any]
 ) -> list[Subject]:
@@ -169,12 +159,3 @@ def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> S
         [request.id, request.id],
     )
     return request if all(subject == request or subject in own for subject in subjects) else None
-
-
-def _choices(connection: duckdb.DuckDBPyConnection, subjects: Iterable[Subject]) -> pa.Table:
-    """The things to choose from, the latest first."""
-    schema = pa.schema([("kind", TEXT), ("id", TEXT)])
-    rows = [msgspec.structs.asdict(subject) for subject in subjects]
-    load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
-    table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table()
-    return table.cast(CHOICES)

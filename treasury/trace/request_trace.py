@@ -225,7 +225,18 @@ class RequestWay(Records):
                 evidence=id_of(event) if event else "",
             )
             yield from self._on_chain(request)
-            yield from self._transfer_of(hash_)
+            rows = self.rows(
+                "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id",
+                hash_,
+            )
+            for row in rows:
+                yield Hop(
+                    place="Transfer",
+                    state="seen",
+                    says=f"{words(row['amount'], row['asset'])} from our account, {row['status']}",
+                    at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
+                    evidence=f"transfer {row['id']}",
+                )
             yield from self._hash_problem(request["id"])
         elif request["approved_at"] is not None:
             yield Hop(
@@ -233,19 +244,6 @@ class RequestWay(Records):
                 state="missing",
                 says="no transaction hash was given for the coins",
                 since=self.day(request["approved_at"]),
-            )
-
-    def _transfer_of(self, hash_: str) -> Iterator[Hop]:
-        rows = self.rows(
-            "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id", hash_
-        )
-        for row in rows:
-            yield Hop(
-                place="Transfer",
-                state="seen",
-                says=f"{words(row['amount'], row['asset'])} from our account, {row['status']}",
-                at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
-                evidence=f"transfer {row['id']}",
             )
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:

@@ -48,7 +48,11 @@ def trace(
         steps_run.bring(TRACE_STEPS)
         subject, choices, count = look_up(connection, typed)
         if subject is None:
-            parts = TraceParts(title=f"{_how_many(choices.num_rows, count)}: choose one")
+            latest = choices.num_rows
+            listed = f"the latest {latest} of {count:,} payments"
+            if latest == count:
+                listed = f"{count} payments, latest first"
+            parts = TraceParts(title=f"{listed}: choose one")
         else:
             way = WAYS[subject.kind](connection, question, remarks_by_request(remarks))
             parts = way.read(subject.id)
@@ -64,9 +68,3 @@ def trace(
             zone=question.zone,
             sql=compose(needed((*STEPS, *TRACE_STEPS), "choices"), "choices"),
         )
-
-
-def _how_many(latest: int, count: int) -> str:
-    if latest == count:
-        return f"{count} payments, latest first"
-    return f"the latest {latest} of {count:,} payments"

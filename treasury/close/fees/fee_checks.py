@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_UP, Decimal
 from typing import Any, Final
 
@@ -67,7 +67,9 @@ def finding(row: Mapping[str, Any], expected: Expected) -> str:
         return "as expected"
     size = format_amount(variance.copy_abs(), currency)
     side = "more" if variance > 0 else "less"
-    cause = _rounding(row, fee) if variance.copy_abs() <= _unit(currency) else ""
+    cause = (
+        _rounding(row, fee) if variance.copy_abs() <= Decimal(1).scaleb(-exponent(currency)) else ""
+    )
     return f"{size} {side}: {cause}" if cause else f"CHECK: {size} {side} than {expected.by} gives"
 
 
@@ -93,10 +95,6 @@ def _in_fiat(row: Mapping[str, Any], amount: Decimal) -> Decimal | None:
         return quantize(amount, row["fiat_currency"])
     rate = row["exchange_rate"]
     return None if rate is None else convert(amount, rate, row["fiat_currency"])
-
-
-def _unit(currency: str) -> Decimal:
-    return Decimal(1).scaleb(-exponent(currency))
 
 
 class Rates:
@@ -127,16 +125,13 @@ class Rates:
         rates = self._days[day]
         if len(rates) < 2:
             return 0, None, None
-        usual = _middle_of_others(rates, bisect_left(rates, rate))
+        # The median of sorted rates without the one at `own`, exact.
+        own = bisect_left(rates, rate)
+        half, odd = divmod(len(rates) - 1, 2)
+        places = (half,) if odd else (half - 1, half)
+        usual = mean(rates[at + (at >= own)] for at in places)
         return len(rates) - 1, usual, basis_points(difference(rate, usual), usual)
 
 
 def _pair_day(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (row["ramp_type"], row["fiat_currency"], row["crypto_currency"], row["completed_on"])
-
-
-def _middle_of_others(rates: Sequence[Decimal], own: int) -> Decimal:
-    """The median of sorted rates without the one at `own`, exact."""
-    half, odd = divmod(len(rates) - 1, 2)
-    places = (half,) if odd else (half - 1, half)
-    return mean(rates[at + (at >= own)] for at in places)

@@ -184,7 +184,12 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
             for month in self.months:
-                sums = groups.get((currency, str(month)), _no_request(currency))
+                no_request = FeeTotal(
+                    currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
+                    rate_bp=_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0,
+                    to_check=0,
+                )  # fmt: skip
+                sums = groups.get((currency, str(month)), no_request)
                 rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
                 before = sums
         return pa.Table.from_pylist(rows, schema=TREND)
@@ -302,9 +307,12 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
     ]
     crypto = _or_unknown(recorded["crypto_currency"])
     columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
+    direction = recorded["ramp_type"]
+    for name, word in DIRECTIONS.items():
+        direction = pc.if_else(pc.fill_null(pc.equal(direction, name), False), word, direction)
     columns |= {
         "month": pc.strftime(recorded["completed_on"], "%Y-%m"),
-        "direction": _words_of_column(recorded["ramp_type"], DIRECTIONS),
+        "direction": direction,
         "pair": pc.if_else(
             pc.fill_null(pc.equal(recorded["ramp_type"], "ON_RAMP"), False),
             pc.binary_join_element_wise(fiat, crypto, " → "),
@@ -329,13 +337,6 @@ def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
     """A currency, or a question mark where none is recorded."""
     recorded = pc.fill_null(currency, "")
     return pc.if_else(pc.equal(recorded, ""), "?", recorded)
-
-
-def _words_of_column(column: pa.ChunkedArray, words: Mapping[str, str]) -> pa.ChunkedArray:
-    """The column with the words that stand for what it holds."""
-    for name, word in words.items():
-        column = pc.if_else(pc.fill_null(pc.equal(column, name), False), word, column)
-    return column
 
 
 def _computed_row(
@@ -382,6 +383,11 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
             ]
         )
     )
+    # A sum is null where no row of its group has the amount.
+    rows: list[dict[str, Any]] = [
+        {name: ZERO if value is None else value for name, value in row.items()}
+        for row in groups.to_pylist()
+    ]
     sums = [
         (
             tuple(row[name] for name in names),
@@ -399,21 +405,9 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
                 to_check=row["check_sum"],
             ),
         )
-        for row in map(_with_zeros, groups.to_pylist())
+        for row in rows
     ]
     return sorted(sums, key=lambda keyed: keyed[0])
-
-
-def _with_zeros(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The sums of a group: nothing where no row of it has the amount."""
-    return {name: ZERO if value is None else value for name, value in row.items()}
-
-
-def _no_request(currency: str) -> FeeTotal:
-    return FeeTotal(
-        currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
-        rate_bp=_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0, to_check=0,
-    )  # fmt: skip
 
 
 def _sums_row(sums: FeeTotal) -> dict[str, Any]:

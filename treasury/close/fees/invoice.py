@@ -94,7 +94,15 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     The file has the columns reference, fee, currency and, where there is any, vat. InputError
     names the file and the line that cannot be read.
     """
-    requests = _by_name(fees.rows)
+    # The requests by reference and by id; a reference that two have names neither.
+    by_name: dict[str, Mapping[str, Any]] = {}
+    twice: set[str] = set()
+    for row in fees.rows:
+        for name in filter(None, (row["reference"], row["request_id"])):
+            key = _plain(name)
+            twice |= {key} & by_name.keys()
+            by_name[key] = row
+    requests = {name: row for name, row in by_name.items() if name not in twice}
     invoiced: set[str] = set()
     rows = [_line(line, requests, invoiced) for line in read_csv(path, COLUMNS)]
     rows += [_missing(r) for r in fees.rows if r["request_id"] not in invoiced and r["fee"]]
@@ -106,18 +114,6 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
         totals=pa.Table.from_pylist(totals, schema=TOTALS),
         sql=fees.sql,
     )
-
-
-def _by_name(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The requests by reference and by id; a reference that two have names neither."""
-    requests: dict[str, Mapping[str, Any]] = {}
-    twice: set[str] = set()
-    for row in rows:
-        for name in filter(None, (row["reference"], row["request_id"])):
-            key = _plain(name)
-            twice |= {key} & requests.keys()
-            requests[key] = row
-    return {name: row for name, row in requests.items() if name not in twice}
 
 
 def _plain(name: str) -> str:

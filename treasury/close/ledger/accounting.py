@@ -199,16 +199,36 @@ def accounting(
     """
     notes: list[str] = []
     opening, closing = _statement_balances(r, notes)
-    notes += _not_posted(r.fee_requests)
+    requests = r.fee_requests
+    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
+    for row in requests.filter(lacking).to_pylist():
+        name = clean(row["reference"] or row["request_id"])
+        notes.append(f"{name} is not posted: its amounts are not recorded; sync it")
     others = [
-        *_openings(opening),
+        *(
+            _Entry(
+                f"opening:{balance.of}",
+                balance.on,
+                f"Opening balance of {balance.of}",
+                (
+                    _Leg(balance.role, balance.currency, balance.amount, balance.of),
+                    _Leg("opening", balance.currency, balance.amount.copy_negate()),
+                ),
+                (),
+            )
+            for balance in opening
+        ),
         *_begun(r, zone),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
         *_corrections(r, corrections),
     ]
     with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
-        _require_balance(connection)
+        # A month of money that does not balance must never leave here.
+        unbalanced = connection.execute(_WRONG).fetchone()
+        if unbalanced is not None:
+            entry, currency = unbalanced
+            raise AssertionError(f"{entry} does not balance in {currency}")
         entries = _entries(connection)
         legs = connection.sql(_LEGS_IN_ORDER).to_arrow_table()
     postings = _postings(entries, legs)
@@ -367,14 +387,6 @@ def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
 
 
-def _require_balance(connection: duckdb.DuckDBPyConnection) -> None:
-    """A month of money that does not balance must never leave here."""
-    unbalanced = connection.execute(_WRONG).fetchone()
-    if unbalanced is not None:
-        entry, currency = unbalanced
-        raise AssertionError(f"{entry} does not balance in {currency}")
-
-
 def _statement_balances(
     r: Reconciliation, notes: list[str]
 ) -> tuple[tuple[KnownBalance, ...], tuple[KnownBalance, ...]]:
@@ -390,20 +402,6 @@ def _statement_balances(
         )
         closing.append(KnownBalance(role, of, currency, r.month.last, row["closing_balance"]))
     return tuple(opening), tuple(closing)
-
-
-def _openings(balances: Iterable[KnownBalance]) -> Iterator[_Entry]:
-    for balance in balances:
-        yield _Entry(
-            f"opening:{balance.of}",
-            balance.on,
-            f"Opening balance of {balance.of}",
-            (
-                _Leg(balance.role, balance.currency, balance.amount, balance.of),
-                _Leg("opening", balance.currency, balance.amount.copy_negate()),
-            ),
-            (),
-        )
 
 
 def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
@@ -493,14 +491,6 @@ def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ..
         for (role, currency, of), amounts in sums.items()
         if (amount := total(amounts))
     )
-
-
-def _not_posted(requests: pa.Table) -> Iterator[str]:
-    """The completed requests whose amounts are not recorded."""
-    lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
-    for row in requests.filter(lacking).to_pylist():
-        name = clean(row["reference"] or row["request_id"])
-        yield f"{name} is not posted: its amounts are not recorded; sync it"
 
 
 def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:

@@ -55,7 +55,10 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
     The mapping `accounts.toml` of the workspace goes with it, where it has one.
     """
     read_csv(path, COLUMNS)
-    mapping = "" if workspace is None else _mapping_of(workspace / MAPPING)
+    mapping = ""
+    if workspace is not None and (workspace / MAPPING).is_file():
+        load_mapping(workspace / MAPPING)  # refused where it does not read
+        mapping = (workspace / MAPPING).read_text("utf-8")
     content = path.read_bytes()
     if len(content) > LARGEST:
         raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
@@ -65,14 +68,6 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
         sha256=hashlib.sha256(content).hexdigest(),
         mapping=mapping,
     )
-
-
-def _mapping_of(path: Path) -> str:
-    """The text of a mapping that reads; empty where there is none."""
-    if not path.is_file():
-        return ""
-    load_mapping(path)
-    return path.read_text("utf-8")
 
 
 def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:

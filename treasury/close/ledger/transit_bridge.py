@@ -110,7 +110,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     figures: dict[Key, Figures] = {}
     names: dict[str, str | None] = {}
     for row in in_transit(r)[0]:
-        key = _reported(row)
+        kind = "on_ramp" if row["what"] == _SENT else "off_ramp_coins"
+        key = (kind, row["currency"], row["request_id"])
+        if row["request_id"] is None:
+            key = ("credit", row["currency"], f"{row['reference']} of {row['left_on']}")
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
     for row in transit_postings(r, zone, _pairs(r)).to_pylist():
@@ -144,13 +147,6 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
 def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
     sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
     sums[name] = total((sums[name], amount))
-
-
-def _reported(row: Mapping[str, Any]) -> Key:
-    request = row["request_id"]
-    if request is None:
-        return "credit", row["currency"], f"{row['reference']} of {row['left_on']}"
-    return "on_ramp" if row["what"] == _SENT else "off_ramp_coins", row["currency"], request
 
 
 def _pairs(r: Reconciliation) -> dict[str, str]:
@@ -192,7 +188,14 @@ def _why(kind: str, figures: Figures, status: str) -> str:
         case "on_ramp":
             return _why_on_ramp(figures, status)
         case "off_ramp":
-            return _why_off_ramp(figures, status)
+            _, journal, expected = (figures[name] for name in _FIGURES)
+            if not journal:
+                return "not completed: it waits for its money, and nothing is owed yet"
+            if journal == expected:
+                return "completed, and its money is not matched: owed to us"
+            if status in _ENDED:
+                return f"ended as {status}: the books have money of it that no completion explains"
+            return "completed: what was received is not what it expects"
         case "off_ramp_coins":
             return "coins that left: the journal owes their money once it completes"
         case "credit":
@@ -219,14 +222,3 @@ def _why_on_ramp(figures: Figures, status: str) -> str:
     lacking = difference(report, journal)
     side = "less" if lacking > 0 else "more"
     return f"paid, and not delivered: the journal has {side}, as its lines are decided"
-
-
-def _why_off_ramp(figures: Figures, status: str) -> str:
-    _, journal, expected = (figures[name] for name in _FIGURES)
-    if not journal:
-        return "not completed: it waits for its money, and nothing is owed yet"
-    if journal == expected:
-        return "completed, and its money is not matched: owed to us"
-    if status in _ENDED:
-        return f"ended as {status}: the books have money of it that no completion explains"
-    return "completed: what was received is not what it expects"

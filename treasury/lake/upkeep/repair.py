@@ -136,7 +136,18 @@ def _standing(lake: Lake) -> _Standing | None:
     newest = last or newest_listed(lake.folder)
     if newest is not None and not any(FileCheck(lake).tables({COMMITS: newest.listed})):
         return _Standing(newest.commit, commits_in(lake.folder, newest.listed), newest.listed)
-    surviving = _surviving_commits(lake)
+    # Every commit that any readable file tells of, oldest first.
+    parts = [COMMITS_SCHEMA.empty_table()]
+    digests = lake.digests.by_path()
+    for path in _files_of(lake, COMMITS):
+        if lake.digests.is_altered(str(path), digests):
+            continue  # what it tells cannot be trusted, and nothing else vouches for it
+        try:
+            parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
+        except (OSError, ValueError, pa.ArrowException):
+            continue  # a part that does not read tells nothing; the report counts those that do
+    rows = {row["number"]: row for part in parts for row in part.to_pylist()}
+    surviving = pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=COMMITS_SCHEMA)
     if last is None:
         return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
     earlier = [commit for commit in rows_of(surviving) if commit.number < last.commit.number]
@@ -183,21 +194,6 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
     if folder.exists():
         delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
     return delta.append(folder, pa.concat_tables([standing.commits, commits_table([commit])]))
-
-
-def _surviving_commits(lake: Lake) -> pa.Table:
-    """Every commit that any readable file tells of, oldest first."""
-    parts = [COMMITS_SCHEMA.empty_table()]
-    digests = lake.digests.by_path()
-    for path in _files_of(lake, COMMITS):
-        if lake.digests.is_altered(str(path), digests):
-            continue  # what it tells cannot be trusted, and nothing else vouches for it
-        try:
-            parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
-        except (OSError, ValueError, pa.ArrowException):
-            continue  # a part that does not read tells nothing; the report counts those that do
-    rows = {row["number"]: row for part in parts for row in part.to_pylist()}
-    return pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=COMMITS_SCHEMA)
 
 
 def _adopted(lake: Lake, commits: pa.Table) -> Commit:

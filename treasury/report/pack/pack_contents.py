@@ -13,7 +13,6 @@ The same month gives the same bytes, whenever it is written; but for the files `
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -42,7 +41,7 @@ from treasury.report import excel
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.drawing import figure_png
 from treasury.report.excel import workbook_beside
-from treasury.report.pictures import Drawn, month_figures
+from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 
 __all__ = [
@@ -83,7 +82,15 @@ def _write_others(closing: Closing, folder: Path) -> Evidence:
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
         drawn = month_figures(closing)
         (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
-        _write_figures(drawn, folder / "figures")
+        figures = folder / "figures"
+        figures.mkdir()
+        for name, figure in drawn.items():
+            (figures / f"{name}.svg").write_bytes(figure.svg)
+            (figures / f"{name}.png").write_bytes(figure_png(figure.figure))
+        words = {name: figure.words for name, figure in drawn.items()}
+        (figures / "words.json").write_bytes(
+            msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
+        )
         tables = answer_tables(closing) | {"postings": booked.result()}
         (folder / "tables").mkdir()
         for name, table in tables.items():
@@ -219,14 +226,3 @@ def _bank_files(closing: Closing) -> dict[str, str]:
             {"first": closing.r.month.previous.last, "last": closing.r.month.last},
         ).fetchall()
     return {name: digest or "" for name, digest in files}
-
-
-def _write_figures(drawn: Mapping[str, Drawn], folder: Path) -> None:
-    folder.mkdir()
-    for name, figure in drawn.items():
-        (folder / f"{name}.svg").write_bytes(figure.svg)
-        (folder / f"{name}.png").write_bytes(figure_png(figure.figure))
-    words = {name: figure.words for name, figure in drawn.items()}
-    (folder / "words.json").write_bytes(
-        msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
-    )

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -137,7 +137,12 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
     notes = list(alone.notes)
     findings += _journaled(evidence, journal)
     if not findings and evidence.format == FORMAT:
-        findings = _again_from_workspace(evidence, journal, lake, notes)
+        try:
+            closing = _from_workspace(evidence, journal, lake)
+        except TreasuryError as error:
+            findings = [Finding("workspace", error.what)]
+        else:
+            findings = _again(evidence, closing, notes)
     return msgspec.structs.replace(
         alone,
         against="from its own inputs, from the pinned commit and the journal",
@@ -230,16 +235,6 @@ def _from_workspace(evidence: Evidence, journal: Journal, lake: Lake) -> Closing
     return closing_from(examined, ZoneInfo(evidence.time_zone))
 
 
-def _again_from_workspace(
-    evidence: Evidence, journal: Journal, lake: Lake, notes: list[str]
-) -> list[Finding]:
-    try:
-        closing = _from_workspace(evidence, journal, lake)
-    except TreasuryError as error:
-        return [Finding("workspace", error.what)]
-    return _again(evidence, closing, notes)
-
-
 def _journaled(evidence: Evidence, journal: Journal) -> Iterator[Finding]:
     """Whether the journal has what the evidence says of it, its chain unbroken until there."""
     period = evidence.period
@@ -278,32 +273,27 @@ def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Findi
             for name_in_pack, digest in file_hashes(remade).items()
             if not is_apart(name_in_pack)
         }
-    findings = [*_carried(closing), *_tables_apart(evidence, again)]
+    computed, sealed = (
+        {table.name: table for table in answer if table.rows is not None}
+        for answer in (again.answer, evidence.answer)
+    )
+    apart = [f"table {name}" for name in _differing(sealed, computed)]
     if same_code:
-        findings += _files_apart(evidence, hashes)
-        findings += _facts_apart(evidence, again)
-    return findings
+        apart += _differing(evidence.files, hashes)
+    findings = [Finding(name, "does not come out again from what it rests on") for name in apart]
+    if same_code:
+        facts = (msgspec.json.decode(encode(version)) for version in (evidence, again))
+        findings += [
+            Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
+            for field in _differing(*facts)
+            if field not in {"files", "apart", "seal", "answer"}
+        ]
+    return [*_carried(closing), *findings]
 
 
-def _tables_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
-    computed = {table.name: table for table in again.answer if table.rows is not None}
-    sealed = {table.name: table for table in evidence.answer if table.rows is not None}
-    for name in sorted({*computed, *sealed}):
-        if computed.get(name) != sealed.get(name):
-            yield Finding(f"table {name}", "does not come out again from what it rests on")
-
-
-def _files_apart(evidence: Evidence, hashes: dict[str, str]) -> Iterator[Finding]:
-    for name in sorted({*hashes, *evidence.files}):
-        if hashes.get(name) != evidence.files.get(name):
-            yield Finding(name, "does not come out again from what it rests on")
-
-
-def _facts_apart(evidence: Evidence, again: Evidence) -> Iterator[Finding]:
-    sealed, computed = (msgspec.json.decode(encode(facts)) for facts in (evidence, again))
-    for field in sorted({*sealed, *computed} - {"files", "apart", "seal", "answer"}):
-        if sealed.get(field) != computed.get(field):
-            yield Finding(EVIDENCE, f"{field.replace('_', ' ')} is not what it rests on")
+def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:
+    names = sorted({*sealed, *computed})
+    return [name for name in names if sealed.get(name) != computed.get(name)]
 
 
 def _carried(closing: Closing) -> Iterator[Finding]:

@@ -79,13 +79,13 @@ def _implausible(evidence: Evidence) -> Iterator[Finding]:
     """The fields with a number or an instant that nothing could be computed with."""
     facts = msgspec.to_builtins(evidence, builtin_types=(datetime, date))
     for name, value in facts.items():
-        if not all(map(_is_plausible, _leaves(value))):
+        if not _is_plausible(value):
             yield Finding(EVIDENCE, f"{name.replace('_', ' ')} is beyond what a pack can hold")
     if evidence.period is not None and evidence.period.month != evidence.month:
         yield Finding(EVIDENCE, "period is of another month")
 
 
-def _leaves(value: object) -> Iterator[object]:
+def _is_plausible(value: object) -> bool:
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -93,18 +93,11 @@ def _leaves(value: object) -> Iterator[object]:
                 waiting += fields.values()
             case list() | tuple() as items:
                 waiting += items
-            case leaf:
-                yield leaf
-
-
-def _is_plausible(value: object) -> bool:
-    match value:
-        case int():
-            return abs(value) <= LARGEST_NUMBER
-        case date():
-            return value.year in YEARS
-        case _:
-            return True
+            case int() as number if abs(number) > LARGEST_NUMBER:
+                return False
+            case date() as day if day.year not in YEARS:
+                return False
+    return True
 
 
 def _changed(folder: Path, evidence: Evidence) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
@@ -44,7 +44,13 @@ def recompute(folder: Path) -> Recomputed:
         if process.returncode == 0:
             answer.seek(0)
             return decode_json(answer.read(_ANSWER), Recomputed)
-        why = _last_line(errors) or f"its process ended with {process.returncode}"
+        # What the process said last; where it was long, the end of it.
+        size = errors.seek(0, os.SEEK_END)
+        errors.seek(max(0, size - _ERROR_TAIL))
+        why = (
+            clean(errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2])
+            or f"its process ended with {process.returncode}"
+        )
     return Recomputed((Finding("inputs", f"cannot be computed again: {why:.300}"),))
 
 
@@ -53,10 +59,3 @@ def memory_bound() -> int:
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-
-
-def _last_line(errors: IO[bytes]) -> str:
-    """What the process said last; where it was long, the end of it."""
-    size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, size - _ERROR_TAIL))
-    return clean(errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2])

@@ -61,7 +61,13 @@ def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
     """A credit on a virtual account: at once, on the next business day, or placed by hand."""
-    now, has_code = world.clock.tick(), _carries_code(text, virtual.reference_code)
+    now = world.clock.tick()
+    # Whether the payment's text carries the code as a word of its own.
+    cleaned = "".join(
+        letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
+    )
+    words = {word.replace("-", "").replace(".", "") for word in cleaned.split()}
+    has_code = virtual.reference_code.replace("-", "") in words
     due = _due(now, instant=instant, has_code=has_code) if virtual.status == "ACTIVE" else None
     arrival = Arrival(
         id=world.ids.uuid(), account_id=virtual.account_id, source="sepa_credit",
@@ -148,12 +154,3 @@ def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
     if instant:
         return now
     return at(next_target_day(now.astimezone(_BRUSSELS).date()), "09:00")
-
-
-def _carries_code(text: str, code: str) -> bool:
-    """Whether a payment's text carries the code as a word of its own."""
-    cleaned = "".join(
-        letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
-    )
-    words = {word.replace("-", "").replace(".", "") for word in cleaned.split()}
-    return code.replace("-", "") in words

@@ -135,7 +135,15 @@ def make_fiat(
     else:
         receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
         _same_chain(sender, receiver)
-    asset = _asset_for(world, sender)
+    # What a fiat transfer is paid with: the asset that the sender has most of in euros.
+    euros_by_asset = {
+        asset: holding[1] * payout_rate(asset)
+        for asset in world.cast.contracts
+        if (holding := spendable(world, sender.id, asset))
+    }
+    if not euros_by_asset:
+        raise Refusal(422, "ASSET_NOT_HELD", "The sender holds nothing to pay with.")
+    asset = max(sorted(euros_by_asset), key=lambda asset: euros_by_asset[asset])
     rate = payout_rate(asset, body.currency)
     amount = quantize(euros / rate, "EUR")
     transfer = _transfer(world, (sender, receiver), asset, amount, body.idempotency_key)
@@ -198,18 +206,6 @@ def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
     if wallet.status != "ACTIVE":
         raise Refusal(400, "ACCOUNT_WALLET_NOT_ACTIVE", f"The wallet is {wallet.status}.")
     return wallet
-
-
-def _asset_for(world: World, sender: Account) -> str:
-    """What a fiat transfer is paid with: the asset that the sender has most of in euros."""
-    euros_by_asset = {
-        asset: holding[1] * payout_rate(asset)
-        for asset in world.cast.contracts
-        if (holding := spendable(world, sender.id, asset))
-    }
-    if not euros_by_asset:
-        raise Refusal(422, "ASSET_NOT_HELD", "The sender holds nothing to pay with.")
-    return max(sorted(euros_by_asset), key=lambda asset: euros_by_asset[asset])
 
 
 def _block(bank: BankBlock | None) -> dict[str, str] | None:

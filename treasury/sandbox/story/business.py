@@ -21,16 +21,52 @@ __all__ = ["tell_business"]
 
 def tell_business(cast: Cast, random: Random, book: Book) -> None:
     """Book six months of other business on the two own accounts."""
+    payout = Payer(COMPANY.name, PAYOUT_IBAN, "TESTNL2A")
+    operating = Payer(COMPANY.name, cast.funding_iban, "TESTBEBB")
+    own = {"line_class": "own_transfer"}
     for number in range(5, 11):
-        month = Month(2026, number)
-        days = [day for day in month.days() if is_target_day(day)]
+        days = [day for day in Month(2026, number).days() if is_target_day(day)]
+        paid, taxed = days[-4], next_target_day(date(2026, number, 14))
+        salaries = [
+            _line(
+                cast.funding_iban, paid, Decimal(random.randrange(210000, 420000)) / 100, employee,
+                f"Salary {paid:%B %Y}", bank_code="PMNT/ICDT/SALA", purpose="SALA",
+                batch=f"SALA{paid:%y%m}",
+            )
+            for employee in cast.employees
+        ]  # fmt: skip
+        taxes = [
+            _line(
+                cast.funding_iban, taxed, Decimal(random.randrange(low, high)) / 100,
+                cast.tax_office, f"{name} {taxed:%m/%Y}", purpose="TAXS",
+            )
+            for name, low, high in (
+                ("VAT return", 900000, 1900000), ("Wage withholding tax", 400000, 700000),
+            )
+        ]  # fmt: skip
+        rent = _line(
+            cast.funding_iban, days[1], Decimal("6850.00"), cast.landlord,
+            f"Rent Kade 14 {number:02d}",
+        )  # fmt: skip
+        invoices = [
+            _line(
+                cast.funding_iban if n % 2 else PAYOUT_IBAN, random.choice(days),
+                Decimal(random.randrange(900000, 4200000)) / 100, client,
+                f"Invoice HLT-26{number:02d}-{n:03d}", direction="CRDT",
+                bank_code="PMNT/RCDT/ESCT",
+            )
+            for n, client in enumerate(cast.clients)
+        ]  # fmt: skip
+        moved = Decimal(random.randrange(50, 90) * 1000)
         book.add(
-            *_payroll(cast, random, days[-4]),
-            *_taxes(cast, random, next_target_day(date(2026, number, 14))),
-            *_trade(cast, random, days, number),
-            *_own_transfer(cast, random, days[9]),
+            *salaries, *taxes, rent, *invoices,
+            _line(PAYOUT_IBAN, days[9], moved, operating, "Own transfer", **own),
+            _line(
+                cast.funding_iban, days[9], moved, payout, "Own transfer",
+                direction="CRDT", bank_code="PMNT/RCDT/ESCT", **own,
+            ),
             *_bank(cast, days[-1]),
-        )
+        )  # fmt: skip
 
 
 def _line(
@@ -43,58 +79,6 @@ def _line(
         account=account, booked=day, amount=amount.quantize(Decimal("0.01")),
         counterparty=counterparty, text=Text((text,) if text else ()), **(fields | more),
     )  # fmt: skip
-
-
-def _payroll(cast: Cast, random: Random, day: date) -> list[Line]:
-    return [
-        _line(
-            cast.funding_iban, day, Decimal(random.randrange(210000, 420000)) / 100, employee,
-            f"Salary {day:%B %Y}", bank_code="PMNT/ICDT/SALA", purpose="SALA",
-            batch=f"SALA{day:%y%m}",
-        )
-        for employee in cast.employees
-    ]  # fmt: skip
-
-
-def _taxes(cast: Cast, random: Random, day: date) -> list[Line]:
-    return [
-        _line(
-            cast.funding_iban, day, Decimal(random.randrange(low, high)) / 100, cast.tax_office,
-            f"{name} {day:%m/%Y}", purpose="TAXS",
-        )
-        for name, low, high in (
-            ("VAT return", 900000, 1900000), ("Wage withholding tax", 400000, 700000),
-        )
-    ]  # fmt: skip
-
-
-def _trade(cast: Cast, random: Random, days: list[date], month: int) -> list[Line]:
-    rent = _line(
-        cast.funding_iban, days[1], Decimal("6850.00"), cast.landlord, f"Rent Kade 14 {month:02d}"
-    )
-    paid = [
-        _line(
-            cast.funding_iban if n % 2 else PAYOUT_IBAN, random.choice(days),
-            Decimal(random.randrange(900000, 4200000)) / 100, client,
-            f"Invoice HLT-26{month:02d}-{n:03d}", direction="CRDT", bank_code="PMNT/RCDT/ESCT",
-        )
-        for n, client in enumerate(cast.clients)
-    ]  # fmt: skip
-    return [rent, *paid]
-
-
-def _own_transfer(cast: Cast, random: Random, day: date) -> list[Line]:
-    amount = Decimal(random.randrange(50, 90) * 1000)
-    payout = Payer(COMPANY.name, PAYOUT_IBAN, "TESTNL2A")
-    operating = Payer(COMPANY.name, cast.funding_iban, "TESTBEBB")
-    common = {"line_class": "own_transfer"}
-    return [
-        _line(PAYOUT_IBAN, day, amount, operating, "Own transfer", **common),
-        _line(
-            cast.funding_iban, day, amount, payout, "Own transfer",
-            direction="CRDT", bank_code="PMNT/RCDT/ESCT", **common,
-        ),
-    ]  # fmt: skip
 
 
 def _bank(cast: Cast, day: date) -> list[Line]:

@@ -50,16 +50,6 @@ def _cut_off(code: str, invoice: int) -> Text:
     return _text((filler * 2)[: _LINE - len(stem) - 1].rstrip().ljust(_LINE - len(stem)) + stem)
 
 
-def _one_off(code: str, invoice: int) -> Text:
-    wrong = chr(ord(code[5]) + 1) if code[5] not in "9Z" else "A"
-    return _text(f"Invoice {invoice} {code[:5]}{wrong}{code[6:]}")
-
-
-def _letter_o(code: str, invoice: int) -> Text:
-    wrong = code.replace("0", "O") if "0" in code else code[:-1] + "O"
-    return _text(f"{wrong} invoice {invoice}")
-
-
 _TABLE: Final = (
     Mangling("plain", True, "auto", lambda code, _: _text(code)),
     Mangling("after_words", True, "auto", lambda code, n: _text(f"Invoice {n} {code}")),
@@ -101,8 +91,12 @@ _TABLE: Final = (
     ),
     Mangling("embedded", False, "suggest", lambda code, n: _text(f"INV{n}{_plain(code)}X")),
     Mangling("cut_off", False, "suggest", _cut_off),
-    Mangling("one_off", False, "suggest", _one_off),
-    Mangling("letter_o", False, "suggest", _letter_o),
+    Mangling("one_off", False, "suggest", lambda code, n: _text(
+        f"Invoice {n} {code[:5]}{chr(ord(code[5]) + 1) if code[5] not in '9Z' else 'A'}{code[6:]}"
+    )),
+    Mangling("letter_o", False, "suggest", lambda code, n: _text(
+        f"{code.replace('0', 'O') if '0' in code else f'{code[:-1]}O'} invoice {n}"
+    )),
     Mangling("missing", False, "suggest", lambda _, n: _text(f"Invoice {n}")),
     Mangling("empty", False, "suggest", lambda *_: Text()),
 )  # fmt: skip

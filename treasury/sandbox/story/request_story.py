@@ -114,18 +114,6 @@ class Desk:
             **(defaults | more),
         )  # fmt: skip
 
-    def _payout(self, plan: Plan, request: RampRequest, day: date) -> Line:
-        """The credit that an off-ramp request ends with."""
-        mangling = MANGLINGS[plan.mangling]
-        return Line(
-            account=PAYOUT_IBAN, booked=day, amount=_cents(request.fiat_net_amount + plan.paid),
-            direction="CRDT", counterparty=self._cast.operator,
-            text=self._text(request, plan.mangling, ""),
-            expectation=Expectation("off_ramp", request.id, request.payment_reference),
-            mangling=mangling.name, unbroken=mangling.unbroken,
-            ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
-        )  # fmt: skip
-
     def _refund(self, line: Line, day: date, text: Text, **more: Any) -> Line:
         """The provider sends the money back by an ordinary credit, not by a return."""
         return Line(
@@ -139,23 +127,30 @@ class Desk:
         """Funded and settled; off-ramp, paid out unless the plan says the payout is missing."""
         request = self._approve(plan, request)
         if plan.ramp_type == "OFF_RAMP":
-            return self._paid_out(plan, request)
+            request = self._add_hash(plan, request)
+            settled_on = next_target_day(plan.day)
+            request = self._settle(request, request.crypto_amount, settled_on)
+            equal = "equal" in plan.note
+            arrived = (
+                settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
+            )
+            if plan.outcome != "payout_missing":
+                # The credit that an off-ramp request ends with.
+                mangling = MANGLINGS[plan.mangling]
+                self._book.add(Line(
+                    account=PAYOUT_IBAN, booked=arrived, direction="CRDT",
+                    amount=_cents(request.fiat_net_amount + plan.paid),
+                    counterparty=self._cast.operator,
+                    text=self._text(request, plan.mangling, ""),
+                    expectation=Expectation("off_ramp", request.id, request.payment_reference),
+                    mangling=mangling.name, unbroken=mangling.unbroken,
+                    ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
+                ))  # fmt: skip
+            return request
         sent = plan.day if self._random.random() < 0.6 else next_target_day(plan.day)
         line = self._wire(plan, request, sent)
         self._book.add(line)
         return self._settle(request, line.amount, next_target_day(sent))
-
-    def _paid_out(self, plan: Plan, request: RampRequest) -> RampRequest:
-        request = self._add_hash(plan, request)
-        settled_on = next_target_day(plan.day)
-        request = self._settle(request, request.crypto_amount, settled_on)
-        equal = "equal" in plan.note
-        arrived = (
-            settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
-        )
-        if plan.outcome != "payout_missing":
-            self._book.add(self._payout(plan, request, arrived))
-        return request
 
     def same_day(self, plan: Plan, request: RampRequest) -> RampRequest:
         """An instant wire, seen and settled within hours."""

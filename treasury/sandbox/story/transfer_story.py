@@ -120,7 +120,14 @@ class Wallets:
         clock = f"{self._random.randrange(9, 17):02d}:{self._random.randrange(60):02d}"
         move = _Move(sender, self._receiver(kind, sender), asset, amount, status, at(day, clock))
         if kind == "internal":
-            self.internal.append(self._internal(move))
+            self.internal.append(AccountTransfer(
+                id=self._ids.uuid(), source_account_id=move.sender,
+                destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
+                cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
+                updated_at=zulu(move.at + timedelta(seconds=4)),
+                failure_code=FAILURE[0] if move.status == "FAILED" else None,
+                failure_reason=FAILURE[1] if move.status == "FAILED" else None,
+            ))  # fmt: skip
             self._settle(move, self.internal[-1].id)
         else:
             self.transfers.append(self._outward(kind, move))
@@ -146,16 +153,6 @@ class Wallets:
         self._ledger.move(
             kind, reference, move.at.isoformat(),
             Posting(self._places[move.sender], target, move.asset, move.amount),
-        )  # fmt: skip
-
-    def _internal(self, move: _Move) -> AccountTransfer:
-        return AccountTransfer(
-            id=self._ids.uuid(), source_account_id=move.sender,
-            destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
-            cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
-            updated_at=zulu(move.at + timedelta(seconds=4)),
-            failure_code=FAILURE[0] if move.status == "FAILED" else None,
-            failure_reason=FAILURE[1] if move.status == "FAILED" else None,
         )  # fmt: skip
 
     def _outward(self, kind: str, move: _Move) -> Transfer:

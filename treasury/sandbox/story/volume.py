@@ -104,7 +104,17 @@ class Past:
         for count in range(self._volume.requests):
             yield self._brief_request(count)
         for count in range(self._volume.transfers):
-            yield self._brief_transfer(count)
+            drawn = self._drawn(b"transfer", count)
+            at = self._moment(count, self._volume.transfers)
+            sender, receiver, _ = self._sides(drawn)
+            inside = _is_inside(drawn)
+            yield Record(
+                kind="account_transfer" if inside else "transfer", id=_uuid(drawn), item="",
+                detail="", owner=sender, peer=receiver, created_at=zulu(at),
+                updated_at=zulu(at + timedelta(seconds=12)), status=_status(drawn),
+                chain="" if inside else self._chains[sender],
+                amount=sortable(_transferred_amount(drawn)),
+            )  # fmt: skip
 
     # ramp requests
 
@@ -163,18 +173,6 @@ class Past:
         return coin.currency, coin.chain
 
     # transfers
-
-    def _brief_transfer(self, count: int) -> Record:
-        drawn = self._drawn(b"transfer", count)
-        at, (sender, receiver, _) = self._moment(count, self._volume.transfers), self._sides(drawn)
-        inside = _is_inside(drawn)
-        return Record(
-            kind="account_transfer" if inside else "transfer", id=_uuid(drawn), item="", detail="",
-            owner=sender, peer=receiver, created_at=zulu(at),
-            updated_at=zulu(at + timedelta(seconds=12)), status=_status(drawn),
-            chain="" if inside else self._chains[sender],
-            amount=sortable(_transferred_amount(drawn)),
-        )  # fmt: skip
 
     def transfer(self, count: int) -> Transfer | AccountTransfer:
         """A transfer of any kind as it would have been stored."""

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -227,37 +227,26 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
 def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
     streams, book = Streams(seed), Book()
     cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
-    told_by = _neighbour_story if is_neighbour else _half_year
-    requests, conversions, fundings = told_by(cast, streams, book)
+    if is_neighbour:
+        # The other company has asked for one on-ramp, which awaits its approval.
+        request = Life(cast, Ids(streams.of("neighbour"))).create(
+            "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
+            reference=f"PAY-{START.year}-900001", user=cast.users["maker"],
+            at=START - timedelta(days=1),
+        )  # fmt: skip
+        requests, conversions, fundings = [request], [], []
+    else:
+        life = Life(cast, Ids(streams.of("events")))
+        desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
+        requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
+        conversions = Credits(cast, streams.of("credits"), book).tell()
+        tell_business(cast, streams.of("business"), book)
+        fundings = desk.fundings
     lines = tuple(book.numbered())
     return _Story(
         cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
         lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
     )  # fmt: skip
-
-
-_StoryParts: TypeAlias = tuple[list[RampRequest], list[Conversion], list[Funding]]
-
-
-def _half_year(cast: Cast, streams: Streams, book: Book) -> _StoryParts:
-    """The company's half year; the banks' lines go into the book."""
-    life = Life(cast, Ids(streams.of("events")))
-    desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
-    requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
-    conversions = Credits(cast, streams.of("credits"), book).tell()
-    tell_business(cast, streams.of("business"), book)
-    return requests, conversions, desk.fundings
-
-
-def _neighbour_story(cast: Cast, streams: Streams, _: Book) -> _StoryParts:
-    """The other company has asked for one on-ramp, which awaits its approval."""
-    life = Life(cast, Ids(streams.of("neighbour")))
-    request = life.create(
-        "ON_RAMP", Decimal(18_000), Decimal("0.9231"), "USDC",
-        reference=f"PAY-{START.year}-900001", user=cast.users["maker"],
-        at=START - timedelta(days=1),
-    )  # fmt: skip
-    return [request], [], []
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:

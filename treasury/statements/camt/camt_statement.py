@@ -6,7 +6,7 @@ and then are not proved.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Final
@@ -124,7 +124,25 @@ class CamtStatement:
     def finish(self) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
         draft = self._draft
-        self._check_summary(draft)
+        # The bank's own count and sums, where it states them.
+        counts, sums, currency = self._counts, self._sums, draft.head.currency or "EUR"
+        checks = (
+            ("stated_entries", sum(counts.values()), _number),
+            ("stated_credits", counts["CRDT"], _number),
+            ("stated_debits", counts["DBIT"], _number),
+            ("stated_credit_sum", sums["CRDT"], _sum),
+            ("stated_debit_sum", sums["DBIT"], _sum),
+        )
+        for name, read, as_value in checks:
+            stated = as_value(self._texts.get(name))
+            if stated is not None and stated != read:
+                read_text = (
+                    format_amount(read, currency) if isinstance(read, Decimal) else str(read)
+                )
+                draft.note(
+                    "TxsSummry",
+                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {read_text}",
+                )
         return draft.finish(self._text())
 
     def _start(self) -> tuple[StatementDraft, Setting]:
@@ -132,8 +150,13 @@ class CamtStatement:
         if self._begun is not None:
             return self._begun
         self._texts = texts = _HEAD.read(self._text()).working
-        readings = list(self._read_balances())
-        balances = [balance for balance, _ in readings if balance is not None]
+        balances, unread = [], []
+        parts = [text for name, text in self._parts if name == "Bal"]
+        for number, text in enumerate(parts, 1):
+            try:
+                balances.append(_balance(_BALANCE.read(text).working))
+            except InputError as error:
+                unread.append((f"Bal[{number}]", f"balance not read: {error.what}"))
         stated = texts.get("account")
         account = None if stated is None else own_account(account_number(stated), self._accounts)
         currency = texts.get("currency") or next((b.currency for b in balances), None)
@@ -159,7 +182,7 @@ class CamtStatement:
             is_page=texts.get("is_last_page") == "false",
         )
         draft = StatementDraft(head, self._ids)
-        for problem in [*wrong, *(problem for _, problem in readings if problem)]:
+        for problem in [*wrong, *unread]:
             draft.problem(*problem)
         closing = closing_balance(balances, currency)
         created = head.created_at.date() if head.created_at else None
@@ -170,14 +193,6 @@ class CamtStatement:
 
     def _text(self) -> str:
         return f"<{self._name}>{''.join(text for _, text in self._parts)}</{self._name}>"
-
-    def _read_balances(self) -> Iterator[tuple[StatementBalance | None, tuple[str, str] | None]]:
-        texts = [text for name, text in self._parts if name == "Bal"]
-        for number, text in enumerate(texts, 1):
-            try:
-                yield _balance(_BALANCE.read(text).working), None
-            except InputError as error:
-                yield None, (f"Bal[{number}]", f"balance not read: {error.what}")
 
     def _days(self, *names: str) -> tuple[list[date | None], list[tuple[str, str]]]:
         days: list[date | None] = []
@@ -196,27 +211,6 @@ class CamtStatement:
             way = entry.direction
             self._counts[way] += 1
             self._sums[way] = _EXACT.add(self._sums[way], entry.amount)
-
-    def _check_summary(self, draft: StatementDraft) -> None:
-        """The bank's own count and sums, where it states them."""
-        counts, sums, currency = self._counts, self._sums, draft.head.currency or "EUR"
-        checks = (
-            ("stated_entries", sum(counts.values()), _number),
-            ("stated_credits", counts["CRDT"], _number),
-            ("stated_debits", counts["DBIT"], _number),
-            ("stated_credit_sum", sums["CRDT"], _sum),
-            ("stated_debit_sum", sums["DBIT"], _sum),
-        )
-        for name, read, as_value in checks:
-            stated = as_value(self._texts.get(name))
-            if stated is not None and stated != read:
-                read_text = (
-                    format_amount(read, currency) if isinstance(read, Decimal) else str(read)
-                )
-                draft.note(
-                    "TxsSummry",
-                    f"{_SUMMARY[name]}: the bank says {self._texts[name][:40]}, read {read_text}",
-                )
 
 
 _EXACT: Final = Context(prec=80)

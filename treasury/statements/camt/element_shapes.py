@@ -95,7 +95,17 @@ class Reader:
         """
         pieces = raw.replace("<", ">").split(">")
         if len(pieces) != 2 * raw.count("<") + 1:
-            pieces = _tamed(raw).replace("<", ">").split(">")
+            # The text with each `>` that ends no tag written as a reference.
+            pieces = (
+                "".join(
+                    f"<{piece[1:-1].replace('>', '&gt;')}>"
+                    if piece[0] == "<" and len(piece) > 1
+                    else piece.replace(">", "&gt;").replace("<", "&lt;")
+                    for piece in _TEXT_OR_TAG.findall(raw)
+                )
+                .replace("<", ">")
+                .split(">")
+            )
         key = "<".join(pieces[1::2])
         shape = self._shapes.get(key)
         if shape is None:
@@ -162,16 +172,6 @@ def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:
         yield "/".join(path[1:]), tag, place + 1
         if tag.endswith("/"):
             path.pop()
-
-
-def _tamed(raw: str) -> str:
-    """The text with each `>` that ends no tag written as a reference."""
-    return "".join(
-        f"<{piece[1:-1].replace('>', '&gt;')}>"
-        if piece[0] == "<" and len(piece) > 1
-        else piece.replace(">", "&gt;").replace("<", "&lt;")
-        for piece in _TEXT_OR_TAG.findall(raw)
-    )
 
 
 def _unescape(text: str) -> str:

@@ -34,7 +34,10 @@ def headerless_layout(
         if not rows or any(is_header(row) for row in rows):
             continue
         for profile in shaped:
-            if not _is_shaped(rows, profile.shape):
+            # Whether nearly all rows look like this.
+            dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
+            fitting = sum(_fits(row.cells, profile.shape) for row in dated)
+            if not (fitting >= 1 and fitting * 10 >= len(dated) * 9):
                 continue
             columns = {
                 role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())
@@ -44,13 +47,6 @@ def headerless_layout(
             if profile not in BUILT_IN or _is_signed(layout, rows, file_name):
                 return layout
     return None
-
-
-def _is_shaped(rows: Sequence[CsvRow], shape: str) -> bool:
-    """Whether nearly all rows look like this."""
-    dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
-    fitting = sum(_fits(row.cells, shape) for row in dated)
-    return fitting >= 1 and fitting * 10 >= len(dated) * 9
 
 
 def _fits(cells: Sequence[str], shape: str) -> bool:

@@ -115,7 +115,14 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tup
             columns = {
                 role: places for role, places in columns.items() if signs[0] not in places
             } | {"sign": (signs[0],)}
-    if _differs(rows, columns.get("account", ())):
+    # The other party's account is another one in nearly every row.
+    accounts = [
+        text
+        for cells in rows
+        for place in columns.get("account", ())
+        if place < len(cells) and (text := cell(cells[place]))
+    ]
+    if len(set(accounts)) > max(1, len(accounts) // 2):
         columns.setdefault("counterparty_account", columns.pop("account"))
     return columns
 
@@ -131,12 +138,6 @@ def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], p
     if role in {"debit", "credit"}:
         return not all(any(_has(header, w) for w in _WORDS[way]) for way in ("debit", "credit"))
     return role != "sign" or _says_sign(rows, place)
-
-
-def _differs(rows: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
-    """Whether a column has another value in nearly every row, as the other party's account has."""
-    values = [text for cells in rows for p in places if p < len(cells) and (text := cell(cells[p]))]
-    return len(set(values)) > max(1, len(values) // 2)
 
 
 def _has(header: str, word: str) -> bool:

@@ -134,14 +134,11 @@ class CsvRows:
         self.decimal = self.decimal or sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
-        self._cell_count = self._usual_count(counts)
-
-    def _usual_count(self, counts: Counter[int]) -> int:
-        """How many cells nearly all rows with amounts have; 0 where they differ."""
+        # How many cells nearly all rows with amounts have; 0 where they differ.
         header = len(self._layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
-        return usual if others <= max(1, counts.total() // 10) else 0
+        self._cell_count = usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: CsvRow, role: str) -> str:
         """The first cell of a role that is not empty."""
@@ -226,8 +223,15 @@ class CsvRows:
         currency = self.cell(row, "currency")
         if not currency and (side := self._side(row)):
             currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
-        currency = currency or self._layout.header_currency or ""
-        return currency or self._stated.get("currency", "") or self._beside_amount(row)
+        currency = currency or self._layout.header_currency or self._stated.get("currency", "")
+        if currency:
+            return currency
+        for role in (*_MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
+            text = self.cell(row, role)
+            is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
+            if not is_bare and (matched := CODE.search(text)):
+                return matched[0]
+        return ""
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
@@ -348,15 +352,6 @@ class CsvRows:
         """The other party's name: of the two sides, where a row names both."""
         name = self.cell(row, "counterparty_name")
         return name or self.cell(row, "payee_name" if is_debit else "payer_name")
-
-    def _beside_amount(self, row: CsvRow) -> str:
-        """The currency that stands beside an amount, as in `1,50 EUR`."""
-        for role in (*_MOVED, "balance"):
-            text = self.cell(row, role)
-            is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
-            if not is_bare and (matched := CODE.search(text)):
-                return matched[0]
-        return ""
 
     def _is_total(self, row: CsvRow, day: str) -> bool:
         """Whether a row without a day is one of totals: it has amounts and says at most what of."""

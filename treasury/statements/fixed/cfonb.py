@@ -8,7 +8,7 @@ a record 07 (new balance). The last digit of an amount is a letter that has its 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -145,7 +145,11 @@ class CfonbFile(FixedFile):
                 raise InputError("it is of another account than the statement")
             row = _entry_of(first, self.width)
             for record in records[1:]:
-                _add_more(row, record, first, self.width)
+                _require_width(record, self.width)
+                if _account_of(record) != _account_of(first):
+                    raise InputError(f"line {record.line} is of another account")
+                if record.text[48:118].strip():
+                    _add_more(row, record.text[45:48], record.text[48:118])
         except InputError as error:
             draft.lost(f"line {first.line}", error.what, first.line)
             return
@@ -211,67 +215,36 @@ def _entry_of(record: FixedRecord, width: int) -> EntryRow:
     )
 
 
-def _add_more(row: EntryRow, record: FixedRecord, first: FixedRecord, width: int) -> None:
-    """What a record 05 says, by the three letters of its qualifier."""
-    _require_width(record, width)
-    if _account_of(record) != _account_of(first):
-        raise InputError(f"line {record.line} is of another account")
-    qualifier, text = record.text[45:48], record.text[48:118]
-    add = _MORE.get(qualifier)
-    if add is not None and text.strip():
-        add(row, text)
+def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
+    """What a record 05 says; what has no column is kept in `raw` alone."""
+    match qualifier:
+        case "LIB" | "LCC":
+            row.remittance = (*row.remittance, text.strip())
+        case "LC2":  # the second half of a text of 140 characters, cut within a word or not
+            *before, last = row.remittance or ("",)
+            row.remittance = (*before, f"{last}{text}".strip())
+        case "LCS":
+            row.structured_references = (*row.structured_references, text.strip())
+        case "RCN":
+            row.end_to_end_id = reference(text[:35].strip() or None) or row.end_to_end_id
+        case "MMO":  # as ordered: currency, number of decimals, fourteen digits
+            currency, decimals, digits = text[:3], text[3], text[4:18]
+            if currency.isalpha() and decimals.isdigit() and digits.isascii() and digits.isdigit():
+                row.instructed_amount = Decimal(digits).scaleb(-int(decimals))
+                row.instructed_currency = currency
+        case "CPY" | "CBE":
+            row.counterparty_account = row.counterparty_account or account_number(text)
+        case _ if name := _COLUMN.get(qualifier):
+            setattr(row, name, getattr(row, name) or text.strip())
 
 
-def _remit(row: EntryRow, text: str) -> None:
-    row.remittance = (*row.remittance, text.strip())
-
-
-def _remit_on(row: EntryRow, text: str) -> None:
-    """The second half of a text of 140 characters, cut in the middle of a word or not."""
-    *before, last = row.remittance or ("",)
-    row.remittance = (*before, f"{last}{text}".strip())
-
-
-def _structured(row: EntryRow, text: str) -> None:
-    row.structured_references = (*row.structured_references, text.strip())
-
-
-def _end_to_end(row: EntryRow, text: str) -> None:
-    row.end_to_end_id = reference(text[:35].strip() or None) or row.end_to_end_id
-
-
-def _original(row: EntryRow, text: str) -> None:
-    """Currency, number of decimals, fourteen digits: the amount as it was ordered."""
-    currency, decimals, digits = text[:3], text[3], text[4:18]
-    if currency.isalpha() and decimals.isdigit() and digits.isascii() and digits.isdigit():
-        row.instructed_amount = Decimal(digits).scaleb(-int(decimals))
-        row.instructed_currency = currency
-
-
-def _into(name: str) -> Callable[[EntryRow, str], None]:
-    def put(row: EntryRow, text: str) -> None:
-        value = account_number(text) if name.endswith("account") else text.strip()
-        setattr(row, name, getattr(row, name) or value)
-
-    return put
-
-
-_MORE: Final[dict[str, Callable[[EntryRow, str], None]]] = {
-    "LIB": _remit,
-    "LCC": _remit,
-    "LC2": _remit_on,
-    "LCS": _structured,
-    "RCN": _end_to_end,
-    "MMO": _original,
-    "NPY": _into("counterparty_name"),
-    "NBE": _into("counterparty_name"),
-    "CPY": _into("counterparty_account"),
-    "CBE": _into("counterparty_account"),
-    "BPY": _into("counterparty_agent"),
-    "BBE": _into("counterparty_agent"),
-    "NPO": _into("ultimate_debtor_name"),
-    "NBU": _into("ultimate_creditor_name"),
-    "RUM": _into("mandate_id"),
-    "REF": _into("additional_information"),
+_COLUMN: Final = {
+    "NPY": "counterparty_name",
+    "NBE": "counterparty_name",
+    "BPY": "counterparty_agent",
+    "BBE": "counterparty_agent",
+    "NPO": "ultimate_debtor_name",
+    "NBU": "ultimate_creditor_name",
+    "RUM": "mandate_id",
+    "REF": "additional_information",
 }
-"""What each qualifier says; the others are kept in `raw` alone."""

@@ -110,7 +110,20 @@ class CodaFile(FixedFile):
                 balance = StatementBalance("CLBD", amount, statement.currency, day)
                 self._draft_of(statement, record).add_balance(balance)
             elif kind == "9":
-                self._take_trailer(statement, record)
+                # The bank's own count of records and sums of what moved.
+                statement.is_ended = True
+                draft, currency = self._draft_of(statement, record), statement.currency
+                stated = record.field(16, 22)
+                if not stated.isdigit() or int(stated) != statement.records:
+                    draft.problem("", f"the bank says {stated} records, read {statement.records}")
+                for way, start in (("DBIT", 22), ("CRDT", 37)):
+                    bank = amount_of(record.text[start : start + 15])
+                    read = statement.sums.get(way, Decimal(0))
+                    if bank != read:
+                        sums_text = (
+                            f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
+                        )
+                        draft.problem("", f"the bank says {way} {sums_text}")
             elif kind != "4":
                 raise InputError(f"a record of kind {kind!r} is not known")
         except InputError as error:
@@ -149,20 +162,6 @@ class CodaFile(FixedFile):
             self.ids,
         )
 
-    def _take_trailer(self, statement: _Statement, record: FixedRecord) -> None:
-        """The bank's own count of records and sums of what moved."""
-        statement.is_ended = True
-        draft, currency = self._draft_of(statement, record), statement.currency
-        stated = record.field(16, 22)
-        if not stated.isdigit() or int(stated) != statement.records:
-            draft.problem("", f"the bank says {stated} records, read {statement.records}")
-        for way, start in (("DBIT", 22), ("CRDT", 37)):
-            bank = amount_of(record.text[start : start + 15])
-            read = statement.sums.get(way, Decimal(0))
-            if bank != read:
-                sums_text = f"{format_amount(bank, currency)}, read {format_amount(read, currency)}"
-                draft.problem("", f"the bank says {way} {sums_text}")
-
     def _draft_of(self, statement: _Statement, record: FixedRecord) -> StatementDraft:
         if statement.draft is None:
             raise self.refused(record, "a record before the old balance")
@@ -190,7 +189,14 @@ class CodaFile(FixedFile):
             return
         self._count(statement, draft, parent)
         if payments:
-            _check_sum(draft, parent, payments, position)
+            signed = [
+                (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
+                for row in payments
+            ]
+            if total(signed) != parent.amount:
+                sums = format_amount(total(signed), parent.currency or "")
+                whole = format_amount(parent.amount or Decimal(0), parent.currency or "")
+                draft.problem(position, f"details are {sums}, the entry {whole}")
         by_line = {part[0].line: part for part in parts}
         for row in payments or [parent]:
             line = int(row.position)
@@ -222,16 +228,3 @@ def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]
         else:
             parts[-1].append(record)
     return parts
-
-
-def _check_sum(
-    draft: StatementDraft, parent: EntryRow, payments: Sequence[EntryRow], position: str
-) -> None:
-    signed = [
-        (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
-        for row in payments
-    ]
-    if total(signed) != parent.amount:
-        sums = format_amount(total(signed), parent.currency or "")
-        whole = format_amount(parent.amount or Decimal(0), parent.currency or "")
-        draft.problem(position, f"details are {sums}, the entry {whole}")

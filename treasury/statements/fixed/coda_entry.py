@@ -131,7 +131,12 @@ def _add_communication(row: EntryRow, kind: str, text: str) -> None:
     elif code == "100":
         row.structured_references = tuple(filter(None, [message.strip()]))
     elif code == "105":
-        _add_original_amount(row, message)
+        # Gross amount in both currencies, rate, currency, and a structured communication.
+        if _DIGITS.fullmatch(message[15:30]) and message[42:45].isalpha():
+            row.instructed_amount = amount_of(message[15:30])
+            row.instructed_currency = message[42:45]
+        structured = belgian_reference(message[45:57])
+        row.structured_references = (structured,) if structured else ()
     elif code == "127":
         row.mandate_id = reference(message[44:79].strip() or None)
         row.remittance = _squeezed(message[79:141])
@@ -139,14 +144,6 @@ def _add_communication(row: EntryRow, kind: str, text: str) -> None:
         row.return_reason = message[142:146] if _REASON.fullmatch(message[142:146]) else None
     elif code not in _SILENT:
         row.remittance = _squeezed(message)
-
-
-def _add_original_amount(row: EntryRow, text: str) -> None:
-    """Type 105: gross amount in both currencies, rate, currency, and a structured communication."""
-    if _DIGITS.fullmatch(text[15:30]) and text[42:45].isalpha():
-        row.instructed_amount, row.instructed_currency = amount_of(text[15:30]), text[42:45]
-    printed = belgian_reference(text[45:57])
-    row.structured_references = (printed,) if printed else ()
 
 
 def _squeezed(text: str) -> tuple[str, ...]:

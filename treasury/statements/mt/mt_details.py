@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import repeat
 from operator import contains
 from typing import Any, Final, TypeVar
@@ -89,8 +89,18 @@ def _whole(separator: str) -> re.Pattern[str]:
 
 
 def _read(way: str, texts: Sequence[str]) -> Columns:
-    read = _OTHERS.get(way)
-    return read(texts) if read else _subfields(way, texts)
+    match way:
+        case "/":  # `/EREF/.../REMI/...`: keywords between slashes
+            plain = [text.replace("\n", "").lstrip() for text in texts]
+            return _cut(_SLASHED, plain, _of_slashed)
+        case "+":  # `EREF+... SVWZ+...` without subfields
+            return _cut(_KEYWORD, [text.replace("\n", "") for text in texts], _of_keywords)
+        case "NS":  # each line begins with a number
+            rows = [[line for line in text.split("\n") if line[:2].isdigit()] for text in texts]
+            return _together([tuple(line[:2] for line in row) for row in rows], rows, _of_lines)
+        case "":
+            return _free(texts)
+    return _subfields(way, texts)
 
 
 def _cut(
@@ -155,12 +165,8 @@ _EMPTY: Final[dict[str, tuple[str, ...]]] = {
 
 def _subfields(separator: str, texts: Sequence[str]) -> Columns:
     """`?20` and its like: `?00` booking text, `?20` remittance, `?30` the other party."""
-    return _cut(_cuts(separator), [text.replace("\n", "") for text in texts], _of_subfields)
-
-
-@lru_cache(maxsize=16)
-def _cuts(separator: str) -> re.Pattern[str]:
-    return re.compile(rf"{re.escape(separator)}(\d\d)")
+    cuts = re.compile(rf"{re.escape(separator)}(\d\d)")
+    return _cut(cuts, [text.replace("\n", "") for text in texts], _of_subfields)
 
 
 def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
@@ -172,12 +178,6 @@ def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     if accounts is not None:
         _offer(details, "counterparty_account", _accounts(accounts), first=True)
     return details
-
-
-def _numbered_lines(texts: Sequence[str]) -> Columns:
-    """The lines of a field NS, each of which begins with a number."""
-    rows = [[line for line in text.split("\n") if line[:2].isdigit()] for text in texts]
-    return _together([tuple(line[:2] for line in row) for row in rows], rows, _of_lines)
 
 
 def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
@@ -243,15 +243,14 @@ def _named_in(parts: Sequence[_Row]) -> Columns:
     plain = _stripped(_put_together(parts))
     if len(parts) == 1:
         return {"counterparty_name": plain}
-    words = _stripped([reduce(_continued, row, ("", ""))[1] for row in zip(*parts, strict=True)])
-    return {"counterparty_name": words, "name_in_id": plain}
-
-
-def _continued(before: tuple[str, str], part: str) -> tuple[str, str]:
-    """The last part and the whole name, with one more part."""
-    last, name = before
-    is_word = 0 < len(last) < _NAME_PART and not last[-1].isspace() and not part[:1].isspace()
-    return part, f"{name} {part}" if is_word else name + part
+    names: list[str] = []
+    for row in zip(*parts, strict=True):
+        name = last = ""
+        for part in row:
+            ends = 0 < len(last) < _NAME_PART and not last[-1].isspace() and not part[:1].isspace()
+            name, last = f"{name} {part}" if ends else name + part, part
+        names.append(name)
+    return {"counterparty_name": _stripped(names), "name_in_id": plain}
 
 
 _NAME_PART: Final = 27
@@ -286,11 +285,6 @@ def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
 _BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}
 
 
-def _keywords(texts: Sequence[str]) -> Columns:
-    """`EREF+... SVWZ+...` without subfields."""
-    return _cut(_KEYWORD, [text.replace("\n", "") for text in texts], _of_keywords)
-
-
 def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     """SEPA's keywords, the text before the first one being remittance too."""
     details: Columns = {}
@@ -302,11 +296,6 @@ def _of_keywords(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
             _take(details, key, list(map(str.strip, values)))
     details["remittance"] = _texts(remittance)
     return details
-
-
-def _slashed(texts: Sequence[str]) -> Columns:
-    """`/EREF/.../REMI/...`: keywords between slashes."""
-    return _cut(_SLASHED, [text.replace("\n", "").lstrip() for text in texts], _of_slashed)
 
 
 def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
@@ -324,12 +313,23 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
                 _offer(details, _ULTIMATE[group], [value or None for value in values], first=True)
         elif key in {"CNTP", "ACCW"}:
             cut = column if key == "CNTP" else [text.replace(",", "/") for text in column]
-            for name, parts in _counterparties(cut).items():
+            # `/CNTP/account/agent/name/town/`: parts without keywords.
+            rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in cut]
+            accounts, agents, names = zip(*rows, strict=True)
+            for name, parts in {
+                "counterparty_account": _accounts(accounts),
+                "counterparty_agent": [agent or None for agent in agents],
+                "counterparty_name": [name or None for name in names],
+            }.items():
                 _offer(details, name, parts, first=True)
         elif key == "REMI":
             structured, free = zip(*map(_remitted, values), strict=True)
             remittance.append(free)
-            _add_structured(details, structured)
+            before = details.get("structured_references", [()] * len(structured))
+            details["structured_references"] = [
+                (*stated, added) if added else stated
+                for stated, added in zip(before, structured, strict=True)
+            ]
         elif key == "SVWZ":
             remittance.append(values)
         else:
@@ -339,31 +339,12 @@ def _of_slashed(keys: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
     return details
 
 
-def _counterparties(values: Sequence[str]) -> Columns:
-    """`/CNTP/account/agent/name/town/`: parts without keywords."""
-    rows = [[part.strip() for part in f"{value}///".split("/")[1:4]] for value in values]
-    accounts, agents, names = zip(*rows, strict=True)
-    return {
-        "counterparty_account": _accounts(accounts),
-        "counterparty_agent": [agent or None for agent in agents],
-        "counterparty_name": [name or None for name in names],
-    }
-
-
 def _remitted(value: str) -> tuple[str, str]:
     """Reference and text of `USTD//text`, `STRD/issuer/reference`, or just the text."""
     kind, _, text = value.partition("/")
     if kind == "STRD":
         return text.rpartition("/")[2], ""
     return "", text.lstrip("/") if kind == "USTD" else value
-
-
-def _add_structured(details: Columns, references: Sequence[str]) -> None:
-    before = details.get("structured_references", [()] * len(references))
-    details["structured_references"] = [
-        (*stated, added) if added else stated
-        for stated, added in zip(before, references, strict=True)
-    ]
 
 
 def _free(texts: Sequence[str]) -> Columns:
@@ -433,9 +414,6 @@ def _account(text: str) -> str | None:
     return account_number(text) if text and not _NO_VALUE.fullmatch(text) else None
 
 
-_OTHERS: Final[dict[str, Callable[[Sequence[str]], Columns]]] = {
-    "/": _slashed, "+": _keywords, "": _free, "NS": _numbered_lines,
-}  # fmt: skip
 _GROUPS: Final = frozenset(
     {"BENM", "ORDP", "CNTP", "ULTB", "ULTC", "ULTD", "UDTR", "UCRD", "REMI", "EREF", "TRTP"}
 )

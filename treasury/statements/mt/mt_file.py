@@ -86,7 +86,13 @@ class MtFile:
         fields = MtFields(self._source, self.file_name)
         for field in fields:
             if isinstance(field, MtMovements):
-                self._take_movements(field)
+                block = self._block or self._begin(field.lines[0])
+                if block.draft is None and self._page is not None:
+                    self._finish_page()
+                columns = movement_columns(self._draft(block), field)
+                if columns:
+                    self._columns.append(columns)
+                    self._held += len(columns["amount"])
             else:
                 self._take(field)
             if self._held >= _BATCH:
@@ -105,18 +111,12 @@ class MtFile:
         if field.tag == END:
             self._close()
         elif field.tag == ENVELOPE:
-            self._read_envelope(field.text)
+            for matched in filter(None, (_FROM_US.search(field.text), _TO_US.search(field.text))):
+                self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
+            if kind := _TYPE.search(field.text):
+                self._envelope["type"] = kind[1]
         else:
             self._take_head(field)
-
-    def _take_movements(self, movements: MtMovements) -> None:
-        block = self._block or self._begin(movements.lines[0])
-        if block.draft is None and self._page is not None:
-            self._finish_page()
-        columns = movement_columns(self._draft(block), movements)
-        if columns:
-            self._columns.append(columns)
-            self._held += len(columns["amount"])
 
     def _take_head(self, field: MtField) -> None:
         tag = _TAG_VARIANTS.get(field.tag, field.tag)
@@ -207,17 +207,19 @@ class MtFile:
         if not (block.draft or block.balances or "25" in block.tags):
             return  # a file may end with the beginning of a message
         draft = self._draft(block)
-        _check_counts(block, draft)
+        # The bank's own sums of an interim report, where it states them.
+        for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
+            matched = _COUNTED.match(block.tags.get(tag, ""))
+            if matched is None:
+                continue
+            stated, _ = with_currency(matched[3])
+            read = draft.pending[direction]
+            if stated is not None and stated != read:
+                draft.note(f":{tag}:", f"the bank says {stated:f}, the movements are {read:f}")
         self._done.append(draft.finish("\n".join(block.texts)))
         self.lost_count += draft.lost_count
         check_number(len(self._done), self.file_name)
         self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
-
-    def _read_envelope(self, text: str) -> None:
-        for matched in filter(None, (_FROM_US.search(text), _TO_US.search(text))):
-            self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
-        if kind := _TYPE.search(text):
-            self._envelope["type"] = kind[1]
 
     def _finish(self, fields: MtFields) -> None:
         self.statements = tuple(
@@ -250,6 +252,7 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
         currency = block.balances[0].currency
     account = own_account(_account(tags.get("25", "").partition("\n")[0], currency), accounts)
     is_report = block.is_interim_report and not {"60F", "60M"} & tags.keys()
+    text = tags.get("NS", "")
     return StatementHead(
         file_name=file_name,
         format="MT942" if is_report else "MT940",
@@ -258,7 +261,9 @@ def _head(block: _Block, file_name: str, accounts: Collection[str]) -> Statement
         bank_statement_id=tags.get("28", "").strip() or None,
         sequence_number=number or None,
         account=account or None,
-        account_name=_account_name(tags.get("NS", "")),
+        account_name=next(
+            (line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None
+        ),
         servicer_bic=block.bic,
         currency=currency,
         balances=tuple(block.balances),
@@ -287,20 +292,4 @@ def _count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
-def _account_name(text: str) -> str | None:
-    return next((line[2:].strip() for line in text.split("\n") if line[:2] == "22"), None)
-
-
 _COUNTED: Final = re.compile(r"\s*(\d{1,5})\s*([A-Z]{3})\s*([0-9.,]+)", re.ASCII)
-
-
-def _check_counts(block: _Block, draft: StatementDraft) -> None:
-    """The bank's own sums of an interim report, where it states them."""
-    for tag, direction in (("90C", "CRDT"), ("90D", "DBIT")):
-        matched = _COUNTED.match(block.tags.get(tag, ""))
-        if matched is None:
-            continue
-        stated, _ = with_currency(matched[3])
-        read = draft.pending[direction]
-        if stated is not None and stated != read:
-            draft.note(f":{tag}:", f"the bank says {stated:f}, the movements are {read:f}")

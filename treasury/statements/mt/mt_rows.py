@@ -34,25 +34,21 @@ def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
     try:
         lines = lines_of(movements.first)
     except InputError:
-        movements = _only(
-            movements, [at for at in range(len(movements.first)) if _is_read(draft, movements, at)]
-        )
+        readable = []
+        for at, first in enumerate(movements.first):
+            try:
+                lines_of([first])
+            except InputError as error:
+                draft.lost("", error.what, movements.lines[at])
+            else:
+                readable.append(at)
+        movements = _only(movements, readable)
         if not movements.first:
             return {}
         lines = lines_of(movements.first)
     columns, names = _columns(draft.head, lines, movements)
     draft.take_all(columns, [f"line {line}" for line in movements.lines], movements.raws, names)
     return columns
-
-
-def _is_read(draft: StatementDraft, movements: MtMovements, at: int) -> bool:
-    """Whether its field 61 can be read; the draft notes one that cannot."""
-    try:
-        lines_of(movements.first[at : at + 1])
-    except InputError as error:
-        draft.lost("", error.what, movements.lines[at])
-        return False
-    return True
 
 
 def _only(movements: MtMovements, places: Sequence[int]) -> MtMovements:
@@ -73,6 +69,7 @@ def _columns(
     columns = details_of(movements.texts, movements.numbered)
     working: Columns = {name: columns.pop(name) for name in WORKING if name in columns}
     inferred = columns.pop("inferred", None)
+    codes = zip(lines.kinds, working.get("code") or [None] * count, strict=True)
     columns.update(
         account=[head.account] * count,
         currency=[head.currency] * count,
@@ -83,23 +80,16 @@ def _columns(
         booking_date=lines.booking_dates,
         value_date=lines.value_dates,
         account_servicer_reference=_references(lines.own),
-        proprietary_code=_codes(lines.kinds, working.get("code")),
+        proprietary_code=[f"{kind}+{code}" if code else kind or None for kind, code in codes],
     )
     _add_status(columns, head, lines, inferred)
     _add_own_references(columns, lines)
     _add_amounts(columns, lines, working)
     _add_parties(columns, lines)
-    return columns, _names_in_ids(columns, working)
-
-
-def _names_in_ids(columns: Columns, working: Columns) -> list[str | None] | None:
-    names = working.get("name_in_id")
-    if names is None:
-        return None
-    return [
-        id_name if id_name is not None else name
-        for id_name, name in zip(names, columns["counterparty_name"], strict=True)
-    ]
+    if "name_in_id" not in working:
+        return columns, None
+    pairs = zip(working["name_in_id"], columns["counterparty_name"], strict=True)
+    return columns, [in_id if in_id is not None else name for in_id, name in pairs]
 
 
 _DIRECTIONS: Final = {
@@ -114,13 +104,6 @@ def _references(texts: Sequence[str]) -> list[str | None]:
         references = {text: reference(text) or None for text in distinct}
         return [references[text] for text in texts]
     return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
-
-
-def _codes(kinds: Sequence[str], codes: Sequence[str | None] | None) -> list[str | None]:
-    if codes is None:
-        return [kind or None for kind in kinds]
-    pairs = zip(kinds, codes, strict=True)
-    return [f"{kind}+{code}" if code else kind or None for kind, code in pairs]
 
 
 def _add_status(

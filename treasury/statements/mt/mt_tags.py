@@ -106,7 +106,13 @@ class MtFields:
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
             at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
-        kinds = _kinds(tags, texts)
+        # A letter a field: m for a movement, t and n for what explains it, h for anything else.
+        kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
+        if "25" in tags:  # one bank writes field 86 under this tag
+            kinds = "".join(
+                "t" if tag == "25" and _DETAILS.match(text) else kind
+                for kind, tag, text in zip(kinds, tags, texts, strict=True)
+            )
         for run in _RUN.finditer(kinds):
             begin, end = run.span()
             if kinds[begin] == "m":
@@ -150,16 +156,6 @@ def _inner_dashes(tags: Sequence[str], envelopes: Sequence[str], following: str)
 _INNER: Final = "inner"
 _EXPLAINS: Final = frozenset({"86", "NS"})
 _GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "65", "90C", "90D"})
-
-
-def _kinds(tags: Sequence[str], texts: Sequence[str]) -> str:
-    """A letter a field: m for a movement, t and n for what explains it, h for anything else."""
-    kinds = "".join([_KINDS.get(tag, "h") for tag in tags])
-    if "25" not in tags:
-        return kinds
-    # Field 86 under a wrong tag, as one bank writes it.
-    wrong = (tag == "25" and _DETAILS.match(text) for tag, text in zip(tags, texts, strict=True))
-    return "".join("t" if is_wrong else k for k, is_wrong in zip(kinds, wrong, strict=True))
 
 
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}

@@ -65,7 +65,14 @@ def lines_of(texts: Sequence[str]) -> Lines:
     rows = _LINES.findall(together) if together.count("\n") < len(texts) else []
     more: dict[int, str] = {}
     if len(rows) != len(texts):
-        matches = [_ONE_LINE.fullmatch(text.lstrip()) or _odd_line(text) for text in texts]
+        matches = []
+        for text in texts:
+            # Some files break the line within the amount; SWIFT itself does not.
+            unbroken = text.replace("\n", "", 1)
+            matched = _ONE_LINE.fullmatch(text.lstrip()) or _ONE_LINE.fullmatch(unbroken.lstrip())
+            if matched is None:
+                raise InputError(f"{text[:40]!r} is not a movement")
+            matches.append(matched)
         rows = [matched.groups("")[:-1] for matched in matches]
         more = {at: matched[8] for at, matched in enumerate(matches) if matched[8]}
     days, booked, sides, amounts, kinds, references, own = zip(*rows, strict=True)
@@ -86,14 +93,6 @@ def lines_of(texts: Sequence[str]) -> Lines:
         more,
         frozenset(at for at, day in enumerate(days) if day in moved) if moved else frozenset(),
     )
-
-
-def _odd_line(text: str) -> re.Match[str]:
-    # Some files break the line within the amount; SWIFT itself does not.
-    matched = _ONE_LINE.fullmatch(text.replace("\n", "", 1).lstrip())
-    if matched is None:
-        raise InputError(f"{text[:40]!r} is not a movement")
-    return matched
 
 
 def balance_of(text: str, code: str, currency: str | None) -> tuple[StatementBalance, bool]:

@@ -41,7 +41,10 @@ def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
     """
     accounts: dict[tuple[str | None, str | None], dict[int, StatementFacts]] = defaultdict(dict)
     for place, facts in enumerate(statements):
-        if facts.is_final and _is_comparable(facts):
+        stated = (facts.account, facts.currency, facts.opening, facts.closing)
+        if facts.is_final and (
+            None not in stated and date.min < facts.last and facts.first < date.max
+        ):
             accounts[facts.account, facts.currency][place] = facts
     remarks: dict[int, Continuity] = {}
     for placed in accounts.values():
@@ -59,11 +62,6 @@ def continuity(statements: Iterable[StatementFacts]) -> dict[int, Continuity]:
         for at, text in (*_overlapping(closed), *_numbered_alike(closed)):
             remarks[places[at]] = Continuity(text, holds=False)
     return remarks
-
-
-def _is_comparable(facts: StatementFacts) -> bool:
-    stated = (facts.account, facts.currency, facts.opening, facts.closing)
-    return None not in stated and date.min < facts.last and facts.first < date.max
 
 
 def _ended(facts: StatementFacts) -> tuple[date, int]:

@@ -9,10 +9,10 @@ one lies between. A person's confirmed balance bridges the days of a dormant acc
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -130,7 +130,20 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            facts = _confirmed(row)
+            # The facts of a confirmed balance: a day of which nothing else is
+            # known.
+            facts = StatementFacts(
+                row["confirmation_id"],
+                row["account"],
+                row["currency"],
+                _CONFIRMED,
+                proved=True,
+                first=row["balance_date"],
+                since=row["balance_date"],
+                last=row["balance_date"],
+                opening=row["balance"],
+                closing=row["balance"],
+            )
             self.confirmed[self._key(facts)].append(facts)
         others = (self.statements.keys() | self.confirmed.keys()) - self.declared.keys()
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
@@ -233,22 +246,6 @@ def _is_statement_day(day: date, days: StatementDays | None) -> bool:
     if days is None or days == "business":
         return is_target_day(day)
     return isinstance(days, str) or WEEKDAYS[day.weekday()] in days
-
-
-def _confirmed(row: Mapping[str, Any]) -> StatementFacts:
-    """The facts of a confirmed balance: a day of which nothing else is known."""
-    return StatementFacts(
-        row["confirmation_id"],
-        row["account"],
-        row["currency"],
-        _CONFIRMED,
-        proved=True,
-        first=row["balance_date"],
-        since=row["balance_date"],
-        last=row["balance_date"],
-        opening=row["balance"],
-        closing=row["balance"],
-    )
 
 
 def _is_confirmed(facts: StatementFacts) -> bool:

@@ -8,7 +8,7 @@ one that says more count, and of two that say as much those of the one that is s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Final
 
@@ -51,8 +51,10 @@ class DaysByFormat:
                     raise _refused(facts, holder, "say otherwise of the same days")
                 return [holder]
         equal = [holder for holder in others if _rank(holder) >= _rank(facts)]
-        if equal and _add_up(equal, facts):
-            return equal
+        has_parts = equal and all(_has_all(facts, part) for part in equal)
+        moved = sum(part.credits for part in equal), sum(part.debits for part in equal)
+        if has_parts and moved == (facts.credits, facts.debits):
+            return equal  # they have together what it moves, both ways
         for holder in others:
             if holder in equal or not _has_all(facts, holder):
                 raise _refused(facts, holder, "have the same days only in part")
@@ -111,14 +113,6 @@ def _has_all(holder: StatementFacts, facts: StatementFacts) -> bool:
         return True
     between = (facts.opening, facts.closing, facts.last)
     return between == (holder.opening, holder.closing, holder.last) and facts.opening is not None
-
-
-def _add_up(others: Sequence[StatementFacts], facts: StatementFacts) -> bool:
-    """Whether statements within the days of this one have together what it moves, both ways."""
-    if not all(_has_all(facts, part) for part in others):
-        return False
-    moved = sum(part.credits for part in others), sum(part.debits for part in others)
-    return moved == (facts.credits, facts.debits)
 
 
 def _refused(facts: StatementFacts, rival: StatementFacts, why: str) -> StatementError:

@@ -53,7 +53,17 @@ class Staging:
         self._path = Path(self._folder.name) / "rows.arrow"
         self._sink = pa.OSFile(str(self._path), "wb")
         self._writer = pa.ipc.new_stream(self._sink, STATEMENT_ENTRIES.row_schema)
-        self._database = duckdb.connect(config=_settings(self._folder.name))
+        self._database = duckdb.connect(
+            config={
+                "memory_limit": _MEMORY,
+                "temp_directory": self._folder.name,
+                "threads": "1",
+                "preserve_insertion_order": "false",
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "python_enable_replacements": "false",
+            }
+        )
         self._database.register("index", _INDEX.empty_table())
         self._database.execute("CREATE TABLE came AS FROM index")
 
@@ -74,7 +84,17 @@ class Staging:
         """Keep the rows of one bank file, the files being numbered from 0."""
         for batch in batches:
             self._writer.write_batch(batch)
-            self._held.append(_indexed(batch, self.files, self.rows))
+            raws = batch["raw"].cast(pa.binary()).to_pylist()
+            hashes = [
+                md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws
+            ]
+            computed = {
+                "place": column(range(self.rows, self.rows + len(raws)), INTEGER),
+                "file": column([self.files] * len(raws), INTEGER),
+                "raw": column(hashes, TEXT),
+            }
+            arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
+            self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))
             self.rows += batch.num_rows
             self._holds += batch.nbytes  # some columns of a batch hold on to all of it
             if self._holds > _AT_ONCE:
@@ -124,27 +144,3 @@ class Staging:
                     place, size, batches = place + part.num_rows, 0, []
         if batches:
             yield place, pa.Table.from_batches(batches)
-
-
-def _settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    return {
-        "memory_limit": _MEMORY,
-        "temp_directory": folder,
-        "threads": "1",
-        "preserve_insertion_order": "false",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "python_enable_replacements": "false",
-    }
-
-
-def _indexed(batch: pa.RecordBatch, file: int, place: int) -> pa.RecordBatch:
-    raws = batch["raw"].cast(pa.binary()).to_pylist()
-    hashes = [md5(raw.translate(None, _SPACES), usedforsecurity=False).hexdigest() for raw in raws]
-    computed = {
-        "place": column(range(place, place + len(raws)), INTEGER),
-        "file": column([file] * len(raws), INTEGER),
-        "raw": column(hashes, TEXT),
-    }
-    arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
-    return pa.RecordBatch.from_arrays(arrays, schema=_INDEX)

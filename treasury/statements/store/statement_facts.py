@@ -112,10 +112,15 @@ class StatementFacts(msgspec.Struct, frozen=True):
             return False
         if self.currency != statement.currency:
             return True
+        # Whether both are numbered statements of one day, as of banks that write
+        # several a day.
+        days = {self.first, self.last, statement.first, statement.last}
+        counted = None not in {self.sequence, statement.sequence}
+        is_other = self.sequence != statement.sequence and self.format == statement.format
         return (
             self._continues_on_its_last_day(statement)
             or statement._continues_on_its_last_day(self)
-            or self._is_part_beside(statement)
+            or (len(days) == 1 and counted and is_other)
         )
 
     def _continues_on_its_last_day(self, before: StatementFacts) -> bool:
@@ -127,13 +132,6 @@ class StatementFacts(msgspec.Struct, frozen=True):
             and before.last in {self.first, self.last}
             and (moved or self.has_next_number(before))
         )
-
-    def _is_part_beside(self, statement: StatementFacts) -> bool:
-        """Whether both are numbered statements of one day, as of banks that write several a day."""
-        days = {self.first, self.last, statement.first, statement.last}
-        counted = None not in {self.sequence, statement.sequence}
-        is_other = self.sequence != statement.sequence and self.format == statement.format
-        return len(days) == 1 and counted and is_other
 
 
 def facts_of(row: Mapping[str, Any]) -> StatementFacts:

@@ -208,7 +208,12 @@ class _IncomingStatements:
             self._count(number, row, "new")
             return
         row["added_at"] = before["added_at"]
-        if _say_the_same(row, before):
+        # Whether two versions have the same movements, sums and proof.
+        hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
+        is_read_anew = (
+            row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
+        )
+        if len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _COMPARED):
             if key not in self._files:
                 self.rows[key], self.states[key] = row, "known"
         elif self._was_superseded(row, before):
@@ -268,13 +273,6 @@ class _IncomingStatements:
         if row["statement_id"] not in self._stored or row["file_sha256"] == before["file_sha256"]:
             return False
         return (row["statement_id"], row["file_sha256"]) in self._versions.superseded
-
-
-def _say_the_same(row: Row, before: Row) -> bool:
-    """Whether two versions have the same movements, sums and proof."""
-    hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
-    is_read_anew = row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
-    return len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _COMPARED)
 
 
 def _is_whole(row: Row) -> bool:

@@ -108,69 +108,8 @@ _FILES_ADDED: Final = f"""
 
 def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it."""
-    _load_stored(lake, staging, files)
-    sums = staging.run(
-        "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
-        " GROUP BY file, statement_id"
-    ).fetchall()
-    exports = [
-        row["statement_id"]
-        for statements in files
-        for row in statements.select(["statement_id", "format"]).to_pylist()
-        if row["format"].startswith("CSV")
-    ]
-    staging.run("CREATE TABLE exports (statement_id VARCHAR)")
-    if exports:
-        staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
-    return Versions(
-        frozenset(_superseded(lake, files)),
-        {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},
-        frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
-    )
-
-
-def _superseded(lake: Lake, files: Sequence[pa.Table]) -> Iterator[tuple[str, str]]:
-    """Id and file of every version of the statements that came that was ever added."""
-    ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
-    for row in lake.snapshot().sql(_FILES_ADDED, {"ids": ids}).to_pylist():
-        yield row["statement_id"], row["file_sha256"]
-
-
-def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
-    """Write the movements that are new, or better than the version known; how many of each.
-
-    What a version and a later one of the same call undo of each other is no change.
-    """
-    _look_at(staging, heads)
-    parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
-    for part in range(parts):
-        staging.run(_PART.format(parts=parts, part=part))
-        _compare(staging, heads)
-    changes = [*_write(writer, staging), *_patch(writer, staging)]
-    return sum(change.new for change in changes), sum(change.changed for change in changes)
-
-
-def _look_at(staging: Staging, heads: Heads) -> None:
-    """Statements whose rows may change whatever they are like: reports, and corrected ones."""
-    reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
-    reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
-    changed = {key for key, state in heads.states.items() if state == "changed"}
-    outvoted = {key for _, key in heads.outvoted}
-    staging.run(_TABLES)
-    ids = sorted(reports | changed | outvoted | heads.repeated)
-    staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
-    if heads.overtaken:
-        files, overtaken = zip(*heads.overtaken, strict=True)
-        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
-        staging.run(_LEAVE_OUT)
-
-
-def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
-    return pa.table({name: column(values, kind) for name, (values, kind) in columns.items()})
-
-
-def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> None:
-    """The stored movements that the incoming ones could be: those of days not far from theirs."""
+    # The stored movements that the incoming ones could be: those of days not far from
+    # theirs.
     first, last = _days(staging, files)
     snapshot = lake.snapshot()
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
@@ -184,6 +123,56 @@ def _load_stored(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Non
         # If it is a stored file that does not read, the lake says which, and what to do.
         snapshot.sql(f"SELECT count({RAW_HASH}) FROM {STATEMENT_ENTRIES.name} WHERE {where}")
         raise
+    sums = staging.run(
+        "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
+        " GROUP BY file, statement_id"
+    ).fetchall()
+    exports = [
+        row["statement_id"]
+        for statements in files
+        for row in statements.select(["statement_id", "format"]).to_pylist()
+        if row["format"].startswith("CSV")
+    ]
+    staging.run("CREATE TABLE exports (statement_id VARCHAR)")
+    if exports:
+        staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
+    # Every version of the statements that came that was ever added.
+    ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
+    added = lake.snapshot().sql(_FILES_ADDED, {"ids": ids}).to_pylist()
+    return Versions(
+        frozenset((row["statement_id"], row["file_sha256"]) for row in added),
+        {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},
+        frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
+    )
+
+
+def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
+    """Write the movements that are new, or better than the version known; how many of each.
+
+    What a version and a later one of the same call undo of each other is no change.
+    """
+    # Statements whose rows may change whatever they are like: reports, and corrected ones.
+    reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
+    reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
+    changed = {key for key, state in heads.states.items() if state == "changed"}
+    outvoted = {key for _, key in heads.outvoted}
+    staging.run(_TABLES)
+    ids = sorted(reports | changed | outvoted | heads.repeated)
+    staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
+    if heads.overtaken:
+        files, overtaken = zip(*heads.overtaken, strict=True)
+        staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
+        staging.run(_LEAVE_OUT)
+    parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
+    for part in range(parts):
+        staging.run(_PART.format(parts=parts, part=part))
+        _compare(staging, heads)
+    changes = [*_write(writer, staging), *_patch(writer, staging)]
+    return sum(change.new for change in changes), sum(change.changed for change in changes)
+
+
+def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
+    return pa.table({name: column(values, kind) for name, (values, kind) in columns.items()})
 
 
 def _days(staging: Staging, files: Sequence[pa.Table]) -> tuple[date, date]:
@@ -211,7 +200,14 @@ def _compare(staging: Staging, heads: Heads) -> None:
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
     incoming = {key: facts_of(row) for key, row in heads.incoming.items()}
-    movements = MovementRegister(_stored_versions(staging, {**incoming, **before}))
+    # The stored rows to compare with, twins in the order of counting.
+    names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
+    stored = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id")
+    statements = {**incoming, **before}
+    movements = MovementRegister(
+        MovementVersion(entry_id, statements.get(of) or StatementFacts(of), *stated)
+        for entry_id, of, *stated in stored.fetchall()
+    )
     rows = _incoming_versions(staging, incoming)
     for file, statement_id in heads.places:
         facts = incoming[statement_id]
@@ -224,20 +220,15 @@ def _compare(staging: Staging, heads: Heads) -> None:
     movements.settle(heads.counting.values(), heads.repeated)
     for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
         if versions:
-            staging.keep(
-                name, _identity_columns(list(versions.values()), with_place=name == "chosen")
+            identities = _table(
+                entry_id=([version.entry_id for version in versions.values()], TEXT),
+                entry_status=([version.status for version in versions.values()], TEXT),
+                is_twin=([version.is_twin for version in versions.values()], BOOL),
             )
-
-
-def _stored_versions(
-    staging: Staging, statements: Mapping[str, StatementFacts]
-) -> Iterator[MovementVersion]:
-    """The stored rows that the incoming ones are compared with, twins in the order of counting."""
-    names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
-    rows = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id").fetchall()
-    for entry_id, statement_id, status, booked, raw, is_twin in rows:
-        facts = statements.get(statement_id) or StatementFacts(statement_id)
-        yield MovementVersion(entry_id, facts, status, booked, raw, is_twin)
+            if name == "chosen":
+                places = column([version.place for version in versions.values()], INTEGER)
+                identities = identities.append_column("place", places)
+            staging.keep(name, identities)
 
 
 def _incoming_versions(
@@ -256,20 +247,6 @@ def _incoming_versions(
         )
         rows[file, statement_id].append(version)
     return rows
-
-
-def _identity_columns(versions: Sequence[MovementVersion], *, with_place: bool) -> pa.Table:
-    """What was found out about each version, and which row it is."""
-    identities = _table(
-        entry_id=([version.entry_id for version in versions], TEXT),
-        entry_status=([version.status for version in versions], TEXT),
-        is_twin=([version.is_twin for version in versions], BOOL),
-    )
-    if not with_place:
-        return identities
-    return identities.append_column(
-        "place", column([version.place for version in versions], INTEGER)
-    )
 
 
 def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
