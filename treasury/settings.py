@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.errors import SettingsError, StorageError
+from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
 from treasury.identifiers import plain_account
@@ -396,7 +397,8 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
 def _note(path: Path, place: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(place + "\n", "utf-8")
+        with durable.created(draft) as file:
+            file.write(f"{place}\n".encode())
         os.replace(draft, path)
     except OSError as error:
         raise StorageError(

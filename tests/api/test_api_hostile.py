@@ -277,7 +277,9 @@ def test_the_same_pages_again_and_again_are_given_up(
 SECOND = f"{TOKEN}/with+more=="
 
 
-@pytest.mark.parametrize("written", ["plain", "escaped", "url", "bearer", "basic"])
+@pytest.mark.parametrize(
+    "written", ["plain", "escaped", "url", "url in lower case", "all percent", "bearer", "basic"]
+)
 def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, written: str) -> None:
     basic = base64.b64encode(f"harbour-maker:{SECRET}".encode()).decode()
     text = {
@@ -286,10 +288,13 @@ def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, writte
         .replace("/", r"\/")
         .replace("a", r"\u0061"),
         "url": json.dumps(f"token={quote(SECOND, safe='')}&client_secret={quote(SECRET)}"),
+        "url in lower case": json.dumps(f"t={quote(SECOND)}&u={quote(SECOND, safe='').lower()}"),
+        "all percent": json.dumps("".join(f"%{ord(char):02x}" for char in SECOND)),
         "bearer": json.dumps(f"Authorization: Bearer {SECOND}"),
         "basic": json.dumps(f"Authorization: Basic {basic}"),
     }[written]
     secrets = [SECOND, TOKEN, SECRET, basic, quote(SECOND, safe="")]
+    secrets += [quote(SECOND), quote(SECOND, safe="").lower(), json.loads(text)]
     granted = says(json.dumps({"access_token": SECOND, "expires_in": 300}).encode())
 
     def echo(connection, head: str) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import InputError, StorageError
+from treasury.ground import durable
 from treasury.settings import FILE_NAME, BankAccount, Credential, Services, Settings, load_settings
 
 __all__ = ["NewSettings"]
@@ -77,7 +78,8 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
         draft = path.with_name(f".{FILE_NAME}.{os.getpid()}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            draft.write_text(self.to_toml(), "utf-8")
+            with durable.created(draft) as file:
+                file.write(self.to_toml().encode())
             os.replace(draft, path)
         except OSError as error:
             raise StorageError(

@@ -6,7 +6,6 @@ saved, with its effect, so that an earlier answer is given under the rules of th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -20,6 +19,8 @@ import pyarrow.compute as pc
 
 from treasury.decisions.comparison import moves_between, totals_of
 from treasury.errors import InputError, StorageError
+from treasury.ground import durable
+from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -211,7 +212,7 @@ def read_rules(source: Rules | str | Path) -> Rules:
 def _toml(source: Rules | str | Path) -> str:
     """The text to write: a person's own file word for word, else what differs from the contract."""
     if not isinstance(source, Rules):
-        return Path(source).read_text("utf-8")
+        return read_regular(Path(source))
     content, usual = msgspec.to_builtins(source), msgspec.to_builtins(Rules())
     own = {name: _without_nulls(value) for name, value in content.items() if value != usual[name]}
     return msgspec.toml.encode(own).decode()
@@ -252,13 +253,8 @@ def _requests_moved(old: pa.Table, new: pa.Table) -> pa.Table:
 
 
 def _write(path: Path, text: str) -> None:
-    draft = path.with_suffix(".toml.new")
     try:
-        with draft.open("w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(draft, path)
+        durable.write_whole(path, text.encode())
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error.strerror or error}; the journal has the rules",

@@ -31,7 +31,9 @@ import msgspec
 from filelock import FileLock
 
 from treasury.errors import ActionRefused, JournalError
+from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import read_regular
 
 __all__ = [
     "STATE_VARIABLE",
@@ -95,7 +97,7 @@ def register(folder: Path) -> Path | None:
             registered = _registered(identity)
             if registered is not None and not _is_original(folder, identity, registered):
                 return Path(registered.path)
-            _write(file, msgspec.json.encode(place))
+            durable.write_whole(file, msgspec.json.encode(place))
     except OSError as error:
         raise JournalError(
             f"{file} cannot be written ({error.strerror}), so whether {folder} is a copy is not"
@@ -138,7 +140,7 @@ def _identity(folder: Path) -> str | None:
     """The identity of a workspace; None before it has one."""
     file = folder / FILE_NAME
     try:
-        text = file.read_text("utf-8").strip()
+        text = read_regular(file).strip()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -157,7 +159,7 @@ def _identify(folder: Path, *, instead: bool = False) -> str:
             identity = None if instead else _identity(folder)
             if identity is None:
                 identity = secrets.token_hex(16)
-                _write(file, f"{identity}\n".encode())
+                durable.write_whole(file, f"{identity}\n".encode())
     except OSError as error:
         raise JournalError(
             f"{file} cannot be written: {error.strerror}; nothing was sent",
@@ -184,16 +186,6 @@ def _state_file(identity: str) -> Path:
 def _place(folder: Path) -> _Place:
     path = folder.resolve()
     return _Place(str(path), (path.stat().st_ino, (path / FILE_NAME).stat().st_ino))
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    with draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    draft.replace(file)
 
 
 def _unreadable(file: Path, do: str) -> JournalError:

@@ -15,7 +15,7 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote_to_bytes
 from weakref import WeakSet
 
 import httpx
@@ -67,20 +67,28 @@ class Redactor:
         self._escaped = re.compile(b"|".join(map(_escaped, sorted(every, key=len, reverse=True))))
 
     def clean(self, data: bytes) -> bytes:
-        """The same bytes with each secret replaced, also where JSON escapes its characters."""
+        """The same bytes with each secret replaced, also where JSON or a URL escapes it."""
         for forms in self._forms:
             for form in forms:
                 if form in data:
                     data = data.replace(form, REDACTED)
-        if self._escaped is not None and any(escape in data for escape in _ESCAPES):
+        is_escaped = any(escape in data for escape in _ESCAPES) or self._is_percent_encoded(data)
+        if self._escaped is not None and is_escaped:
             data = self._escaped.sub(REDACTED, data)
         return data
 
+    def _is_percent_encoded(self, data: bytes) -> bool:
+        """Whether a secret shows once what is percent-encoded is decoded, in any of its ways."""
+        if b"%" not in data:
+            return False
+        decoded = unquote_to_bytes(data)
+        return any(form in decoded for forms in self._forms for form in forms)
+
 
 def _escaped(form: bytes) -> bytes:
-    """A pattern for text whose characters may be written as JSON escapes."""
+    """A pattern for text whose characters may be written as escapes of JSON or of URLs."""
     return b"".join(
-        rb"(?:%s|\\u00(?i:%02x)%s)" % (re.escape(c), c[0], rb"|\\/" if c == b"/" else b"")
+        rb"(?:%s|(?:\\u00|%%)(?i:%02x)%s)" % (re.escape(c), c[0], rb"|\\/" if c == b"/" else b"")
         for c in (form[i : i + 1] for i in range(len(form)))
     )
 

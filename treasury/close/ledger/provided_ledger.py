@@ -19,6 +19,7 @@ from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
+from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
@@ -72,7 +73,7 @@ def _mapping_of(path: Path) -> str:
     if not path.is_file():
         return ""
     load_mapping(path)
-    return path.read_text("utf-8")
+    return read_regular(path)
 
 
 def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:
