@@ -282,6 +282,16 @@ def load_settings(folder: Path) -> Settings:
     return msgspec.structs.replace(settings, services=services)
 
 
+_BY_CREDENTIALS: Final = "take it out; the services are asked with what [credentials] names"
+_ADDRESSES: Final = {
+    "journal.url": 'take it out, and say where it is with password = "env:NAME"',
+    "services.token_url": _BY_CREDENTIALS,
+    "services.finance.base_url": _BY_CREDENTIALS,
+    "services.ramp.base_url": _BY_CREDENTIALS,
+}
+"""Addresses in which no password may stand, and where it goes."""
+
+
 def _read(path: Path) -> Settings | SettingsError:
     """The settings, or what is wrong with the file.
 
@@ -290,12 +300,12 @@ def _read(path: Path) -> Settings | SettingsError:
     """
     try:
         document = tomllib.loads(path.read_text("utf-8"))
-        journal = document.get("journal")
-        if isinstance(journal, dict) and holds_secret(str(journal.get("url"))):
-            return SettingsError(
-                f"{path}: journal.url holds a password",
-                do='take it out, and say where it is with password = "env:NAME"',
-            )
+        for key, remedy in _ADDRESSES.items():
+            place: object = document
+            for part in key.split("."):
+                place = place.get(part) if isinstance(place, dict) else None
+            if holds_secret(str(place)):
+                return SettingsError(f"{path}: {key} holds a password", do=remedy)
         return _untouched(document, path) or convert(document, Settings)
     except FileNotFoundError:
         return SettingsError(

@@ -36,6 +36,7 @@ def main(base: str, variable: str, folder: str, *asked: str) -> None:
         "chunked": lambda client: client.request("GET", "/chunked"),
         "bomb": lambda client: client.request("GET", "/bomb"),
         "continues": lambda client: client.request("GET", "/continues"),
+        "tiny": lambda client: client.request("GET", "/tiny"),
         "deep": lambda client: client.request("GET", "/deep"),
         "pages": lambda client: drained(client.finance.parties.iterate(size=1000)),
         "sync": lambda client: sync(client, lake, now, scope=requests),

@@ -18,8 +18,11 @@ import msgspec
 import pytest
 from fake_service import SECRET, services_at
 from hostile_service import TOKEN, Hostile, Way, says
+from hypothesis import given
+from hypothesis import strategies as st
 
 from treasury.api import CallLimits, Client, Clock
+from treasury.api.exchange.response_body import PIECE, Redactor
 from treasury.errors import (
     OutcomeUnknown,
     ServiceError,
@@ -277,7 +280,9 @@ def test_the_same_pages_again_and_again_are_given_up(
 SECOND = f"{TOKEN}/with+more=="
 
 
-@pytest.mark.parametrize("written", ["plain", "escaped", "url", "bearer", "basic"])
+@pytest.mark.parametrize(
+    "written", ["plain", "escaped", "url", "url in lower case", "all percent", "bearer", "basic"]
+)
 def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, written: str) -> None:
     basic = base64.b64encode(f"harbour-maker:{SECRET}".encode()).decode()
     text = {
@@ -286,10 +291,13 @@ def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, writte
         .replace("/", r"\/")
         .replace("a", r"\u0061"),
         "url": json.dumps(f"token={quote(SECOND, safe='')}&client_secret={quote(SECRET)}"),
+        "url in lower case": json.dumps(f"t={quote(SECOND)}&u={quote(SECOND, safe='').lower()}"),
+        "all percent": json.dumps("".join(f"%{ord(char):02x}" for char in SECOND)),
         "bearer": json.dumps(f"Authorization: Bearer {SECOND}"),
         "basic": json.dumps(f"Authorization: Basic {basic}"),
     }[written]
     secrets = [SECOND, TOKEN, SECRET, basic, quote(SECOND, safe="")]
+    secrets += [quote(SECOND), quote(SECOND, safe="").lower(), json.loads(text)]
     granted = says(json.dumps({"access_token": SECOND, "expires_in": 300}).encode())
 
     def echo(connection, head: str) -> None:
@@ -313,6 +321,76 @@ def test_what_is_echoed_is_neither_shown_nor_kept(credential: Credential, writte
     shown = [repr(record), repr(error), str(error), repr(vars(error)), repr(again)]
     shown += [json.dumps(json.loads(record.raw)), json.dumps(json.loads(again.result))]
     assert not [one for one in shown if any(secret in one for secret in secrets)]
+
+
+@given(st.lists(st.sampled_from([*"a/%u", "\\", "\\u0061", "%61", "\\/", "%2f", "b"]), max_size=60))
+def test_no_way_of_writing_a_secret_is_left_and_nothing_else_is_lost(pieces: list[str]) -> None:
+    secret = "a/aa/aaa/aaaa"
+    redactor = Redactor()
+    redactor.hide(secret)
+    encoded = "".join(rf"\u00{ord(char):02x}" if char == "a" else "%2F" for char in secret)
+    text = "".join(pieces)
+    cleaned = redactor.clean(f"<{text}|{secret}|{encoded}|{text}>".encode()).decode()
+    assert cleaned == f"<{text}|[redacted]|[redacted]|{text}>"
+
+
+@pytest.mark.parametrize("written", [rb"\u0061", b"%61", rb"\/"])
+@pytest.mark.parametrize("shift", range(30))
+def test_a_secret_across_two_pieces_is_taken_out(written: bytes, shift: int) -> None:
+    redactor = Redactor()
+    redactor.hide("secret-a/a/a/a/a/a-end")
+    echoed = b"a/a/a/a/a/a".replace(b"/" if written == rb"\/" else b"a", written)
+    body = b"x" * (PIECE - 30 + shift) + b"secret-" + echoed + b"-end" + b"%y" * 40
+    cleaned = redactor.clean(body)
+    assert cleaned == b"x" * (PIECE - 30 + shift) + b"[redacted]" + b"%y" * 40
+
+
+def test_a_token_made_to_be_looked_for_in_vain_costs_no_time() -> None:
+    """By a pattern that goes back this took hours."""
+    redactor = Redactor()
+    redactor.hide("a" * 16_000)
+    body = b"\\/" + (b"a" * 15_999 + b"b") * 1_000
+    assert redactor.clean(body) == body
+
+
+@pytest.mark.parametrize("unit", [b"0,", b"{},", b'"",'], ids=["numbers", "objects", "texts"])
+def test_an_answer_of_too_many_values_is_refused(credential: Credential, unit: bytes) -> None:
+    many = unit * 500_001
+    whole = CallLimits(attempts=1)
+    for result in (b"[" + many + b"0]", b'{"id":"r1","events":[' + many + b"0]}"):
+        body = says(b'{"success":true,"result":' + result + b"}")
+        with facing(credential, body, limits=whole) as (client, _):
+            with pytest.raises(UnexpectedResponse, match="more than 500,000 values"):
+                client.ramp.requests.get("r1")
+            with pytest.raises(OutcomeUnknown, match="more than 500,000 values"):
+                client.ramp.requests.reject("r1", version=1)
+
+
+def test_an_answer_of_too_many_records_is_refused(credential: Credential) -> None:
+    rows = b",".join(b'{"id":"%d"}' % number for number in range(100_001))
+    body = says(b'{"success":true,"result":[' + rows + b"]}")
+    with (
+        facing(credential, body, limits=CallLimits()) as (client, _),
+        pytest.raises(UnexpectedResponse, match="GET /parties: the result has more than 100,000"),
+    ):
+        client.finance.parties.list(size=10)
+
+
+def test_pages_of_more_records_than_any_list_may_have_are_given_up(credential: Credential) -> None:
+    def way(connection, head: str) -> None:
+        number = int(head.split("page=")[1].split("&", maxsplit=1)[0])
+        rows = [{"id": f"r{number}-{n}"} for n in range(1_000)]
+        said = {"hasNextPage": True, "numberOfPages": 40, "pageSize": 10, "numberOfElements": 400}
+        body = {"success": True, "result": rows, "pagination": said}
+        ways.answer(connection, json.dumps(body).encode())
+
+    limits = msgspec.structs.replace(SMALL, answer_bytes=1 << 20)
+    with (
+        facing(credential, way, limits=limits) as (client, hostile),
+        pytest.raises(UnexpectedResponse, match=r"does not end: 6,000 records came; at most 5,000"),
+    ):
+        list(client.finance.parties.iterate(size=10))
+    assert len(hostile.heads) < 10
 
 
 def test_a_cookie_is_not_returned(credential: Credential) -> None:
@@ -347,6 +425,7 @@ def without_end(connection, head: str) -> None:
         "/bomb": ways.bomb("gzip", size=10 << 30),
         "/continues": ways.flood_of_continues,
         "/deep": says(b'{"success":true,"result":' + b"[" * 8_000_000),
+        "/tiny": says(b'{"success":true,"result":[' + b"{}," * 5_000_000 + b"{}]}"),
     }.items():
         if path.endswith(name):
             way(connection, head)
@@ -380,6 +459,7 @@ ENDS = {
     "chunked": f"UnexpectedResponse: GET /chunked: {TOO_LONG}",
     "bomb": f"UnexpectedResponse: GET /bomb: {TOO_LONG}",
     "continues": "UnexpectedResponse: GET /continues: the service sent more beside its answer",
+    "tiny": "UnexpectedResponse: GET /tiny: the body has more than 500,000 values",
     "deep": "UnexpectedResponse: GET /deep: the body is not the contract's",
     "pages": "UnexpectedResponse: GET /parties: the list does not end",
     "sync": "UnexpectedResponse: GET /ramp-requests: the list does not end",

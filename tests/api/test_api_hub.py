@@ -93,6 +93,7 @@ def test_it_is_asked_from_within_a_running_loop_too(serve: Serve) -> None:
         (saying(b'{"kind": "service", "name": "ines"}'), "belongs to no person"),
         (saying(b'{"kind": "user", "name": "in\\u001bes"}'), "belongs to no person"),
         (saying(b'{"kind": "user", "name": "\xff"}'), "no user of a hub"),
+        (saying(b'{"name": "by the-servers-own-token"}'), "the token in place of a name"),
         (saying(b'{"x": ' + b"[" * 200_000), "no user of a hub"),
         (saying(b" " * 300_000 + b'{"name": "ines"}'), "does not end"),
     ],

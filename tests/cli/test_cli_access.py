@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,11 @@ from click.testing import CliRunner
 
 from treasury.cli import treasury
 from treasury.errors import WorkspaceLocked
+from treasury.extract import SyncReport, watch
 from treasury.ground.access import excess_access
+from treasury.journal.workspace_copies import register
 from treasury.lake.lock import workspace_lock
+from treasury.settings import CompanySettings, Settings, pin_environment
 
 HERE = Path(__file__).parent
 
@@ -87,6 +92,43 @@ def test_a_lock_note_is_never_written_through_a_link(tmp_path: Path) -> None:
             assert not note.is_symlink()
             assert b'"pid"' in note.read_bytes()
         assert precious.read_text() == "years of work"
+
+
+def _begin(folder: Path) -> None:
+    CliRunner().invoke(treasury, ["-w", str(folder), "init", "--company", "X"])
+
+
+def _pin(folder: Path) -> None:
+    desk = CompanySettings(company="X", environment="sandbox")
+    pin_environment(folder, Settings(workspace=desk))
+
+
+def _watch(folder: Path) -> None:
+    at = datetime(2026, 11, 2, tzinfo=UTC)
+    report = SyncReport(at=at, tables=(), skipped=(), notices=())
+    every = timedelta(minutes=5)
+    watch(lambda: report, folder, every=every, now=lambda: at, wait=lambda _: True, tell=id)
+
+
+DRAFTS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "treasury.toml": (f".treasury.toml.{os.getpid()}", _begin),
+    "environment": (f".environment.{os.getpid()}", _pin),
+    "sync-watch.json": (f".sync-watch.json.{os.getpid()}", _watch),
+    "workspace.id": ("workspace.id.new", register),
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_no_draft_of_a_file_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+    draft, write = DRAFTS[name]
+    precious, folder = tmp_path / "precious", tmp_path / "desk"
+    precious.write_text("years of work")
+    folder.mkdir()
+    (folder / draft).symlink_to(precious)
+    write(folder)
+    assert precious.read_text() == "years of work"
+    assert (folder / name).is_file()
+    assert not (folder / name).is_symlink()
 
 
 def test_a_note_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:

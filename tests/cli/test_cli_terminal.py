@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treasury.cli import treasury
+from treasury.errors import TreasuryError
 from treasury.lake import TEXT
 from treasury.workspace import Workspace
 
@@ -200,6 +201,40 @@ def test_what_is_no_file_is_refused_and_not_waited_for(
         shutil.copy(min((desk.folder / "bank").glob("*.xml")), tmp_path / "bank.xml")
         done = run(desk.folder, "statements", verb, str(tmp_path))
         assert done.exception is None or isinstance(done.exception, SystemExit)
+
+
+READ_WHOLE = (
+    ("journal", "verify", "--keys"),
+    ("journal", "verify", "--heads"),
+    ("rules", "preview"),
+    ("rules", "save", "--reason", "x"),
+    ("export", "--month", "2026-10", "--out", "books", "--mapping"),
+    ("close", "2026-10", "--ledger"),
+)
+
+
+@pytest.mark.parametrize("arguments", READ_WHOLE, ids=" ".join)
+def test_no_file_that_a_person_names_is_waited_for_or_read_without_end(
+    desk: Workspace, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    pipe, link, long = tmp_path / "pipe", tmp_path / "link.toml", tmp_path / "long.toml"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/zero")
+    with long.open("wb") as file:
+        file.truncate(100 << 20)
+    for path, said in {pipe: "is a pipe", link: "is a device", long: "r than"}.items():
+        done = run(desk.folder, *arguments, str(path))
+        assert isinstance(done.exception, TreasuryError)
+        assert said in str(done.exception)
+        assert str(path) in str(done.exception)
+
+
+def test_a_device_as_standard_input_is_not_read() -> None:
+    command = [sys.executable, "-m", "treasury.cli", "statements", "read", "-"]
+    with Path("/dev/zero").open("rb") as zero:
+        done = subprocess.run(command, stdin=zero, capture_output=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert b"standard input: is a device, not a file" in done.stdout + done.stderr
 
 
 def test_more_rows_than_are_drawn_are_printed_whole(desk: Workspace) -> None:

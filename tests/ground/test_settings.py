@@ -342,3 +342,14 @@ def shown_with_variables(error: BaseException) -> Iterator[str]:
         yield str(part)
         yield from (str(frame.locals) for frame in part.stack if frame.filename != __file__)
         part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+
+
+@pytest.mark.parametrize("key", ["token_url", "finance.base_url", "ramp.base_url"])
+def test_an_address_of_a_service_holds_no_password(tmp_path: Path, key: str) -> None:
+    lines = [
+        f'{key} = "https://ann:{CANARY}@bank.example.test/v1"' if line.startswith(key) else line
+        for line in GOOD.splitlines()
+    ]
+    with pytest.raises(SettingsError, match=rf"services\.{key} holds a password") as error:
+        load_settings(written(tmp_path, "\n".join(lines)))
+    assert CANARY not in str(error.value)

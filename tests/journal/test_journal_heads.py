@@ -95,3 +95,14 @@ def test_a_pipe_an_empty_file_and_bytes_are_no_heads(tmp_path: Path) -> None:
     for name in ("pipe", "empty", "bytes"):
         with pytest.raises(InputError, match=r"cannot be read|holds no head"):
             read_heads(tmp_path / name)
+
+
+def test_a_head_is_not_published_into_what_is_no_file(journal: Journal, tmp_path: Path) -> None:
+    entry, folder = journal.append("x", "y", {}, actor=ANNA), tmp_path / "heads"
+    folder.mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (folder / f"{entry.seq:09}-{entry.hash[:16]}.head").symlink_to("/dev/zero")
+    for name, kind in {"pipe": "a pipe", "zero": "a device", "heads": "a device"}.items():
+        with pytest.raises(StorageError, match=f"cannot be written to .*: is {kind}, not a file"):
+            publish_head(tmp_path / name, entry, "close")

@@ -313,6 +313,28 @@ def test_a_keyring_that_is_locked_is_not_taken_for_one_without_a_key() -> None:
         keyring.set_keyring(before)
 
 
+class Broken(Kept):
+    """A backend, which is a plugin, that fails in a way of its own."""
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise RuntimeError(f"no bus for {service}: {password}")
+
+
+def test_a_keyring_without_a_backend_or_with_a_broken_one_takes_no_key() -> None:
+    before = keyring.get_keyring()
+    try:
+        keyring.set_keyring(Broken())
+        with pytest.raises(SettingsError, match=r"does not take the key: RuntimeError") as caught:
+            make_key("keyring:treasury/ines")
+        assert "ed25519" not in str(caught.value)
+        keyring.set_keyring(keyring.backends.fail.Keyring())
+        for ask in (load_key, make_key):
+            with pytest.raises(SettingsError, match="this machine has no keyring"):
+                ask("keyring:treasury/ines")
+    finally:
+        keyring.set_keyring(before)
+
+
 def test_a_key_may_be_in_the_keyring() -> None:
     before, ring = keyring.get_keyring(), Kept()
     keyring.set_keyring(ring)

@@ -225,6 +225,16 @@ def test_bad_rules_change_nothing(desk: Workspace) -> None:
     assert desk.journal.entries() == []
 
 
+def test_rules_that_are_there_and_do_not_read_are_not_taken_for_none(desk: Workspace) -> None:
+    (desk.folder / RULES_FILE).unlink(missing_ok=True)
+    assert desk.rules.current() == Rules()
+    (desk.folder / RULES_FILE).mkdir()
+    with pytest.raises(SettingsError, match=r"rules\.toml cannot be read"):
+        desk.rules.current()
+    with pytest.raises(SettingsError, match=r"rules\.toml cannot be read"):
+        desk.reconcile("2026-10")
+
+
 def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,12 @@ DEEPEST: Final = 64
 LONGEST: Final = 128
 """Digits in a row of a record's number; an amount has at most 38."""
 
+MOST_VALUES: Final = 500_000
+"""Values of an answer: each takes many times its bytes. A page of 1,000 records has 100,000."""
+
+MOST_RECORDS: Final = 100_000
+"""Records of an answer, of a list that has no pages too."""
+
 _STRIDE: Final = 4
 _DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(256))
 _LONG: Final = b"0" * (LONGEST // _STRIDE)
@@ -95,8 +101,11 @@ def encode(body: object) -> bytes:
 def open_envelope(body: bytes, operation: str) -> Envelope:
     """The envelope of a successful body.
 
-    UnexpectedResponse where the body is no JSON object, says `success: false`, or has no `result`.
+    UnexpectedResponse where the body is no JSON object, says `success: false`, has no `result`, or
+    more values than any answer.
     """
+    if body.count(b",") > MOST_VALUES:
+        raise _unexpected(operation, f"the body has more than {MOST_VALUES:,} values")
     try:
         if not body.isascii():
             body.decode("utf-8")  # what no model names is kept unread, so it is checked here
@@ -132,9 +141,12 @@ def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:
 def split(raw: bytes, operation: str) -> list[bytes]:
     """The elements of a JSON array, each as its bytes."""
     try:
-        return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+        items = msgspec.json.decode(raw, type=list[msgspec.Raw])
     except UNREADABLE as error:
         raise _unexpected(operation, f"the result is not a list ({error})") from None
+    if len(items) > MOST_RECORDS:
+        raise _unexpected(operation, f"the result has more than {MOST_RECORDS:,} records")
+    return [bytes(item) for item in items]
 
 
 def decode_all(raw: bytes, model: type[T], operation: str) -> list[Record[T]]:

@@ -46,6 +46,8 @@ def hub_user(api: str, token: Secret) -> str:
     name = user.name.strip()
     if user.kind != "user" or not name or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise _unusable(api, "the token of this server belongs to no person")
+    if token.reveal() in name:
+        raise _unusable(api, "it answers with the token in place of a name")
     return name
 
 

@@ -157,6 +157,9 @@ class _Walk:
         """Refuse to go on where the pages outnumber what the first one stated."""
         if page.number == 1:
             self._most = _most_pages(page.pagination, page.size, self._limits, self._operation)
+        if len(self.keys) > self._limits.records:
+            most = f"{self._limits.records:,} records are read"
+            raise _endless(self._operation, f"{len(self.keys):,} records came; at most {most}")
         if self._most is not None:
             _require_stated(page.number, self._most, self._limits, self._operation)
         elif page.number > self._limits.pages or len(self.keys) > self._limits.unstated_records:

@@ -6,6 +6,7 @@ saved, with its effect, so that an earlier answer is given under the rules of th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 from treasury.decisions.comparison import moves_between, totals_of
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
+from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -105,7 +107,7 @@ class Changing:
 
     def current(self) -> Rules:
         """The rules that the file holds; those of the contract where there is none."""
-        return load_rules(self._path) if self._path.is_file() else Rules()
+        return load_rules(self._path) if os.path.lexists(self._path) else Rules()
 
     def is_journaled(self) -> bool:
         """Whether the file is what was last saved: not so after it was edited by hand."""
@@ -224,7 +226,7 @@ def read_rules(source: Rules | str | Path) -> Rules:
 def _toml(source: Rules | str | Path) -> str:
     """The text to write: a person's own file word for word, else what differs from the contract."""
     if not isinstance(source, Rules):
-        return Path(source).read_text("utf-8")
+        return read_regular(Path(source))
     content, usual = msgspec.to_builtins(source), msgspec.to_builtins(Rules())
     own = {name: _without_nulls(value) for name, value in content.items() if value != usual[name]}
     return msgspec.toml.encode(own).decode()

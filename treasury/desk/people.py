@@ -6,6 +6,7 @@ a planned decision would change beside its own lines is worked out before it is 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
@@ -200,4 +201,4 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     rules = None if until is None else rules_in_force(everything, until)
     if rules is not None:
         return convert(rules.content, Rules)
-    return load_rules(path) if path.is_file() else Rules()
+    return load_rules(path) if os.path.lexists(path) else Rules()

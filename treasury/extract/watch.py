@@ -26,7 +26,9 @@ from treasury.errors import (
     WorkspaceDamaged,
 )
 from treasury.extract.sync_run import SyncReport
+from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import read_regular
 
 __all__ = ["FILE_NAME", "WatchState", "read_state", "watch"]
 
@@ -89,10 +91,10 @@ def read_state(folder: Path) -> WatchState | None:
     """The state of the workspace's watching; None where nobody ever watched."""
     path = folder / FILE_NAME
     try:
-        return decode_json(path.read_bytes(), WatchState)
+        return decode_json(read_regular(path), WatchState)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise StorageError(
             f"{path} does not read: {error}", do="remove it; the next watching writes it anew"
         ) from None
@@ -162,7 +164,8 @@ def _write(folder: Path, state: WatchState) -> None:
     path = folder / FILE_NAME
     draft = path.with_name(f".{FILE_NAME}.{os.getpid()}")
     try:
-        draft.write_bytes(msgspec.json.format(msgspec.json.encode(state), indent=1))
+        with durable.created(draft) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(state), indent=1))
         os.replace(draft, path)
     except OSError as error:
         raise StorageError(

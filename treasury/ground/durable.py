@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
-__all__ = ["make_folder", "sync_files", "sync_folder", "write_whole"]
+__all__ = ["created", "make_folder", "sync_files", "sync_folder", "write_whole"]
 
 AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
@@ -32,13 +32,18 @@ def write_whole(path: Path, content: bytes) -> None:
     What stands in the draft's place, a link of a stranger too, is taken away and not written to.
     """
     draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    with draft.open("xb") as file:
+    with created(draft) as file:
         file.write(content)
         file.flush()
         _sync(file.fileno())
     draft.replace(path)
     sync_folder(path.parent)
+
+
+def created(draft: Path) -> BinaryIO:
+    """A new file to write; what stood in its place is taken away, a link is not written through."""
+    draft.unlink(missing_ok=True)
+    return draft.open("xb")
 
 
 def sync_files(files: Iterable[Path], top: Path) -> None:

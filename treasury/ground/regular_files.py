@@ -5,12 +5,17 @@ Whoever reads what somebody else named or sent opens it here.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
-__all__ = ["NotRegular", "kind_of_file", "open_regular"]
+__all__ = ["NotRegular", "kind_of_file", "open_regular", "read_regular"]
+
+LARGEST_TEXT: Final = 16 << 20
+"""Characters of a file of settings, rules or keys that are read."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -51,6 +56,15 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: Path) -> str:
+    """Read a file of settings, rules or keys whole; NotRegular, or OSError for one without end."""
+    with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:
+        text = decoded.read(LARGEST_TEXT + 1)
+    if len(text) > LARGEST_TEXT:
+        raise OSError(errno.EFBIG, f"is longer than {LARGEST_TEXT >> 20} MB", str(path))
+    return text
 
 
 def _require(path: Path, mode: int) -> None:

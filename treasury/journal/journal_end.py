@@ -66,9 +66,10 @@ class NotedEnd:
                     durable.write_whole(self._file, text.encode())
         except OSError as error:
             raise JournalError(
-                f"entry {head.seq} is in the journal, but its end cannot be noted in {self._file}:"
-                f" {error.strerror or error}",
-                do="make room for that file, and look at what was decided before you go on",
+                f"entry {head.seq} is in the journal, but its end cannot be noted in"
+                f" {error.filename or self._file}: {error.strerror or error}",
+                do="make room for that file, remove it if it is a link, and look at what was"
+                " decided before you go on",
             ) from error
 
     def _unreadable(self, why: str) -> JournalError:

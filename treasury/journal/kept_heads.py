@@ -7,20 +7,19 @@ journal (printed, mailed, on a disk of somebody else), it shows that the chain w
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
+from treasury.ground.regular_files import read_regular
 from treasury.journal.chain import Entry, Head, read_head
 from treasury.text import clean
 
 __all__ = ["head_line", "publish_head", "read_heads"]
 
 _SUFFIX: Final = ".head"
-_MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 def head_line(last: Entry, why: str = "") -> str:
@@ -38,9 +37,9 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
     try:
         if place.is_dir():
             target = place / f"{last.seq:09}-{last.hash[:16]}{_SUFFIX}"
-            if not (target.exists() and target.read_text("utf-8") == line):
+            if not (target.exists() and read_regular(target) == line):
                 _append(target, line)
-        elif not (place.exists() and line in place.read_text("utf-8").splitlines(keepends=True)):
+        elif not (place.exists() and line in read_regular(place).splitlines(keepends=True)):
             _append(place, line)
     except (OSError, UnicodeDecodeError) as error:
         why_not = getattr(error, "strerror", None) or type(error).__name__
@@ -53,7 +52,7 @@ def publish_head(place: Path, last: Entry, why: str) -> None:
 
 def _append(path: Path, line: str) -> None:
     with path.open("a+", encoding="utf-8") as file:
-        torn = file.tell() > 0 and not path.read_bytes().endswith(b"\n")
+        torn = file.tell() > 0 and not read_regular(path).endswith("\n")
         file.write("\n" + line if torn else line)
         file.flush()
         os.fsync(file.fileno())
@@ -71,17 +70,10 @@ def read_heads(place: Path) -> list[Head]:
 
 def _heads_in(path: Path) -> Iterator[Head]:
     try:
-        # A pipe or a device is not waited for, nor an endless one read.
-        opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(opened, "rb") as file:
-            status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-                raise OSError
-            text = file.read(_MOST_BYTES).decode()
+        text = read_regular(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
-        ) from None
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(f"{path} cannot be read: {why}", do="name a file of heads") from None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue

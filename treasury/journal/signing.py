@@ -147,7 +147,6 @@ def make_key(place: str) -> SigningKey:
 def _put_into_keyring(where: str, text: str) -> None:
     try:
         import keyring  # only where it is used: it loads the desktop's secret service
-        import keyring.errors
     except ImportError:
         raise SettingsError(
             "there is no keyring here", do="pip install 'treasury[keyring]', or name file:PATH"
@@ -155,7 +154,7 @@ def _put_into_keyring(where: str, text: str) -> None:
     service, _, user = where.partition("/")
     try:
         keyring.set_password(service, user, text)
-    except keyring.errors.KeyringError as error:
+    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
         raise SettingsError(
             f"the keyring does not take the key: {type(error).__name__}",
             do="unlock it, or name file:PATH",

@@ -33,6 +33,7 @@ from filelock import FileLock
 from treasury.errors import ActionRefused, JournalError
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import read_regular
 
 __all__ = [
     "STATE_VARIABLE",
@@ -139,7 +140,7 @@ def _identity(folder: Path) -> str | None:
     """The identity of a workspace; None before it has one."""
     file = folder / FILE_NAME
     try:
-        text = file.read_text("utf-8").strip()
+        text = read_regular(file).strip()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:

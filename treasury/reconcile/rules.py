@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
+from treasury.ground.regular_files import read_regular
 
 __all__ = [
     "ClassRule",
@@ -196,9 +197,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_rules(path: Path) -> Rules:
     """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        content = tomllib.loads(read_regular(path), parse_float=Decimal)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
     return _read(content, f"{path}: ")

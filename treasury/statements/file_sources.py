@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
 import struct
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from typing import IO, Final, NoReturn
 import msgspec
 
 from treasury.errors import StatementError
-from treasury.ground.regular_files import NotRegular, open_regular
+from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
 __all__ = ["STDIN", "Document", "documents"]
@@ -143,6 +144,12 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
 
 def _from_standard_input() -> Iterator[Document]:
     """Standard input, kept on the way so that it can be looked at and then read."""
+    try:
+        kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
+    except io.UnsupportedOperation:  # a text in memory is in its place
+        kind = None
+    if kind == "a device" and not sys.stdin.isatty():
+        raise StatementError("standard input: is a device, not a file", do="give it a bank file")
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
         _copy("standard input", sys.stdin.buffer, spooled)
 

@@ -54,6 +54,7 @@ import msgspec
 from treasury.actions.action_facts import Fact
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
+from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name, same_person
 from treasury.journal.signing import public_key
@@ -226,7 +227,7 @@ def load_policy(folder: Path) -> Policy:
     """The policy of a workspace, the default where it has no file; SettingsError names the key."""
     path = folder / POLICY_FILE
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path)
     except FileNotFoundError:
         return Policy()
     except (OSError, UnicodeDecodeError) as error:

@@ -15,6 +15,7 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from heapq import heapify, heappop, heappush
 from urllib.parse import quote, quote_plus
 from weakref import WeakSet
 
@@ -38,15 +39,27 @@ GZIP = 31
 _DROPPED = frozenset(
     {b"content-encoding", b"content-length", b"transfer-encoding", b"set-cookie", b"set-cookie2"}
 )
-_ESCAPES = (b"\\u00", b"\\/")
+_ESCAPE = re.compile(rb"\\u00[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\\/")
+"""A character as JSON or a URL may write it."""
+
+LONGEST_ESCAPE = 6
+PIECE = 1 << 16
+"""Bytes whose escapes are read at once."""
+
+_ESCAPE_SIGNS = (b"\\u00", b"\\/", b"%")
+_UNESCAPED = {b"\\/": b"/"} | {
+    sign + b"%02x" % code: bytes((code,)) for sign in (b"\\u00", b"%") for code in range(256)
+}
 
 
 class Redactor:
-    """Takes the secrets of one client out of whatever a service says."""
+    """Takes the secrets of one client out of whatever a service says, in time linear in it.
+
+    A service may choose its token and what it echoes, so no pattern that goes back is made of them.
+    """
 
     def __init__(self) -> None:
         self._forms: tuple[tuple[bytes, ...], ...] = ()
-        self._escaped: re.Pattern[bytes] | None = None
         with _turn:
             _live.add(self)
 
@@ -63,26 +76,66 @@ class Redactor:
             return
         others = (earlier for earlier in self._forms if earlier != forms)
         self._forms = (*others, forms)[-REMEMBERED:]
-        every = {form for some in self._forms for form in some}
-        self._escaped = re.compile(b"|".join(map(_escaped, sorted(every, key=len, reverse=True))))
 
     def clean(self, data: bytes) -> bytes:
-        """The same bytes with each secret replaced, also where JSON escapes its characters."""
+        """The same bytes with each secret replaced, also where JSON or a URL escapes it."""
         for forms in self._forms:
             for form in forms:
                 if form in data:
                     data = data.replace(form, REDACTED)
-        if self._escaped is not None and any(escape in data for escape in _ESCAPES):
-            data = self._escaped.sub(REDACTED, data)
+        if self._forms and any(sign in data for sign in _ESCAPE_SIGNS):
+            plain = _unescaped(data)
+            shown = {form for forms in self._forms for form in forms if form in plain}
+            if shown:
+                data = _without(data, _places(plain, shown))
         return data
 
 
-def _escaped(form: bytes) -> bytes:
-    """A pattern for text whose characters may be written as JSON escapes."""
-    return b"".join(
-        rb"(?:%s|\\u00(?i:%02x)%s)" % (re.escape(c), c[0], rb"|\\/" if c == b"/" else b"")
-        for c in (form[i : i + 1] for i in range(len(form)))
-    )
+def _unescaped(data: bytes) -> bytes:
+    """The text that is meant, piece by piece: the many parts of a whole answer are large."""
+    plain, start = bytearray(), 0
+    while start < len(data):
+        end = start + PIECE
+        sign = max(data.rfind(begin, end - LONGEST_ESCAPE, end) for begin in (b"\\", b"%"))
+        end = sign if sign > start and end < len(data) else end  # no escape is cut in two
+        plain += _ESCAPE.sub(lambda escape: _UNESCAPED[escape[0].lower()], data[start:end])
+        start = end
+    return bytes(plain)
+
+
+def _places(plain: bytes, forms: Iterable[bytes]) -> Iterator[tuple[int, int]]:
+    """Where a text has any of these, from and to, in order; of two that overlap the first."""
+    upcoming = [(plain.find(form), -len(form), form) for form in forms]
+    heapify(upcoming)
+    last = 0
+    while upcoming:
+        start, _, form = heappop(upcoming)
+        if start >= last:
+            last = start + len(form)
+            yield start, last
+        start = plain.find(form, last)
+        if start >= 0:
+            heappush(upcoming, (start, -len(form), form))
+
+
+def _without(data: bytes, places: Iterable[tuple[int, int]]) -> bytes:
+    """Escaped text with these places replaced; `places` are those of its unescaped characters."""
+    escapes = _ESCAPE.finditer(data)
+    escape, longer = next(escapes, None), 0
+
+    def escaped_place(place: int) -> int:
+        nonlocal escape, longer
+        while escape is not None and escape.start() - longer < place:
+            longer += len(escape[0]) - 1
+            escape = next(escapes, None)
+        return place + longer
+
+    cleaned, kept = bytearray(), 0
+    for start, end in places:
+        cleaned += data[kept : escaped_place(start)]
+        cleaned += REDACTED
+        kept = escaped_place(end)
+    return bytes(cleaned + data[kept:])
 
 
 _live: WeakSet[Redactor] = WeakSet()

@@ -13,6 +13,7 @@ import pyarrow as pa
 from treasury.cli.commands.desk import folder_of, workspace_of
 from treasury.cli.output import format_option, print_rows
 from treasury.errors import InputError
+from treasury.ground.regular_files import read_regular
 from treasury.text import clean
 
 if TYPE_CHECKING:
@@ -100,11 +101,10 @@ def _rules_in(path: Path) -> SignatureRules:
     from treasury.actions.authority.policy import parse_policy
 
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {type(error).__name__}", do="name a policy"
-        ) from None
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise InputError(f"{path} cannot be read: {why}", do="name a policy") from None
     return parse_policy(text, path).signatures
 
 

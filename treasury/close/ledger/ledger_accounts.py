@@ -14,6 +14,7 @@ import msgspec
 
 from treasury.close.ledger.accounting import ROLES
 from treasury.errors import InputError
+from treasury.ground.regular_files import read_regular
 
 __all__ = ["LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
 
@@ -37,7 +38,7 @@ def accounts_of(mapping: str | Path | None) -> LedgerAccounts:
 def load_mapping(path: Path) -> LedgerAccounts:
     """Read a TOML file with the table `[accounts]`; InputError names the key that is wrong."""
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror}", do="name a file that can be read"

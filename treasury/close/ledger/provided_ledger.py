@@ -19,6 +19,7 @@ from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
+from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor
 from treasury.journal.chain import Entry, Head
 from treasury.journal.journal_store import Draft
@@ -58,7 +59,7 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
     mapping = ""
     if workspace is not None and (workspace / MAPPING).is_file():
         load_mapping(workspace / MAPPING)  # refused where it does not read
-        mapping = (workspace / MAPPING).read_text("utf-8")
+        mapping = read_regular(workspace / MAPPING)
     content = path.read_bytes()
     if len(content) > LARGEST:
         raise InputError(f"{path} is larger than 1 MB", do="give the balances, not the bookings")
