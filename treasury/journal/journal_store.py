@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -465,7 +465,16 @@ class Journal:
     @contextmanager
     def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
         try:
-            self._reopen_if_elsewhere()
+            # Let go of connections that a parent process opened, or to a file that was replaced.
+            status = None
+            with suppress(OSError):
+                status = None if self._file is None else self._file.stat()
+            opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
+            with self._lock:
+                if opened != self._opened:
+                    for each in (self._engine, self._chain_engine):
+                        each.dispose(close=opened[:1] == self._opened[:1])
+                    self._opened, self._ready = opened, False
             self._prepare()
             with self._transaction(engine, writing=writing) as connection:
                 yield connection
@@ -483,19 +492,6 @@ class Journal:
             if writing and self._ready and connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
             yield connection
-
-    def _reopen_if_elsewhere(self) -> None:
-        """Let go of connections that a parent process opened, or to a file that was replaced."""
-        try:
-            status = None if self._file is None else self._file.stat()
-        except OSError:
-            status = None
-        opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
-        with self._lock:
-            if opened != self._opened:
-                for engine in (self._engine, self._chain_engine):
-                    engine.dispose(close=opened[:1] == self._opened[:1])
-                self._opened, self._ready = opened, False
 
     def _prepare(self) -> None:
         """Make the tables where there are none; refuse those of a newer version."""

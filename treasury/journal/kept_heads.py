@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -63,31 +62,29 @@ def _append(path: Path, line: str) -> None:
 def read_heads(place: Path) -> list[Head]:
     """The heads in a file, or in a folder of such files; InputError names the line that is none."""
     files = sorted(place.glob(f"*{_SUFFIX}")) if place.is_dir() else [place]
-    heads = [head for file in files for head in _heads_in(file)]
+    heads: list[Head] = []
+    for path in files:
+        try:
+            # A pipe or a device is not waited for, nor an endless one read.
+            opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(opened, "rb") as file:
+                status = os.fstat(opened)
+                if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+                    raise OSError
+                text = file.read(_MOST_BYTES).decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
+            ) from None
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                heads.append(read_head(line.split()[0]))
+            except InputError as error:
+                raise InputError(
+                    f"{clean(str(path))}, line {number}: {error.what}", do=error.do
+                ) from None
     if not heads:
         raise InputError(f"{place} holds no head of a journal", do="name the file of heads")
     return heads
-
-
-def _heads_in(path: Path) -> Iterator[Head]:
-    try:
-        # A pipe or a device is not waited for, nor an endless one read.
-        opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(opened, "rb") as file:
-            status = os.fstat(opened)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-                raise OSError
-            text = file.read(_MOST_BYTES).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
-        ) from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            yield read_head(line.split()[0])
-        except InputError as error:
-            raise InputError(
-                f"{clean(str(path))}, line {number}: {error.what}", do=error.do
-            ) from None

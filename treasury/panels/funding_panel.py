@@ -191,12 +191,24 @@ class FundingPanel(ListPanel):
 
     def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        match self._pending:
-            case Order() as order:
-                return self._order_step(order)
-            case PendingRequests() as asked:
-                return self._hash_step(asked)
-        return None
+        pending = self._pending
+        if isinstance(pending, Order):
+            return self._order_step(pending)
+        if not isinstance(pending, PendingRequests):
+            return None
+        confirmed = pending.confirmed
+        verb = "submit" if confirmed.needed <= 1 else "propose"
+        return StepBlock(
+            key=pending.nonce,
+            title=f"{KINDS[pending.kind].verb} {pending.name}?",
+            text=confirmed.text,
+            facts=tuple(
+                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
+            ),
+            notes=tuple(Text(note, "warn") for note in confirmed.notes),
+            buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
+            tone="stop" if confirmed.notes else "go",
+        )
 
     def _order_step(self, order: Order) -> StepBlock:
         amounts = [transfer.amount for transfer in order.transfers]
@@ -216,21 +228,6 @@ class FundingPanel(ListPanel):
                 detail("Read from the service", Text(instant(self._desk.settings.now()))),
             ),
             buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
-        )
-
-    def _hash_step(self, pending: PendingRequests) -> StepBlock:
-        confirmed = pending.confirmed
-        verb = "submit" if confirmed.needed <= 1 else "propose"
-        return StepBlock(
-            key=pending.nonce,
-            title=f"{KINDS[pending.kind].verb} {pending.name}?",
-            text=confirmed.text,
-            facts=tuple(
-                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
-            ),
-            notes=tuple(Text(note, "warn") for note in confirmed.notes),
-            buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
-            tone="stop" if confirmed.notes else "go",
         )
 
     # What presses do
@@ -338,8 +335,24 @@ class FundingPanel(ListPanel):
         """Make the payment file, or submit the hash."""
         if isinstance(pending, Order):
             self._make_file(pending, press)
-        else:
-            self._send_hash(pending)
+            return
+
+        def task(work: Work) -> Message:
+            result = decide(self._desk, pending, work)
+            outcome = result.outcome
+            if outcome is None:
+                return self.finish(batch_message(result, "Submitted"))
+            recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
+            lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
+            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
+
+        def failed(error: TreasuryError) -> Message:
+            is_unsent, sentence = sending_state(self._desk, pending, error)
+            name = pending.name
+            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
+            return self.finish(self.fail(title, error, Text(sentence)))
+
+        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     def verb_of(self, pending: Order | PendingRequests) -> str:
         """The button that the decision began with."""
@@ -367,24 +380,6 @@ class FundingPanel(ListPanel):
                 Text("Next: upload it at the bank once, release it, then mark as sent", "strong"),
             )
         )
-
-    def _send_hash(self, pending: PendingRequests) -> None:
-        def task(work: Work) -> Message:
-            result = decide(self._desk, pending, work)
-            outcome = result.outcome
-            if outcome is None:
-                return self.finish(batch_message(result, "Submitted"))
-            recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
-            lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
-            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
-
-        def failed(error: TreasuryError) -> Message:
-            is_unsent, sentence = sending_state(self._desk, pending, error)
-            name = pending.name
-            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
-            return self.finish(self.fail(title, error, Text(sentence)))
-
-        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     # What it knows
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 import msgspec
@@ -346,8 +345,22 @@ class LiveSource:
         name = (list_name, record_id)
         if name not in self._latest or since < self._latest[name][0]:
             day = since.replace(hour=0, minute=0, second=0, microsecond=0)
-            listed = LISTS[list_name].iterate(self._connect(), record_id)
-            self._latest[name] = (day, _created_since(listed, day, list_name))
+            recent: list[Any] = []
+            # It comes newest first.
+            for record in LISTS[list_name].iterate(self._connect(), record_id):
+                created_at = record.value.created_at
+                if created_at is not None and created_at < day:
+                    break
+                recent.append(record.value)
+                if len(recent) > MOST_RECORDS:
+                    raise ActionRefused(
+                        f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} were made since"
+                        f" {day:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
+                        " nothing was sent",
+                        do="look for it in the provider's portal, then withdraw it or propose it"
+                        " again",
+                    )
+            self._latest[name] = (day, recent)
         return self._latest[name][1]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
@@ -382,24 +395,6 @@ def _drawn(wallet: Wallet, asset: str, amount: Decimal) -> Wallet:
             )
         )
     return msgspec.structs.replace(wallet, balances=tuple(balances))
-
-
-def _created_since(listed: Iterable[Record[Any]], since: datetime, list_name: str) -> list[Any]:
-    """What a list that comes newest first holds down to an instant."""
-    recent: list[Any] = []
-    for record in islice(listed, MOST_RECORDS + 1):
-        created_at = record.value.created_at
-        if created_at is not None and created_at < since:
-            return recent
-        recent.append(record.value)
-    if len(recent) > MOST_RECORDS:
-        raise ActionRefused(
-            f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} were made since"
-            f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
-            " nothing was sent",
-            do="look for it in the provider's portal, then withdraw it or propose it again",
-        )
-    return recent
 
 
 _ALWAYS_ASKED: Final = frozenset({"ramp_request"})

@@ -17,7 +17,6 @@ from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.journal import SignatureRules
-    from treasury.journal.signing import Signature
 
 __all__ = ["head", "key", "verify"]
 
@@ -88,7 +87,16 @@ def verify(
     if heads:
         click.echo(f"It holds each of the {len(heads)} ends that were noted elsewhere.")
     if rules.keys or any(signature.state != "unsigned" for signature in signatures.values()):
-        _say_signatures(signatures)
+        counts = Counter(map(str, signatures.values()))
+        for state, number in sorted(counts.items()):
+            click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
+    wrong = [number for number, signature in signatures.items() if signature.state in _FALSE]
+    for number in wrong[:_MOST_FALSE]:
+        click.echo(f"entry {number}: {clean(str(signatures[number]))}")
+    if len(wrong) > _MOST_FALSE:
+        click.echo(f"and {len(wrong) - _MOST_FALSE} more")
+    if wrong:
+        raise SystemExit(1)
 
 
 def _print_facts(form: str, **facts: Any) -> None:
@@ -106,20 +114,6 @@ def _rules_in(path: Path) -> SignatureRules:
             f"{path} cannot be read: {type(error).__name__}", do="name a policy"
         ) from None
     return parse_policy(text, path).signatures
-
-
-def _say_signatures(signatures: dict[int, Signature]) -> None:
-    """Say who signed how many entries, and each that is false; exits 1 where one is."""
-    counts = Counter(map(str, signatures.values()))
-    for state, number in sorted(counts.items()):
-        click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
-    false = [number for number, signature in signatures.items() if signature.state in _FALSE]
-    for number in false[:_MOST_FALSE]:
-        click.echo(f"entry {number}: {clean(str(signatures[number]))}")
-    if len(false) > _MOST_FALSE:
-        click.echo(f"and {len(false) - _MOST_FALSE} more")
-    if false:
-        raise SystemExit(1)
 
 
 @click.group()

@@ -102,7 +102,16 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
 def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
-    raw, first = _side_by_side(items), _members.decode(items[0])
+    # The records as received, in one buffer; all of them are JSON objects.
+    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
+    joined = b"".join(items)
+    if not is_plain(joined, len(items)):
+        raise _NotFlat
+    buffers = [None, ends.buffers()[1], pa.py_buffer(joined)]
+    raw = pa.Array.from_buffers(TEXT, len(items), buffers)
+    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
+        raise _NotFlat
+    first = _members.decode(items[0])
     # The fields that the first record has, or all: a column that none has costs time.
     some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
     allowed = frozenset(first) if first.keys() <= _FIELDS else None
@@ -116,19 +125,6 @@ def _by_column(items: list[msgspec.Raw]) -> pa.Table:
         for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
     return pa.Table.from_arrays([*columns, raw], schema=_ROW)
-
-
-def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
-    """The records as received, in one buffer; all of them are JSON objects."""
-    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
-    joined = b"".join(items)
-    if not is_plain(joined, len(items)):
-        raise _NotFlat
-    data = pa.py_buffer(joined)
-    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
-    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
-        raise _NotFlat
-    return raw
 
 
 def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
