@@ -295,7 +295,14 @@ def _read(path: Path) -> Settings | SettingsError:
                 f"{path}: journal.url holds a password",
                 do='take it out, and say where it is with password = "env:NAME"',
             )
-        return _untouched(document, path) or convert(document, Settings)
+        for key, value in _values(document):  # what of the template was not filled in
+            if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
+                meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
+                return SettingsError(
+                    f"{path}: {key} is still the template's {PLACEHOLDER}",
+                    do=f"write {next(meanings, 'it')}",
+                )
+        return convert(document, Settings)
     except FileNotFoundError:
         return SettingsError(
             f"{path} does not exist",
@@ -316,17 +323,6 @@ _TO_FILL: Final = {
     "name": "what the account is called, or remove the line",
 }
 """What to write in place of each value that the template leaves open, by the end of its key."""
-
-
-def _untouched(document: Any, path: Path) -> SettingsError | None:
-    """What is wrong with a file in which a value of the template was not filled in."""
-    for key, value in _values(document):
-        if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
-            meaning = next((words for end, words in _TO_FILL.items() if key.endswith(end)), "it")
-            return SettingsError(
-                f"{path}: {key} is still the template's {PLACEHOLDER}", do=f"write {meaning}"
-            )
-    return None
 
 
 def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ their answers are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -31,7 +30,6 @@ from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
 from treasury.api.bodies import (
-    Body,
     NewPaymentRequest,
     NewPaymentSession,
     NewVirtualBankAccount,
@@ -212,13 +210,6 @@ def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
     )
 
 
-def _same_wallets(records: ServiceRecords, fields: WalletOn, _: Body) -> Iterable[Wallet]:
-    """The account's wallets on that chain, of which nothing says when they were made."""
-    for wallet in records.wallets(fields.account_id):
-        if wallet.id is not None and wallet.chain == fields.chain:
-            yield wallet
-
-
 def _is_active(account: Account, _: Sent) -> bool:
     return account.status == "ACTIVE"
 
@@ -297,7 +288,11 @@ ACCOUNT_KINDS: Final = (
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
-        twins=_same_wallets,
+        twins=lambda records, fields, _: (  # nothing says when one was made
+            wallet
+            for wallet in records.wallets(fields.account_id)
+            if wallet.id is not None and wallet.chain == fields.chain
+        ),
         second_person=False,
     ),
     Kind(

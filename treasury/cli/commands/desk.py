@@ -11,7 +11,13 @@ import pyarrow as pa
 
 from treasury.cli.layout import echo_folded, terminal_width
 from treasury.cli.months import month_argument, months_argument
-from treasury.cli.output import format_option, keep_desk_zone, print_rows
+from treasury.cli.output import (
+    as_of_option,
+    keep_desk_zone,
+    print_options,
+    print_rows,
+    view_options,
+)
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import Turn
@@ -26,10 +32,6 @@ __all__ = [
     "status",
     "trace",
 ]
-
-as_of_option = click.option(
-    "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
-)
 
 
 def folder_of(context: click.Context) -> Path:
@@ -49,9 +51,7 @@ def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
 @click.option(
     "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
 )
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def reconcile(
     context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
 ) -> None:
@@ -101,9 +101,7 @@ LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", 
 @click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only what waits for this side.")
 @click.option("--kind", metavar="KIND", help="Only items of one kind.")
 @click.option("--blocking", is_flag=True, help="Only what blocks the close.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def exceptions(
     context: click.Context,
     *,
@@ -173,9 +171,7 @@ ITEM_SPARE = ("item_id", "since", "age", "turn")
 
 
 @click.command("awaiting-funds")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None:
     """List requests that wait for their funds, and what to do about each."""
     from treasury.report import funding_totals, funding_view
@@ -211,8 +207,7 @@ FUNDING_SPARE = (
     type=click.Path(exists=True, dir_okay=False),
     help="The provider's invoice, a CSV file: reference, fee, currency, vat. Exits 1 on a gap.",
 )
-@format_option
-@click.pass_context
+@print_options
 def fees(
     context: click.Context,
     *,
@@ -300,9 +295,7 @@ CHECK_COLUMNS = (
 
 @click.command()
 @month_argument
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def status(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
     """Show the first screen: what is proved, what is open."""
     workspace = workspace_of(context, as_of)
@@ -317,9 +310,7 @@ def status(context: click.Context, month: str | None, as_of: str | None, form: s
 
 @click.command()
 @click.argument("query")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def sql(context: click.Context, query: str, as_of: str | None, form: str) -> None:
     """Run QUERY, one SELECT, over the tables of the lake."""
     rows: Any = workspace_of(context, as_of).sql(query)
@@ -330,8 +321,7 @@ def sql(context: click.Context, query: str, as_of: str | None, form: str) -> Non
 @click.argument("what")
 @as_of_option
 @click.option("--provider", is_flag=True, help="Print a message to send to the provider instead.")
-@format_option
-@click.pass_context
+@print_options
 def trace(context: click.Context, what: str, as_of: str | None, provider: bool, form: str) -> None:
     """Follow one payment from end to end: each hop with its evidence, or what is missing.
 

@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from treasury.cli.commands.desk import folder_of, workspace_of
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import print_options, print_rows
 from treasury.errors import InputError
 from treasury.text import clean
 
@@ -25,8 +25,7 @@ _FALSE = frozenset({"wrong", "another's key"})
 
 
 @click.command()
-@format_option
-@click.pass_context
+@print_options
 def head(context: click.Context, form: str) -> None:
     """Print the journal's end, NUMBER:HASH, and its time: to print, to mail, to keep elsewhere."""
     from treasury.journal.kept_heads import head_line
@@ -56,8 +55,7 @@ def head(context: click.Context, form: str) -> None:
     type=click.Path(exists=True, dir_okay=False),
     help="A policy of your own whose [keys] and signed hold, instead of the workspace's.",
 )
-@format_option
-@click.pass_context
+@print_options
 def verify(
     context: click.Context, ends: Sequence[str], files: Sequence[str], keys: str | None, form: str
 ) -> None:
@@ -161,8 +159,7 @@ def show(context: click.Context) -> None:
 
 
 @key.command("list")
-@format_option
-@click.pass_context
+@print_options
 def list_keys(context: click.Context, form: str) -> None:
     """List whose public keys the policy knows."""
     people = workspace_of(context).journal.signing.rules().keys
