@@ -208,8 +208,7 @@ class Journal:
         with self._turn:
             try:
                 with self._on_chain(writing=True) as connection:
-                    lost = None if adopts else self._wrong_end(connection)
-                    wrong = self._wrong_chain(connection, rules) or lost
+                    wrong, lost = self._faults(connection, rules, adopts=adopts)
                     if wrong is not None and not happened:
                         raise wrong
                     if after is not None and not _is_current(connection, after, rests_on):
@@ -373,25 +372,25 @@ class Journal:
             return None, None
         return rules, key
 
-    def _wrong_chain(
-        self, connection: sa.Connection, rules: SignatureRules | None
-    ) -> JournalError | None:
+    def _faults(
+        self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
+    ) -> tuple[JournalError | None, JournalError | None]:
+        """The error for a broken chain or end; that for an end that is lost or does not read."""
+        lost = None
+        try:
+            end = None if adopts or self._end is None else self._end.read()
+        except JournalError as unreadable:
+            lost = unreadable
+        else:
+            lost = None if end is None or holds(connection, end) else gone_back(end)
         if rules is None:  # what has happened is not signed: the next decision verifies everything
             self._guard.forget()
-            return None
+            return lost, lost
         try:
             self._guard.verify(connection, rules)
         except JournalError as broken:
-            return broken
-        return None
-
-    def _wrong_end(self, connection: sa.Connection) -> JournalError | None:
-        """The error for a journal that went back, or whose noted end does not read."""
-        try:
-            end = None if self._end is None else self._end.read()
-        except JournalError as unreadable:
-            return unreadable
-        return None if end is None or holds(connection, end) else gone_back(end)
+            return broken, lost
+        return lost, lost
 
     def _is_current(self, head: Head, rests_on: Sequence[str] | None) -> bool:
         if not self._may_exist():

@@ -193,7 +193,24 @@ class FundingPanel(ListPanel):
         """What is to be confirmed."""
         pending = self._pending
         if isinstance(pending, Order):
-            return self._order_step(pending)
+            amounts = [transfer.amount for transfer in pending.transfers]
+            whole = format_amount(sum(amounts, Decimal()), "EUR")
+            count, payer = len(pending.transfers), pending.payer
+            noun = "payment" if count == 1 else "payments"
+            return StepBlock(
+                key=pending.nonce,
+                title=f"Make a payment file of {count} {noun}?",
+                text=f"{count} {noun}, {whole} in all, from {payer.iban}. The file pays nothing"
+                " until it is uploaded and released at the bank.",
+                items=tuple(map(str, pending.transfers)),
+                facts=(
+                    detail("Total", Text(whole, "strong")),
+                    detail("From", Text(payer.name), Text(payer.iban, "code")),
+                    detail("To be executed on", Text(f"{pending.execution:%d %b %Y}")),
+                    detail("Read from the service", Text(instant(self._desk.settings.now()))),
+                ),
+                buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
+            )
         if not isinstance(pending, PendingRequests):
             return None
         confirmed = pending.confirmed
@@ -208,26 +225,6 @@ class FundingPanel(ListPanel):
             notes=tuple(Text(note, "warn") for note in confirmed.notes),
             buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
             tone="stop" if confirmed.notes else "go",
-        )
-
-    def _order_step(self, order: Order) -> StepBlock:
-        amounts = [transfer.amount for transfer in order.transfers]
-        whole = format_amount(sum(amounts, Decimal()), "EUR")
-        count = len(order.transfers)
-        noun = "payment" if count == 1 else "payments"
-        return StepBlock(
-            key=order.nonce,
-            title=f"Make a payment file of {count} {noun}?",
-            text=f"{count} {noun}, {whole} in all, from {order.payer.iban}. The file pays nothing"
-            " until it is uploaded and released at the bank.",
-            items=tuple(map(str, order.transfers)),
-            facts=(
-                detail("Total", Text(whole, "strong")),
-                detail("From", Text(order.payer.name), Text(order.payer.iban, "code")),
-                detail("To be executed on", Text(f"{order.execution:%d %b %Y}")),
-                detail("Read from the service", Text(instant(self._desk.settings.now()))),
-            ),
-            buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
         )
 
     # What presses do

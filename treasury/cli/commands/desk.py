@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,21 +144,15 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
-    short = _short_ids(list(among.by_id))
-    ids = [short[row["item_id"]] for row in rows]
+    # As much of its beginning as none of the others has.
+    length, names = _SHORT, list(among.by_id)
+    while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):
+        length += 1
+    ids = [row["item_id"][: row["item_id"].find(":") + 1 + length] for row in rows]
     for name, texts in (("turn", turns), ("age", ages), ("item_id", ids)):
         place = items.column_names.index(name)
         items = items.set_column(place, name, pa.array(texts, pa.string()))
     return items
-
-
-def _short_ids(ids: Sequence[str]) -> Mapping[str, str]:
-    """Each id by as much of its beginning as none of the others has."""
-    for length in range(_SHORT, max(map(len, ids), default=0)):
-        short = {item_id: item_id[: item_id.find(":") + 1 + length] for item_id in ids}
-        if len(set(short.values())) == len(ids):
-            return short
-    return {item_id: item_id for item_id in ids}
 
 
 _SHORT = 8

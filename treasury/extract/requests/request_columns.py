@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -40,15 +40,14 @@ cast to an amount refuses it."""
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
 
 
-def _flat_type(annotation: Any) -> pa.DataType:
-    """The type of a field of the model in a flat item, where no object stands."""
-    kinds = (annotation, *get_args(annotation))
-    return next((arrow for kind, arrow in _TYPES.items() if kind in kinds), NEVER)
-
-
-_MODEL: Final = get_type_hints(RampRequest)
+_KINDS: Final = {
+    name: (hint, *get_args(hint)) for name, hint in get_type_hints(RampRequest).items()
+}
 FLAT: Final = pa.schema(
-    (field.encode_name, _flat_type(_MODEL[field.name]))
+    (
+        field.encode_name,
+        next((arrow for kind, arrow in _TYPES.items() if kind in _KINDS[field.name]), NEVER),
+    )
     for field in msgspec.structs.fields(RampRequest)
 )
 """A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
@@ -177,25 +176,21 @@ def _value(name: str, column: pa.Array) -> pa.Array:
     is_id = name == "id" or name.endswith("_id")
     if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
         raise _NotFlat
-    if name == "created_at":
-        return _instants(column)
-    return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+    if name != "created_at":
+        return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+    # As instants, one without a zone as UTC; no other form than the model reads.
+    if not pc.all(pc.match_substring_regex(column, _TIME)).as_py():
+        raise _NotFlat
+    if not pc.all(pc.ends_with(column, "Z")).as_py():
+        zoned = pc.match_substring_regex(column, _ZONED)
+        column = pc.if_else(zoned, column, pc.binary_join_element_wise(column, "Z", ""))
+    instants = column.cast(INSTANT)
+    least, most = pc.min_max(instants).values()
+    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
+        raise _NotFlat
+    return instants
 
 
 @lru_cache(64)
 def _nulls(count: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(count, kind)
-
-
-def _instants(texts: pa.Array) -> pa.Array:
-    """Times as instants, one without a zone as UTC; no other form than the model reads."""
-    if not pc.all(pc.match_substring_regex(texts, _TIME)).as_py():
-        raise _NotFlat
-    if not pc.all(pc.ends_with(texts, "Z")).as_py():
-        zoned = pc.match_substring_regex(texts, _ZONED)
-        texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
-    instants = texts.cast(INSTANT)
-    least, most = pc.min_max(instants).values()
-    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
-        raise _NotFlat
-    return instants
