@@ -156,29 +156,25 @@ def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
             value = path.read_text("utf-8").strip() if path.is_file() else None
             missing = f"secret file {path} does not exist"
         case "keyring":
-            value, missing = _in_keyring(place), f"the keyring has no entry {place}"
+            missing = f"the keyring has no entry {place}"
+            try:
+                # Only where it is used: it loads the desktop's secret service.
+                import keyring
+            except ImportError:
+                why = "keyring is not installed (`pip install treasury[keyring]`)"
+                raise _no_keyring(why) from None
+            service, _, user = place.partition("/")
+            try:
+                value = keyring.get_password(service, user)
+            except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+                why = f"the keyring does not answer ({type(error).__name__})"
+                if type(error).__name__ == "NoKeyringError":
+                    why = "this machine has no keyring; env:NAME and file:PATH need none"
+                raise _no_keyring(why) from None
         case _:
             value = None
             missing = f"{key} names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
     return (Secret(value) if value else None), missing
-
-
-def _in_keyring(place: str) -> str | None:
-    """The desktop keyring's secret at SERVICE/USER; SettingsError where no keyring answers."""
-    try:
-        # Only where it is used: it loads the desktop's secret service.
-        import keyring
-    except ImportError:
-        raise _no_keyring("keyring is not installed (`pip install treasury[keyring]`)") from None
-    service, _, user = place.partition("/")
-    try:
-        return keyring.get_password(service, user)
-    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
-        if type(error).__name__ == "NoKeyringError":
-            why = "this machine has no keyring; env:NAME and file:PATH need none"
-        else:
-            why = f"the keyring does not answer ({type(error).__name__})"
-        raise _no_keyring(why) from None
 
 
 def _no_keyring(why: str) -> SettingsError:

@@ -22,7 +22,7 @@ from treasury.errors import InputError, JournalError
 from treasury.ground import durable
 from treasury.journal.chain import Head, read_head
 
-__all__ = ["ADOPTED", "NotedEnd", "gone_back"]
+__all__ = ["ADOPTED", "NotedEnd", "gone_back", "read_small_file"]
 
 ADOPTED: Final = "journal.adopted"
 """The kind of entry by which a journal that went back is taken for the journal from then on."""
@@ -42,7 +42,7 @@ class NotedEnd:
     def read(self) -> Head | None:
         """The noted end; None where none is, or that of a journal elsewhere."""
         try:
-            text = _read_own(self._file)
+            text = read_small_file(self._file, LONGEST, alone=True)
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
@@ -79,20 +79,23 @@ class NotedEnd:
         )
 
 
-def _read_own(path: Path) -> str:
-    """The text of a small file that has this one name; OSError for anything else."""
-    # Without waiting: a pipe that nobody writes to would never open.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+def read_small_file(path: Path, most: int, *, alone: bool = False) -> str:
+    """The text of a file of at most so many bytes; OSError for anything else.
+
+    A pipe or a device is not waited for. `alone`, it has this one name, and is no link.
+    """
+    flags = getattr(os, "O_NONBLOCK", 0) | (getattr(os, "O_NOFOLLOW", 0) if alone else 0)
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(0, "not a file")
-        if status.st_nlink != 1:
+        if alone and status.st_nlink != 1:
             raise OSError(0, "it is linked to another place")
-        content = os.read(descriptor, LONGEST + 1)
+        content = os.read(descriptor, most + 1)
     finally:
         os.close(descriptor)
-    if len(content) > LONGEST:
+    if len(content) > most:
         raise OSError(0, "too long")
     return content.decode("utf-8")
 

@@ -7,13 +7,13 @@ journal (printed, mailed, on a disk of somebody else), it shows that the chain w
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import Final
 
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
 from treasury.journal.chain import Entry, Head, read_head
+from treasury.journal.journal_end import read_small_file
 from treasury.text import clean
 
 __all__ = ["head_line", "publish_head", "read_heads"]
@@ -65,13 +65,7 @@ def read_heads(place: Path) -> list[Head]:
     heads: list[Head] = []
     for path in files:
         try:
-            # A pipe or a device is not waited for, nor an endless one read.
-            opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(opened, "rb") as file:
-                status = os.fstat(opened)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-                    raise OSError
-                text = file.read(_MOST_BYTES).decode()
+            text = read_small_file(path, _MOST_BYTES)
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{path} cannot be read: {type(error).__name__}", do="name a file of heads"
