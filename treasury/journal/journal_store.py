@@ -220,7 +220,11 @@ class Journal:
                 head = Head(added[-1].seq, added[-1].hash)
                 if self._end is not None and lost is None:
                     self._end.note(head, instead=adopts)
-                self._rely_on(head)
+                try:  # what was just appended need not be verified again
+                    with self._on_chain(writing=False) as connection:
+                        self._guard.advance(connection, head)
+                except JournalError:  # it is stored; the next decision verifies the whole chain
+                    self._guard.forget()
             return added
 
     def entries(
@@ -347,14 +351,6 @@ class Journal:
         """Close the connections; the next call opens them again."""
         for engine in self._engines or ():
             engine.dispose()
-
-    def _rely_on(self, head: Head) -> None:
-        """Need not verify again what was just appended."""
-        try:
-            with self._on_chain(writing=False) as connection:
-                self._guard.advance(connection, head)
-        except JournalError:  # the entries are stored; the next decision verifies the whole chain
-            self._guard.forget()
 
     def _signing_terms(
         self, drafts: Sequence[Draft], *, happened: bool

@@ -8,7 +8,7 @@ their answers are kept.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -28,14 +28,12 @@ from treasury.actions.kinds.kind import (
 )
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
-from treasury.api import Client, Record
 from treasury.api.bodies import (
     NewPaymentRequest,
     NewPaymentSession,
     NewVirtualBankAccount,
     NewWallet,
 )
-from treasury.api.created_records import only_one
 from treasury.api.models import (
     Account,
     PaymentRequest,
@@ -190,18 +188,6 @@ def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
     )
 
 
-def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
-    """The one wallet on the chain that was not there before."""
-    listed = client.finance.wallets.iterate(*sent.ids)
-    created = [
-        record
-        for record in listed
-        if record.value.id not in {None, *sent.foreign_ids}
-        and record.value.chain == sent.fields.chain
-    ]
-    return only_one(created, "GET /accounts/{accountId}/wallets") if created else None
-
-
 def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
@@ -284,7 +270,14 @@ ACCOUNT_KINDS: Final = (
         body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
         has_key=True,
         shows=is_created,
-        look_up=_find_wallet,
+        look_up=find_created(
+            "GET /accounts/{accountId}/wallets",
+            lambda client, sent: (
+                record
+                for record in client.finance.wallets.iterate(*sent.ids)
+                if record.value.id is not None
+            ),
+        ),
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
