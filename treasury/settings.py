@@ -157,29 +157,25 @@ def find_secret(described: str, key: str) -> tuple[Secret | None, str]:
             value = path.read_text("utf-8").strip() if path.is_file() else None
             missing = f"secret file {path} does not exist"
         case "keyring":
-            value, missing = _in_keyring(place), f"the keyring has no entry {place}"
+            missing = f"the keyring has no entry {place}"
+            try:
+                # Only where it is used: it loads the desktop's secret service.
+                import keyring
+            except ImportError:
+                why = "keyring is not installed (`pip install treasury[keyring]`)"
+                raise _no_keyring(why) from None
+            service, _, user = place.partition("/")
+            try:
+                value = keyring.get_password(service, user)
+            except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
+                why = f"the keyring does not answer ({type(error).__name__})"
+                if type(error).__name__ == "NoKeyringError":
+                    why = "this machine has no keyring; env:NAME and file:PATH need none"
+                raise _no_keyring(why) from None
         case _:
             value = None
             missing = f"{key} names no place (env:NAME, file:PATH, keyring:SERVICE/USER)"
     return (Secret(value) if value else None), missing
-
-
-def _in_keyring(place: str) -> str | None:
-    """The desktop keyring's secret at SERVICE/USER; SettingsError where no keyring answers."""
-    try:
-        # Only where it is used: it loads the desktop's secret service.
-        import keyring
-    except ImportError:
-        raise _no_keyring("keyring is not installed (`pip install treasury[keyring]`)") from None
-    service, _, user = place.partition("/")
-    try:
-        return keyring.get_password(service, user)
-    except Exception as error:  # noqa: BLE001 - a backend is a plugin, and may raise anything
-        if type(error).__name__ == "NoKeyringError":
-            why = "this machine has no keyring; env:NAME and file:PATH need none"
-        else:
-            why = f"the keyring does not answer ({type(error).__name__})"
-        raise _no_keyring(why) from None
 
 
 def _no_keyring(why: str) -> SettingsError:
@@ -306,7 +302,14 @@ def _read(path: Path) -> Settings | SettingsError:
                 place = place.get(part) if isinstance(place, dict) else None
             if holds_secret(str(place)):
                 return SettingsError(f"{path}: {key} holds a password", do=remedy)
-        return _untouched(document, path) or convert(document, Settings)
+        for key, value in _values(document):  # what of the template was not filled in
+            if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
+                meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
+                return SettingsError(
+                    f"{path}: {key} is still the template's {PLACEHOLDER}",
+                    do=f"write {next(meanings, 'it')}",
+                )
+        return convert(document, Settings)
     except FileNotFoundError:
         return SettingsError(
             f"{path} does not exist",
@@ -327,17 +330,6 @@ _TO_FILL: Final = {
     "name": "what the account is called, or remove the line",
 }
 """What to write in place of each value that the template leaves open, by the end of its key."""
-
-
-def _untouched(document: Any, path: Path) -> SettingsError | None:
-    """What is wrong with a file in which a value of the template was not filled in."""
-    for key, value in _values(document):
-        if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
-            meaning = next((words for end, words in _TO_FILL.items() if key.endswith(end)), "it")
-            return SettingsError(
-                f"{path}: {key} is still the template's {PLACEHOLDER}", do=f"write {meaning}"
-            )
-    return None
 
 
 def _values(node: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -249,7 +250,7 @@ def test_case_29_a_saving_that_was_cut_off_is_run_again_and_ends_the_same(
 
     rules = Rules(window_days=12)
     with monkeypatch.context() as patch:
-        patch.setattr(rule_changes, "_write", dies)
+        patch.setattr(rule_changes, "durable", SimpleNamespace(write_whole=dies))
         with pytest.raises(CutOff):
             desk.rules.save(rules, "fewer days", actor=ANNA)
     assert not desk.rules.is_journaled(), "the file still holds the rules before"

@@ -16,7 +16,7 @@ from treasury.actions.action_states import OPEN, Action, State
 from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy, load_policy, same_name, same_person
 from treasury.actions.batch import Batch, batch_of
-from treasury.actions.drafting import Confirmation, draft, hold_day, proposal
+from treasury.actions.drafting import Confirmation, draft, hold_day, lapse_draft, proposal
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.recovery import ActionRecovery
 from treasury.actions.execution.sending import LiveServices, Sender
@@ -48,6 +48,10 @@ Drafts = list[Draft]
 Spent = list[tuple[Kind, AssetAmount]]
 Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
+_UNREAD: Final = (
+    "this is a copy that was adopted, and it may have been carried out elsewhere or since: look at"
+    " the service before it is proposed again"
+)
 TOGETHER: Final = 50
 """How many are journaled together, and at most cut off together."""
 
@@ -159,7 +163,7 @@ class Actions:
             open_ones = [action for action in self._book.all() if action.state in OPEN]
             return [
                 Draft(ADOPTED, "journal", body, actor),
-                *(_lapses_unread(action, actor) for action in open_ones),
+                *(lapse_draft(action, actor, _UNREAD) for action in open_ones),
             ]
 
         self._book.refresh()
@@ -480,16 +484,3 @@ def _each(action_ids: Iterable[str]) -> list[str]:
     if not ids:
         raise InputError("no action is named", do="name at least one, such as A-1")
     return ids
-
-
-def _lapses_unread(action: Action, actor: Actor) -> Draft:
-    """That an action of an older copy of the journal is open no more."""
-    body = {
-        "kind": action.kind,
-        "content_hash": action.content_hash,
-        "target": action.target,
-        "why": "this is a copy that was adopted, and it may have been carried out elsewhere or"
-        " since: look at the service before it is proposed again",
-        "moved": [],
-    }
-    return Draft("action.lapsed", action.id, body, actor)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from treasury.actions.action_context import Context
-from treasury.actions.action_facts import Fact
+from treasury.actions.action_facts import Fact, Moved
 from treasury.actions.action_states import Action
 from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy
@@ -36,6 +36,7 @@ __all__ = [
     "draft",
     "hold_day",
     "is_as_approved",
+    "lapse_draft",
     "proposal",
 ]
 
@@ -180,6 +181,18 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
     for name in ("actor", "at"):
         del body[name]
     return Draft("action.proposed", action_id, body, confirmed.actor, nonce)
+
+
+def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
+    """The entry that an action is open no more, for what people agreed to is no longer so."""
+    body = {
+        "kind": action.kind,
+        "content_hash": action.content_hash,
+        "target": action.target,
+        "why": why,
+        "moved": moved,
+    }
+    return Draft("action.lapsed", action.id, body, actor)
 
 
 def hold_day(

@@ -69,8 +69,18 @@ class RampRequests(Collection[RampRequest]):
         `check=False` leaves that to the service. Compare `body.differences(answer)` before anybody
         approves.
         """
-        if check:
-            self._check_verified(body)
+        if check:  # what it builds on; what cannot be read is left to the service
+            ramp = Ramp(self._client)
+            _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
+            if wallet := body.company_wallet_id:
+                _require_verified(
+                    f"wallet {wallet}", lambda: ramp.wallets.get(wallet).value.verification_status
+                )
+            if account := body.company_bank_account_id:
+                _require_verified(
+                    f"bank account {account}",
+                    lambda: ramp.bank_accounts.get(account).value.verification_status,
+                )
         return self._send("POST", self.route, body=body, look_up=FIND).record(RampRequest)
 
     def approve(self, request_id: str, *, version: int) -> Record[RampRequest]:
@@ -131,20 +141,6 @@ class RampRequests(Collection[RampRequest]):
         look_up = f"read ramp request {request_id}: its status and last event say"
         route = f"/ramp-requests/{{id}}/{verb}"
         return self._send(method, route, request_id, body=body, look_up=look_up).record(RampRequest)
-
-    def _check_verified(self, body: NewRampRequest) -> None:
-        """Read what the request builds on; what cannot be read is left to the service."""
-        ramp = Ramp(self._client)
-        _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
-        if wallet := body.company_wallet_id:
-            _require_verified(
-                f"wallet {wallet}", lambda: ramp.wallets.get(wallet).value.verification_status
-            )
-        if account := body.company_bank_account_id:
-            _require_verified(
-                f"bank account {account}",
-                lambda: ramp.bank_accounts.get(account).value.verification_status,
-            )
 
     def _sent(self, name: str, value: Filter) -> Params:
         wider = {"created_from": ("from_date", -DAY), "created_to": ("to_date", DAY)}

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from zoneinfo import ZoneInfo
 
 import click
@@ -24,13 +24,27 @@ from treasury.tables.tabular import Tabular, in_zone
 from treasury.tables.tabular import value_text as plain
 from treasury.text import clean, is_hidden
 
-__all__ = ["desk_zone", "format_option", "keep_desk_zone", "print_report", "print_rows"]
+__all__ = [
+    "as_of_option",
+    "desk_zone",
+    "format_option",
+    "keep_desk_zone",
+    "print_options",
+    "print_report",
+    "print_rows",
+    "view_options",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _ZONE = "treasury.zone"
 FORMATS = ("table", "json", "csv", "parquet")
+
+
+as_of_option = click.option(
+    "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
+)
 
 
 def format_option(function: Callable[P, R]) -> Callable[P, R]:
@@ -43,6 +57,16 @@ def format_option(function: Callable[P, R]) -> Callable[P, R]:
         show_default=True,
         help="How to print the rows.",
     )(function)
+
+
+def print_options(function: Callable[Concatenate[click.Context, P], R]) -> Callable[P, R]:
+    """What a command that prints rows is given: the context, and the option `--format`."""
+    return format_option(click.pass_context(function))
+
+
+def view_options(function: Callable[Concatenate[click.Context, P], R]) -> Callable[P, R]:
+    """What a command that only looks is given: `print_options`, and the option `--as-of`."""
+    return as_of_option(print_options(function))
 
 
 def print_rows(

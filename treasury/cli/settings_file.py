@@ -54,7 +54,23 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_toml(self) -> str:
         """The file's text, with a comment for what is to be filled in later."""
-        return f"{self._workspace()}{self._services()}{self._credentials()}{self._accounts()}"
+        workspace = f"""\
+[workspace]
+company = {_text(self.company)}
+environment = {_text(self.environment)}          # sandbox, staging or production
+# allow_writes = true            # without it, nothing is changed in production
+# shared = "group"               # the folder's group may read and write; without it only you
+time_zone = {_text(self.time_zone)}    # days and months are counted here
+"""
+        services = _SERVICES
+        if self.services is not None:
+            services = f"""
+[services]
+token_url = {_text(self.services.token_url)}
+finance.base_url = {_text(self.services.finance.base_url)}
+ramp.base_url = {_text(self.services.ramp.base_url)}
+"""
+        return f"{workspace}{services}{self._credentials()}{self._accounts()}"
 
     def check(self) -> Settings:
         """The settings as every command reads them; SettingsError where they cannot be."""
@@ -82,26 +98,6 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"{path} cannot be written: {error.strerror}", do="make the folder writable"
             ) from error
         return settings
-
-    def _workspace(self) -> str:
-        return f"""\
-[workspace]
-company = {_text(self.company)}
-environment = {_text(self.environment)}          # sandbox, staging or production
-# allow_writes = true            # without it, nothing is changed in production
-# shared = "group"               # the folder's group may read and write; without it only you
-time_zone = {_text(self.time_zone)}    # days and months are counted here
-"""
-
-    def _services(self) -> str:
-        if self.services is None:
-            return _SERVICES
-        return f"""
-[services]
-token_url = {_text(self.services.token_url)}
-finance.base_url = {_text(self.services.finance.base_url)}
-ramp.base_url = {_text(self.services.ramp.base_url)}
-"""
 
     def _credentials(self) -> str:
         if not self.credentials:

@@ -215,15 +215,7 @@ def _cause_of_move(entry: str, cause: str, first: Knowledge, last: Knowledge) ->
     changes = moved(facts, line_facts(after), {}, last.rules)
     if changes:
         return "line changed", "; ".join(changes)
-    changes = _records_moved(entry, first, last)
-    if changes:
-        return "record changed", "; ".join(changes)
-    return "another line", reason
-
-
-def _records_moved(entry: str, first: Knowledge, last: Knowledge) -> list[str]:
-    """What moved in the records that the line belonged to, or belongs to now."""
-    changes = []
+    # The records that the line belonged to, or belongs to now.
     records = (run.outcomes[entry]["expectation_id"] for run in (first, last))
     for name in dict.fromkeys(record for record in records if record):
         before, after = (run.expectation_rows.get(name) for run in (first, last))
@@ -240,4 +232,4 @@ def _records_moved(entry: str, first: Knowledge, last: Knowledge) -> list[str]:
                 for key in then
                 if then[key] != now[key]
             ]
-    return changes
+    return ("record changed", "; ".join(changes)) if changes else ("another line", reason)

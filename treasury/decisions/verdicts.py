@@ -264,7 +264,25 @@ class Deciding:
         stand = standing(decided.entries)
         knowledge = self._knowledge(decision_table(stand))
         bodies = Check(knowledge, decided, stand).all(wishes(knowledge, stand))
-        planned = [_planned(wish, body, who, self._now()) for wish, body in bodies]
+        planned = [
+            Decision(
+                seq=None,
+                verb=wish.verb,
+                entry_id=wish.entry_id,
+                expectations=wish.expectations,
+                reason=wish.reason,
+                to=wish.to,
+                facts=body["facts"] if body else {},
+                by=who.name,
+                at=self._now(),
+                closed_month=(body or {}).get("closed_month") or "",
+                posts_to=(body or {}).get("posts_to") or "",
+                shares=dict(wish.shares),
+                undoes=wish.undoes,
+                despite=tuple((body or {}).get("despite") or ()),
+            )
+            for wish, body in bodies
+        ]
         # What the matching would refuse to read is never journaled.
         read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
         return _Plan(stand, bodies, planned)
@@ -337,22 +355,3 @@ def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
             do="run `treasury match list` to see what stands",
         )
     return on_it[-1]
-
-
-def _planned(wish: Wish, body: Body | None, who: Actor, now: datetime) -> Decision:
-    return Decision(
-        seq=None,
-        verb=wish.verb,
-        entry_id=wish.entry_id,
-        expectations=wish.expectations,
-        reason=wish.reason,
-        to=wish.to,
-        facts=body["facts"] if body else {},
-        by=who.name,
-        at=now,
-        closed_month=(body or {}).get("closed_month") or "",
-        posts_to=(body or {}).get("posts_to") or "",
-        shares=dict(wish.shares),
-        undoes=wish.undoes,
-        despite=tuple((body or {}).get("despite") or ()),
-    )

@@ -137,7 +137,13 @@ def examine(
     else:
         problem = f"{folder} may not be written to"
         findings.append(HealthFinding("workspace", "missing", problem, "get the right to write"))
-    findings += [*_access(folder, settings), *_journal(journal), *_copied(journal)]
+    shared = settings.workspace.shared  # whether more people may read it than its settings say
+    if count := sum(1 for _ in excess_access(folder, shared)):
+        others = f"others than {'the group' if shared else 'you'} may read"
+        do = f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`"
+        problem = f"{others} {count:,} files and folders"
+        findings.append(HealthFinding("access", "missing", problem, do))
+    findings += [*_journal(journal), *_copied(journal)]
     mended, whole = _stored(lake, now, mend, ask_again)
     findings += mended
     findings += _answers(lake, journal)
@@ -254,19 +260,6 @@ def _copied(journal: Journal) -> Iterator[HealthFinding]:
             "missing",
             f"it is a copy of {original}: nothing is sent from here",
             f"go on in {original}, or run `treasury journal adopt --reason …` here",
-        )
-
-
-def _access(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
-    """Whether more people may read the workspace than its settings say."""
-    shared = settings.workspace.shared
-    count = sum(1 for _ in excess_access(folder, shared))
-    if count:
-        yield HealthFinding(
-            "access",
-            "missing",
-            f"others than {'the group' if shared else 'you'} may read {count:,} files and folders",
-            f"run `chmod -R {'o=' if shared else 'go='} {shlex.quote(str(folder))}`",
         )
 
 

@@ -101,12 +101,24 @@ def effects_between(
     """
     moves = {row["entry_id"]: row for row in moves_between(*knowledge, "decision").to_pylist()}
     decided = {f"line:{name}" for name in subjects}
-    changed = {
-        name: _effect(before.by_id.get(name), after.by_id.get(name), moves)
-        for name in dict.fromkeys((*after.by_id, *before.by_id))
-        if name not in decided
-        and _facts_shown(before.by_id.get(name)) != _facts_shown(after.by_id.get(name))
-    }
+    changed: dict[str, Effect] = {}
+    for name in dict.fromkeys((*after.by_id, *before.by_id)):
+        was, becomes = before.by_id.get(name), after.by_id.get(name)
+        if name in decided or _facts_shown(was) == _facts_shown(becomes):
+            continue
+        item = becomes or was
+        assert item is not None  # it is on one of the sides
+        move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
+        why = becomes.next_step if becomes is not None else "settled by the decision"
+        changed[name] = Effect(
+            item_id=item.item_id,
+            name=item.name,
+            amount=item.amount,
+            currency=item.currency,
+            was=was.state if was is not None else _outcome(move, "from"),
+            becomes=becomes.state if becomes is not None else _outcome(move, "to"),
+            why=why if move is None else str(move["why"]),
+        )
     for entry, move in moves.items():
         name = f"line:{entry}"
         if name not in decided and name not in changed:
@@ -117,24 +129,6 @@ def effects_between(
 def _facts_shown(item: OpenItem | None) -> tuple[object, ...]:
     """What of an item is a change for people: its kind, state and amount."""
     return () if item is None else (item.kind, item.state, item.amount, item.blocks)
-
-
-def _effect(
-    was: OpenItem | None, becomes: OpenItem | None, moves: Mapping[str, Mapping[str, Any]]
-) -> Effect:
-    item = becomes or was
-    assert item is not None  # it is on one of the sides
-    move = moves.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
-    why = becomes.next_step if becomes is not None else "settled by the decision"
-    return Effect(
-        item_id=item.item_id,
-        name=item.name,
-        amount=item.amount,
-        currency=item.currency,
-        was=was.state if was is not None else _outcome(move, "from"),
-        becomes=becomes.state if becomes is not None else _outcome(move, "to"),
-        why=why if move is None else str(move["why"]),
-    )
 
 
 def _outcome(move: Mapping[str, Any] | None, side: str) -> str:

@@ -264,7 +264,14 @@ def open_items(
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind == "unknown_outcome":
                 items.setdefault(item.item_id, item)
-    counted = (_counted_once(item, items) for item in items.values())
+    counted = []
+    for item in items.values():
+        # Its money counts in the last item that the names lead to, if there is one.
+        names = [item.item_id]
+        while (name := items[names[-1]].counted_in) in items and name not in names:
+            names.append(name)
+        last = names[-1] if len(names) > 1 else None
+        counted.append(msgspec.structs.replace(item, counted_in=last))
     proposals = [] if acceptances is None else acceptances.to_pylist()
     standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
     agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
@@ -275,14 +282,6 @@ def open_items(
 def read_items(month: Month, table: pa.Table) -> OpenItems:
     """A month's items as a close stored them; columns as in OPEN_ITEMS."""
     return OpenItems(month, items_of(table))
-
-
-def _counted_once(item: OpenItem, items: Mapping[str, OpenItem]) -> OpenItem:
-    """The item, its money counted in the last item that the names lead to, if there is one."""
-    names = [item.item_id]
-    while (name := items[names[-1]].counted_in) is not None and name in items and name not in names:
-        names.append(name)
-    return msgspec.structs.replace(item, counted_in=names[-1] if len(names) > 1 else None)
 
 
 def _place(item: OpenItem) -> tuple[object, ...]:

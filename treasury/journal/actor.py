@@ -43,12 +43,7 @@ def current_actor() -> Actor:
         name = os.environ.get(variable, "").strip()
         if name:
             return Actor(name, "environment", "claimed")
-    return Actor(_system_user(), "system", "verified")
-
-
-def _system_user() -> str:
-    """The user that the operating system runs this process as; no variable is asked."""
-    name = ""
+    name = ""  # then the user that the operating system runs this process as
     if sys.platform == "win32":
         import ctypes
 
@@ -67,4 +62,4 @@ def _system_user() -> str:
         raise JournalError(
             "nothing says who is deciding", do="set the environment variable TREASURY_USER"
         )
-    return name
+    return Actor(name, "system", "verified")

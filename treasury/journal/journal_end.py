@@ -42,7 +42,7 @@ class NotedEnd:
     def read(self) -> Head | None:
         """The noted end; None where none is, or that of a journal elsewhere."""
         try:
-            text = _read_own(self._file)
+            text = self._text()
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
@@ -55,6 +55,23 @@ class NotedEnd:
         if not place or not place.isprintable():
             raise self._unreadable("not NUMBER:HASH and a place")
         return head if place == self._place else None
+
+    def _text(self) -> str:
+        """What the file holds, if it is one, of this one name, that no link leads to."""
+        flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self._file, os.O_RDONLY | flags)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(0, "not a file")
+            if status.st_nlink != 1:
+                raise OSError(0, "it is linked to another place")
+            content = os.read(descriptor, LONGEST + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > LONGEST:
+            raise OSError(0, "too long")
+        return content.decode("utf-8")
 
     def note(self, head: Head, *, instead: bool = False) -> None:
         """Note the end; never an earlier one than is noted, except `instead` of a lost one."""
@@ -78,24 +95,6 @@ class NotedEnd:
             do="hold `treasury journal verify --head` against the last close report; if nothing"
             " else is wrong, remove that file",
         )
-
-
-def _read_own(path: Path) -> str:
-    """The text of a small file that has this one name; OSError for anything else."""
-    # Without waiting: a pipe that nobody writes to would never open.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(0, "not a file")
-        if status.st_nlink != 1:
-            raise OSError(0, "it is linked to another place")
-        content = os.read(descriptor, LONGEST + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > LONGEST:
-        raise OSError(0, "too long")
-    return content.decode("utf-8")
 
 
 def gone_back(end: Head) -> JournalError:

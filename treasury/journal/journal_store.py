@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -208,8 +208,7 @@ class Journal:
         with self._turn:
             try:
                 with self._on_chain(writing=True) as connection:
-                    lost = None if adopts else self._wrong_end(connection)
-                    wrong = self._wrong_chain(connection, rules) or lost
+                    wrong, lost = self._faults(connection, rules, adopts=adopts)
                     if wrong is not None and not happened:
                         raise wrong
                     if after is not None and not _is_current(connection, after, rests_on):
@@ -221,7 +220,11 @@ class Journal:
                 head = Head(added[-1].seq, added[-1].hash)
                 if self._end is not None and lost is None:
                     self._end.note(head, instead=adopts)
-                self._rely_on(head)
+                try:  # what was just appended need not be verified again
+                    with self._on_chain(writing=False) as connection:
+                        self._guard.advance(connection, head)
+                except JournalError:  # it is stored; the next decision verifies the whole chain
+                    self._guard.forget()
             return added
 
     def entries(
@@ -349,14 +352,6 @@ class Journal:
         for engine in self._engines or ():
             engine.dispose()
 
-    def _rely_on(self, head: Head) -> None:
-        """Need not verify again what was just appended."""
-        try:
-            with self._on_chain(writing=False) as connection:
-                self._guard.advance(connection, head)
-        except JournalError:  # the entries are stored; the next decision verifies the whole chain
-            self._guard.forget()
-
     def _signing_terms(
         self, drafts: Sequence[Draft], *, happened: bool
     ) -> tuple[SignatureRules | None, SigningKey | None]:
@@ -373,25 +368,25 @@ class Journal:
             return None, None
         return rules, key
 
-    def _wrong_chain(
-        self, connection: sa.Connection, rules: SignatureRules | None
-    ) -> JournalError | None:
+    def _faults(
+        self, connection: sa.Connection, rules: SignatureRules | None, *, adopts: bool
+    ) -> tuple[JournalError | None, JournalError | None]:
+        """The error for a broken chain or end; that for an end that is lost or does not read."""
+        lost = None
+        try:
+            end = None if adopts or self._end is None else self._end.read()
+        except JournalError as unreadable:
+            lost = unreadable
+        else:
+            lost = None if end is None or holds(connection, end) else gone_back(end)
         if rules is None:  # what has happened is not signed: the next decision verifies everything
             self._guard.forget()
-            return None
+            return lost, lost
         try:
             self._guard.verify(connection, rules)
         except JournalError as broken:
-            return broken
-        return None
-
-    def _wrong_end(self, connection: sa.Connection) -> JournalError | None:
-        """The error for a journal that went back, or whose noted end does not read."""
-        try:
-            end = None if self._end is None else self._end.read()
-        except JournalError as unreadable:
-            return unreadable
-        return None if end is None or holds(connection, end) else gone_back(end)
+            return broken, lost
+        return lost, lost
 
     def _is_current(self, head: Head, rests_on: Sequence[str] | None) -> bool:
         if not self._may_exist():
@@ -465,7 +460,16 @@ class Journal:
     @contextmanager
     def _connected(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
         try:
-            self._reopen_if_elsewhere()
+            # Let go of connections that a parent process opened, or to a file that was replaced.
+            status = None
+            with suppress(OSError):
+                status = None if self._file is None else self._file.stat()
+            opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
+            with self._lock:
+                if opened != self._opened:
+                    for each in (self._engine, self._chain_engine):
+                        each.dispose(close=opened[:1] == self._opened[:1])
+                    self._opened, self._ready = opened, False
             self._prepare()
             with self._transaction(engine, writing=writing) as connection:
                 yield connection
@@ -483,19 +487,6 @@ class Journal:
             if writing and self._ready and connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
             yield connection
-
-    def _reopen_if_elsewhere(self) -> None:
-        """Let go of connections that a parent process opened, or to a file that was replaced."""
-        try:
-            status = None if self._file is None else self._file.stat()
-        except OSError:
-            status = None
-        opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
-        with self._lock:
-            if opened != self._opened:
-                for engine in (self._engine, self._chain_engine):
-                    engine.dispose(close=opened[:1] == self._opened[:1])
-                self._opened, self._ready = opened, False
 
     def _prepare(self) -> None:
         """Make the tables where there are none; refuse those of a newer version."""

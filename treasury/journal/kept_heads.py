@@ -7,7 +7,6 @@ journal (printed, mailed, on a disk of somebody else), it shows that the chain w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -62,24 +61,22 @@ def _append(path: Path, line: str) -> None:
 def read_heads(place: Path) -> list[Head]:
     """The heads in a file, or in a folder of such files; InputError names the line that is none."""
     files = sorted(place.glob(f"*{_SUFFIX}")) if place.is_dir() else [place]
-    heads = [head for file in files for head in _heads_in(file)]
+    heads: list[Head] = []
+    for path in files:
+        try:
+            text = read_regular(path)
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or type(error).__name__
+            raise InputError(f"{path} cannot be read: {why}", do="name a file of heads") from None
+        for number, line in enumerate(text.splitlines(), 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                heads.append(read_head(line.split()[0]))
+            except InputError as error:
+                raise InputError(
+                    f"{clean(str(path))}, line {number}: {error.what}", do=error.do
+                ) from None
     if not heads:
         raise InputError(f"{place} holds no head of a journal", do="name the file of heads")
     return heads
-
-
-def _heads_in(path: Path) -> Iterator[Head]:
-    try:
-        text = read_regular(path)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or type(error).__name__
-        raise InputError(f"{path} cannot be read: {why}", do="name a file of heads") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            yield read_head(line.split()[0])
-        except InputError as error:
-            raise InputError(
-                f"{clean(str(path))}, line {number}: {error.what}", do=error.do
-            ) from None

@@ -91,34 +91,30 @@ def load_key(place: str) -> SigningKey | None:
     SettingsError for a key file that others may read, for what is no key, and where it cannot be
     read.
     """
+    kind, _, where = place.partition(":")
     try:
-        private = _private_at(place)
+        if kind == "file":
+            path = Path(where).expanduser()
+            if not path.exists():
+                return None
+            mode = path.stat().st_mode
+            if not stat.S_ISREG(mode) or (os.name == "posix" and mode & 0o077):
+                raise SettingsError(
+                    f"the signing key {path} may be read by others, or is no file",
+                    do=f"make a new key if others may have it, else run chmod 600 {path}",
+                )
+        elif kind not in {"env", "keyring"}:
+            raise SettingsError(
+                f"journal.key names no place: {kind}",
+                do="write file:PATH, keyring:SERVICE/USER or env:NAME",
+            )
+        private = find_secret(place, "key")[0]
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"the signing key at {place} cannot be read: {type(error).__name__}",
             do="make it readable for you alone",
         ) from None
     return None if private is None else SigningKey(private)
-
-
-def _private_at(place: str) -> Secret | None:
-    kind, _, where = place.partition(":")
-    if kind == "file":
-        path = Path(where).expanduser()
-        if not path.exists():
-            return None
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode) or (os.name == "posix" and mode & 0o077):
-            raise SettingsError(
-                f"the signing key {path} may be read by others, or is no file",
-                do=f"make a new key if others may have it, else run chmod 600 {path}",
-            )
-    elif kind not in {"env", "keyring"}:
-        raise SettingsError(
-            f"journal.key names no place: {kind}",
-            do="write file:PATH, keyring:SERVICE/USER or env:NAME",
-        )
-    return find_secret(place, "key")[0]
 
 
 def make_key(place: str) -> SigningKey:

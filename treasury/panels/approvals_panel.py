@@ -218,18 +218,9 @@ class ApprovalsPanel(ListPanel):
 
     def confirm(self, pending: PendingRequests | PendingActions, _: Press) -> None:
         """Carry out what was confirmed, and say what came of it."""
-        if isinstance(pending, PendingActions):
-            self._decide_actions(pending)
-        else:
+        if isinstance(pending, PendingRequests):
             self._decide_requests(pending)
-
-    def verb_of(self, pending: PendingRequests | PendingActions) -> str:
-        """The button that the decision began with."""
-        if isinstance(pending, PendingActions):
-            return pending.verb
-        return "reject" if pending.kind == REJECT else "approve"
-
-    def _decide_actions(self, pending: PendingActions) -> None:
+            return
         verb = VERBS[pending.verb]
 
         def task(work: Work) -> Message:
@@ -240,6 +231,12 @@ class ApprovalsPanel(ListPanel):
             return self.finish(self.fail(f"{verb.asks}: not everything was done", error, advice))
 
         self.start(f"{verb.asks} {pending.batch.text}", task, failed, "Nothing was changed.")
+
+    def verb_of(self, pending: PendingRequests | PendingActions) -> str:
+        """The button that the decision began with."""
+        if isinstance(pending, PendingActions):
+            return pending.verb
+        return "reject" if pending.kind == REJECT else "approve"
 
     def _decide_requests(self, pending: PendingRequests) -> None:
         title = f"{'Approved' if pending.kind == APPROVE else 'Rejected'} {pending.name}"

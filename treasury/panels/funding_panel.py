@@ -191,34 +191,28 @@ class FundingPanel(ListPanel):
 
     def step(self) -> StepBlock | None:
         """What is to be confirmed."""
-        match self._pending:
-            case Order() as order:
-                return self._order_step(order)
-            case PendingRequests() as asked:
-                return self._hash_step(asked)
-        return None
-
-    def _order_step(self, order: Order) -> StepBlock:
-        amounts = [transfer.amount for transfer in order.transfers]
-        whole = format_amount(sum(amounts, Decimal()), "EUR")
-        count = len(order.transfers)
-        noun = "payment" if count == 1 else "payments"
-        return StepBlock(
-            key=order.nonce,
-            title=f"Make a payment file of {count} {noun}?",
-            text=f"{count} {noun}, {whole} in all, from {order.payer.iban}. The file pays nothing"
-            " until it is uploaded and released at the bank.",
-            items=tuple(map(str, order.transfers)),
-            facts=(
-                detail("Total", Text(whole, "strong")),
-                detail("From", Text(order.payer.name), Text(order.payer.iban, "code")),
-                detail("To be executed on", Text(f"{order.execution:%d %b %Y}")),
-                detail("Read from the service", Text(instant(self._desk.settings.now()))),
-            ),
-            buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
-        )
-
-    def _hash_step(self, pending: PendingRequests) -> StepBlock:
+        pending = self._pending
+        if isinstance(pending, Order):
+            amounts = [transfer.amount for transfer in pending.transfers]
+            whole = format_amount(sum(amounts, Decimal()), "EUR")
+            count, payer = len(pending.transfers), pending.payer
+            noun = "payment" if count == 1 else "payments"
+            return StepBlock(
+                key=pending.nonce,
+                title=f"Make a payment file of {count} {noun}?",
+                text=f"{count} {noun}, {whole} in all, from {payer.iban}. The file pays nothing"
+                " until it is uploaded and released at the bank.",
+                items=tuple(map(str, pending.transfers)),
+                facts=(
+                    detail("Total", Text(whole, "strong")),
+                    detail("From", Text(payer.name), Text(payer.iban, "code")),
+                    detail("To be executed on", Text(f"{pending.execution:%d %b %Y}")),
+                    detail("Read from the service", Text(instant(self._desk.settings.now()))),
+                ),
+                buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
+            )
+        if not isinstance(pending, PendingRequests):
+            return None
         confirmed = pending.confirmed
         verb = "submit" if confirmed.needed <= 1 else "propose"
         return StepBlock(
@@ -338,8 +332,24 @@ class FundingPanel(ListPanel):
         """Make the payment file, or submit the hash."""
         if isinstance(pending, Order):
             self._make_file(pending, press)
-        else:
-            self._send_hash(pending)
+            return
+
+        def task(work: Work) -> Message:
+            result = decide(self._desk, pending, work)
+            outcome = result.outcome
+            if outcome is None:
+                return self.finish(batch_message(result, "Submitted"))
+            recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
+            lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
+            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
+
+        def failed(error: TreasuryError) -> Message:
+            is_unsent, sentence = sending_state(self._desk, pending, error)
+            name = pending.name
+            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
+            return self.finish(self.fail(title, error, Text(sentence)))
+
+        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     def verb_of(self, pending: Order | PendingRequests) -> str:
         """The button that the decision began with."""
@@ -367,24 +377,6 @@ class FundingPanel(ListPanel):
                 Text("Next: upload it at the bank once, release it, then mark as sent", "strong"),
             )
         )
-
-    def _send_hash(self, pending: PendingRequests) -> None:
-        def task(work: Work) -> Message:
-            result = decide(self._desk, pending, work)
-            outcome = result.outcome
-            if outcome is None:
-                return self.finish(batch_message(result, "Submitted"))
-            recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
-            lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
-            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
-
-        def failed(error: TreasuryError) -> Message:
-            is_unsent, sentence = sending_state(self._desk, pending, error)
-            name = pending.name
-            title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
-            return self.finish(self.fail(title, error, Text(sentence)))
-
-        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     # What it knows
 

@@ -76,8 +76,27 @@ class SyncPanel(ListPanel):
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The ages, from the commits."""
-        ages, self._synced_at = _ages(snapshot)
-        return ArrowTables(ages=ages)
+        query = 'SELECT "at", kind, versions FROM commits ORDER BY number'
+        commits = snapshot.sql(query).to_pylist()
+        changed: dict[str, tuple[int, datetime]] = {}
+        for commit in commits:
+            versions = msgspec.json.decode(commit["versions"], type=dict[str, int])
+            for name, version in versions.items():
+                if changed.get(name, (None,))[0] != version:
+                    changed[name] = (version, commit["at"])
+        syncs = (commit["at"] for commit in commits if commit["kind"] == "sync")
+        self._synced_at = max(syncs, default=None)
+        rows = [
+            {
+                "table": table.name,
+                "title": table.title,
+                "rows": count_rows(snapshot, table.name),
+                "changed_at": changed[table.name][1] if table.name in changed else None,
+                "synced_at": self._synced_at,
+            }
+            for table in TABLES
+        ]
+        return ArrowTables(ages=pa.Table.from_pylist(rows, schema=AGES))
 
     def more_notes(self) -> tuple[Text, ...]:
         """How long ago the last sync was, and who watches."""
@@ -165,28 +184,6 @@ class SyncPanel(ListPanel):
             at = instant(self._desk.settings.now())
             self._failure = Message(f"The sync of {at} failed", (Text(error.what),))
         return alert("Not synced", error, Text(_UNCHANGED))
-
-
-def _ages(snapshot: Snapshot) -> tuple[pa.Table, datetime | None]:
-    """Each table with its rows and its last change, and when the last sync was."""
-    commits = snapshot.sql('SELECT "at", kind, versions FROM commits ORDER BY number').to_pylist()
-    changed: dict[str, tuple[int, datetime]] = {}
-    for commit in commits:
-        for name, version in msgspec.json.decode(commit["versions"], type=dict[str, int]).items():
-            if changed.get(name, (None,))[0] != version:
-                changed[name] = (version, commit["at"])
-    synced_at = max((row["at"] for row in commits if row["kind"] == "sync"), default=None)
-    rows = [
-        {
-            "table": table.name,
-            "title": table.title,
-            "rows": count_rows(snapshot, table.name),
-            "changed_at": changed[table.name][1] if table.name in changed else None,
-            "synced_at": synced_at,
-        }
-        for table in TABLES
-    ]
-    return pa.Table.from_pylist(rows, schema=AGES), synced_at
 
 
 def _span(span: timedelta) -> str:

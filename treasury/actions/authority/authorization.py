@@ -31,7 +31,17 @@ def refuse_outdated(
     policy = context.load_policy()
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:
-        _hold_number(policy.people(kind, action.money, action.facts), people, so)
+        persons = [
+            person
+            for place, person in enumerate(people)
+            if not any(same_person(person.name, before.name) for before in people[:place])
+        ]
+        needed = policy.people(kind, action.money, action.facts)
+        if len(persons) < needed:
+            noun = "person" if len(persons) == 1 else "people"
+            raise ActionRefused(
+                f"it is approved by {len(persons)} {noun}, and the policy now wants {needed}: {so}"
+            )
         alone: Sequence[AssetAmount] = ()
         if not action.approvals:
             at, seq = action.proposed_at, action.seq
@@ -50,19 +60,6 @@ def refuse_outdated(
             f"{action.id} was agreed to, and {POLICY_FILE} does not allow it now: {refusal.what}",
             do=f"withdraw it and propose it again, or change {POLICY_FILE}",
         ) from None
-
-
-def _hold_number(needed: int, people: Sequence[Actor], so: str) -> None:
-    persons = [
-        person
-        for place, person in enumerate(people)
-        if not any(same_person(person.name, before.name) for before in people[:place])
-    ]
-    if len(persons) < needed:
-        noun = "person" if len(persons) == 1 else "people"
-        raise ActionRefused(
-            f"it is approved by {len(persons)} {noun}, and the policy now wants {needed}: {so}"
-        )
 
 
 def refuse_maker(

@@ -108,26 +108,24 @@ def sent_of(kind: Kind, action: Action, foreign_ids: Sequence[str] = ()) -> Sent
     """The call as it left, for recognising its effect."""
     sending = action.sending
     assert sending is not None
-    fields = read_fields(kind.fields, action.fields)
+    fields, body = read_fields(kind.fields, action.fields), None
+    is_compared = kind.alike is not None or kind.twins is not None
+    if is_compared and sending.body:  # the body again, to compare records with it
+        content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
+        resolved = {
+            "fiat": str(content.get("fiatCurrencyId", "")),
+            "crypto": str(content.get("cryptoCurrencyId", "")),
+        }
+        findings = Findings(
+            facts=(), says="", masked="", version=sending.version, resolved=resolved
+        )
+        body = body_of(kind, fields, findings, str(content.get("idempotencyKey", "")))
     return Sent(
         fields=fields,
         ids=sending.ids,
-        body=_likeness(kind, fields, sending),
+        body=body,
         key=action.key,
         version=sending.version,
         at=min(sending.at, sending.left_at),  # an entry is never earlier than the one before it
         foreign_ids=(*sending.foreign_ids, *foreign_ids),
     )
-
-
-def _likeness(kind: Kind, fields: Any, sending: Sending) -> Body | None:
-    """The body again, from what was sent, for comparing records with it."""
-    if (kind.alike is None and kind.twins is None) or not sending.body:
-        return None
-    content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
-    resolved = {
-        "fiat": str(content.get("fiatCurrencyId", "")),
-        "crypto": str(content.get("cryptoCurrencyId", "")),
-    }
-    findings = Findings(facts=(), says="", masked="", version=sending.version, resolved=resolved)
-    return body_of(kind, fields, findings, str(content.get("idempotencyKey", "")))

@@ -68,7 +68,16 @@ class ActionRecovery:
         self._context.require_original()
         self._context.require_place(action)
         try:
-            return self._settle_by_class(action)
+            kind, client = kind_of(action.kind), self._context.connect(action.credential)
+            match kind.safety:
+                case "keyed":
+                    return self._keyed(action, kind, client)
+                case "versioned":
+                    return self._versioned(action, kind, client)
+                case _:
+                    if self._context.wall() < self.settling_until(action):
+                        return action
+                    return self._looked_up(action, kind, client, "it is not sent a second time")
         except Exception as error:
             now = self._book.get(action_id)
             left_again = now.attempts > action.attempts
@@ -93,19 +102,6 @@ class ActionRecovery:
         if record is None or getattr(record.value, "idempotency_key", None) != action.key:
             return None
         return self._ended(self._outcomes.carried_out(action, record, "adopted"))
-
-    def _settle_by_class(self, action: Action) -> Action:
-        kind = kind_of(action.kind)
-        client = self._context.connect(action.credential)
-        match kind.safety:
-            case "keyed":
-                return self._keyed(action, kind, client)
-            case "versioned":
-                return self._versioned(action, kind, client)
-            case _:
-                if self._context.wall() < self.settling_until(action):
-                    return action
-                return self._looked_up(action, kind, client, "it is not sent a second time")
 
     def settling_until(self, action: Action) -> datetime:
         """Until when an effect may be on its way, or not listed yet."""

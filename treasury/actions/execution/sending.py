@@ -22,6 +22,7 @@ from treasury.actions.drafting import (
     body_of,
     hold_day,
     is_as_approved,
+    lapse_draft,
     proposal,
 )
 from treasury.actions.execution.outcomes import End, OutcomeRecorder
@@ -313,14 +314,7 @@ class Sender:
 
         def entries() -> list[Draft]:
             _require_ready(self._book.get(action.id))
-            body = {
-                "kind": action.kind,
-                "content_hash": action.content_hash,
-                "target": action.target,
-                "why": error.what,
-                "moved": moved,
-            }
-            return [Draft("action.lapsed", action.id, body, self._context.who())]
+            return [lapse_draft(action, self._context.who(), error.what, moved)]
 
         self._book.decide(entries)
         raise error

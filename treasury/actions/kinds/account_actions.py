@@ -7,9 +7,8 @@ their answers are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -29,15 +28,12 @@ from treasury.actions.kinds.kind import (
 )
 from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
-from treasury.api import Client, Record
 from treasury.api.bodies import (
-    Body,
     NewPaymentRequest,
     NewPaymentSession,
     NewVirtualBankAccount,
     NewWallet,
 )
-from treasury.api.created_records import only_one
 from treasury.api.models import (
     Account,
     PaymentRequest,
@@ -192,31 +188,12 @@ def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
     )
 
 
-def _find_wallet(client: Client, sent: Sent) -> Record[Any] | None:
-    """The one wallet on the chain that was not there before."""
-    listed = client.finance.wallets.iterate(*sent.ids)
-    created = [
-        record
-        for record in listed
-        if record.value.id not in {None, *sent.foreign_ids}
-        and record.value.chain == sent.fields.chain
-    ]
-    return only_one(created, "GET /accounts/{accountId}/wallets") if created else None
-
-
 def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
         account.id not in sent.foreign_ids
         and (account.name, account.target_cryptocurrency) == likeness
     )
-
-
-def _same_wallets(records: ServiceRecords, fields: WalletOn, _: Body) -> Iterable[Wallet]:
-    """The account's wallets on that chain, of which nothing says when they were made."""
-    for wallet in records.wallets(fields.account_id):
-        if wallet.id is not None and wallet.chain == fields.chain:
-            yield wallet
 
 
 def _is_active(account: Account, _: Sent) -> bool:
@@ -293,11 +270,22 @@ ACCOUNT_KINDS: Final = (
         body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
         has_key=True,
         shows=is_created,
-        look_up=_find_wallet,
+        look_up=find_created(
+            "GET /accounts/{accountId}/wallets",
+            lambda client, sent: (
+                record
+                for record in client.finance.wallets.iterate(*sent.ids)
+                if record.value.id is not None
+            ),
+        ),
         alike=lambda client, fields, _: (
             record.value for record in client.finance.wallets.iterate(fields.account_id)
         ),
-        twins=_same_wallets,
+        twins=lambda records, fields, _: (  # nothing says when one was made
+            wallet
+            for wallet in records.wallets(fields.account_id)
+            if wallet.id is not None and wallet.chain == fields.chain
+        ),
         second_person=False,
     ),
     Kind(

@@ -49,22 +49,27 @@ _NORMAL: Final[dict[str, Callable[[str], str]]] = {
 
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     """The fields of a struct in their order, and whether each must be given."""
-    return _declared(kind)
+    return _declared(kind)[0]
 
 
 @cache
-def _declared(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
-    return {field.name: field.required for field in msgspec.structs.fields(kind)}
+def _declared(kind: type[msgspec.Struct]) -> tuple[Mapping[str, bool], frozenset[str]]:
+    """The fields of a struct with whether each must be given, and those that are amounts."""
+    needed = {field.name: field.required for field in msgspec.structs.fields(kind)}
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in needed}
+    unions = {Union, types.UnionType}
+    parts = {n: get_args(h) if get_origin(h) in unions else (h,) for n, h in hints.items()}
+    return needed, frozenset(name for name, kinds in parts.items() if Decimal in kinds)
 
 
 def read_fields(kind: type[T], values: Mapping[str, object]) -> T:
     """The struct of these fields; InputError names the first that cannot be taken."""
-    declared = field_names(kind)
+    declared, amounts = _declared(kind)
     for name in values:
         if name not in declared:
             raise InputError(f"{name}: there is no such field", do=f"give: {', '.join(declared)}")
     read = {
-        name: _value(name, values[name], is_amount=_is_amount(kind, name))
+        name: _value(name, values[name], is_amount=name in amounts)
         for name in declared
         if values.get(name) not in {None, ""}
     }
@@ -113,10 +118,3 @@ def _value(name: str, value: object, *, is_amount: bool) -> Any:
     if len(text) > LONGEST:
         raise InputError(f"{name}: is longer than {LONGEST} characters", do="shorten it")
     return _NORMAL.get(name, str)(text)
-
-
-@cache
-def _is_amount(kind: type[msgspec.Struct], name: str) -> bool:
-    hint = get_type_hints(kind)[name]
-    parts = get_args(hint) if get_origin(hint) in {Union, types.UnionType} else (hint,)
-    return Decimal in parts

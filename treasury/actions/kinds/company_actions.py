@@ -7,7 +7,7 @@ key, so each is sent at most once; one that is registered already is not registe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -16,7 +16,6 @@ from treasury.actions.kinds.chains import address_problem
 from treasury.actions.kinds.kind import (
     Findings,
     Kind,
-    Sent,
     as_sent,
     find_created,
     is_created,
@@ -24,7 +23,6 @@ from treasury.actions.kinds.kind import (
     read_again,
 )
 from treasury.actions.kinds.service_records import ServiceRecords
-from treasury.api import Client, Record
 from treasury.api.bodies import (
     BankAccountChanges,
     CompanyWalletChanges,
@@ -32,7 +30,6 @@ from treasury.api.bodies import (
     NewBankAccount,
     NewCompanyWallet,
 )
-from treasury.api.created_records import only_one
 from treasury.api.models import CompanyBankAccount, CompanyUser, CompanyWallet
 from treasury.errors import InputError
 from treasury.identifiers import plain_account
@@ -189,15 +186,6 @@ def _version(findings: Findings) -> int:
     return findings.version
 
 
-def _find_user(client: Client, sent: Sent) -> Record[Any] | None:
-    invited = [
-        record
-        for record in client.ramp.users.all()
-        if sent.fields.is_like(record.value) and record.value.id not in sent.foreign_ids
-    ]
-    return only_one(invited, "GET /company/users") if invited else None
-
-
 COMPANY_KINDS: Final = (
     Kind(
         name="company_bank_account.create",
@@ -285,7 +273,7 @@ COMPANY_KINDS: Final = (
         body=lambda fields, _found, _key: fields,
         shows=is_created,
         refuses_repeat=frozenset({400, 409}),
-        look_up=_find_user,
+        look_up=find_created("GET /company/users", lambda client, _: client.ramp.users.all()),
         alike=listed_alike(lambda client, _: client.ramp.users.all()),
     ),
 )

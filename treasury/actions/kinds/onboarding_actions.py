@@ -294,11 +294,6 @@ def _read_role(fields: HoldAccount, records: ServiceRecords) -> Findings:
 _is_role: Final = as_sent("party_id", "role_type")
 
 
-def _find_role(client: Client, sent: Sent) -> Record[Any] | None:
-    roles = client.finance.party_roles.all(*sent.ids)
-    return next((record for record in roles if _is_role(record.value, sent)), None)
-
-
 def _read_empty(fields: OnAccount, records: ServiceRecords) -> Findings:
     account = records.account(fields.account_id, "account_id")
     balances = [
@@ -446,6 +441,13 @@ ONBOARDING_KINDS: Final = (
         ),
         has_key=True,
         shows=_is_role,
-        look_up=_find_role,
+        look_up=lambda client, sent: next(
+            (
+                record
+                for record in client.finance.party_roles.all(*sent.ids)
+                if _is_role(record.value, sent)
+            ),
+            None,
+        ),
     ),
 )

@@ -247,8 +247,19 @@ def _read_fiat(fields: FiatTransfer, records: ServiceRecords) -> Findings:
         *_sender(records, sender, "sender_account_id"),
         *receiving,
         *_decimals(fields.amount, fields.currency),
-        *_holds_something(records, sender.id),
     ]
+    # In which asset the service takes it is its own choice, so only nothing at all is wrong.
+    holdings = [h for _, h in records.holdings(sender.id) if h.asset]
+    spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
+    amounts = ", ".join(
+        format_amount(balance, h.asset or "?") for h, balance in spendable if balance is not None
+    )
+    if holdings:
+        empty = all(balance == 0 for _, balance in spendable)
+        problem = "the sender holds nothing to pay with" if empty else ""
+        facts.append(
+            fact("available", amounts or None, material=False, field="amount", problem=problem)
+        )
     money = AssetAmount(fields.currency, fields.amount)
     end = _described(fields.description)
     return Findings(
@@ -259,22 +270,6 @@ def _read_fiat(fields: FiatTransfer, records: ServiceRecords) -> Findings:
         f" {account_name(receiver, masked=True)}{end}.",
         money=money,
     )
-
-
-def _holds_something(records: ServiceRecords, account_id: str) -> list[Fact]:
-    """In which asset the service takes it is its own choice, so only nothing at all is wrong."""
-    holdings = [h for _, h in records.holdings(account_id) if h.asset]
-    spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
-    amounts = ", ".join(
-        f"{format_amount(balance, h.asset or '?')}"
-        for h, balance in spendable
-        if balance is not None
-    )
-    if not holdings:
-        return []
-    empty = all(balance == 0 for _, balance in spendable)
-    problem = "the sender holds nothing to pay with" if empty else ""
-    return [fact("available", amounts or None, material=False, field="amount", problem=problem)]
 
 
 def _read_internal(fields: AccountTransfer, records: ServiceRecords) -> Findings:

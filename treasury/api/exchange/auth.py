@@ -123,17 +123,7 @@ class TokenAuth(httpx.Auth):
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
-        response = self._transport.send(self._call())
-        try:
-            grant = decode_json(response.content, _Grant)
-        except UNREADABLE:
-            grant = _Grant("")
-        if not _VISIBLE.fullmatch(grant.access_token):
-            raise _no_token("without a token")
-        return grant
-
-    def _call(self) -> Call:
-        """The request for a token; the secret is in its content and nowhere else."""
+        """What the token address grants; the secret is in the call's content and nowhere else."""
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)
         form = {
@@ -141,7 +131,7 @@ class TokenAuth(httpx.Auth):
             "client_id": self._credential.client_id,
             "client_secret": secret.reveal(),
         }
-        return Call(
+        call = Call(
             method="POST",
             route=OPERATION.partition(" ")[2],
             url=self._url,
@@ -149,6 +139,14 @@ class TokenAuth(httpx.Auth):
             content=urlencode(form).encode(),
             brings_token=True,
         )
+        response = self._transport.send(call)
+        try:
+            grant = decode_json(response.content, _Grant)
+        except UNREADABLE:
+            grant = _Grant("")
+        if not _VISIBLE.fullmatch(grant.access_token):
+            raise _no_token("without a token")
+        return grant
 
     def _bad_credentials(self, answer: str) -> BadCredentials:
         return BadCredentials(

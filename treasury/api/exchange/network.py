@@ -113,11 +113,19 @@ class Network(httpx.BaseTransport):
         self._trust_env = trust_env
         self._connections = connections
         proxies = getproxies() if trust_env else {}
-        self._proxies = {
-            scheme: _with_scheme(proxies[scheme])
-            for scheme in ("http", "https", "all")
-            if proxies.get(scheme)
-        }
+        self._proxies: dict[str, str] = {}
+        for scheme in ("http", "https", "all"):
+            if proxy := proxies.get(scheme):
+                address = proxy if "://" in proxy else f"http://{proxy}"
+                kind = address.partition("://")[0].lower()
+                if kind not in _PROXY_SCHEMES or (
+                    kind.startswith("socks") and not find_spec("socksio")
+                ):
+                    raise SettingsError(
+                        f"the environment names a proxy of the kind {kind}, which cannot be used",
+                        do="name an http proxy in HTTPS_PROXY; for socks5, pip install socksio",
+                    )
+                self._proxies[scheme] = address
         self._pools: dict[str | None, httpcore.ConnectionPool] = {None: self._pool(None)}
         self._pools |= {proxy: self._pool(proxy) for proxy in set(self._proxies.values())}
 
@@ -168,18 +176,6 @@ def _url(url: httpx.URL) -> httpcore.URL:
     return httpcore.URL(
         scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
     )
-
-
-def _with_scheme(proxy: str) -> str:
-    """The proxy's address in full; SettingsError where its kind cannot be used."""
-    address = proxy if "://" in proxy else f"http://{proxy}"
-    scheme = address.partition("://")[0].lower()
-    if scheme not in _PROXY_SCHEMES or (scheme.startswith("socks") and not find_spec("socksio")):
-        raise SettingsError(
-            f"the environment names a proxy of the kind {scheme}, which cannot be used",
-            do="name an http proxy in HTTPS_PROXY; for socks5, pip install socksio",
-        )
-    return address
 
 
 class _Body(httpx.SyncByteStream):

@@ -14,7 +14,7 @@ import click
 import pyarrow as pa
 
 from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import desk_zone, format_option, print_rows
+from treasury.cli.output import desk_zone, format_option, print_options, print_rows
 from treasury.errors import InputError
 from treasury.ground.wording import instant_words
 from treasury.text import clean
@@ -122,8 +122,7 @@ def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: 
 @actions.command("list")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--kind", help="Only those of this kind.")
-@format_option
-@click.pass_context
+@print_options
 def list_actions(context: click.Context, state: Any, kind: str | None, form: str) -> None:
     """List actions, oldest first."""
     rows = [_row(action) for action in _desk(context).list(state=state, kind=kind)]
@@ -133,8 +132,7 @@ def list_actions(context: click.Context, state: Any, kind: str | None, form: str
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@format_option
-@click.pass_context
+@print_options
 def show(context: click.Context, action_id: str, form: str) -> None:
     """Show an action: what it does, who agreed, what was seen, where it stands."""
     action = _desk(context).get(action_id)
@@ -246,8 +244,7 @@ def settle(
 
 
 @actions.command()
-@format_option
-@click.pass_context
+@print_options
 def policy(context: click.Context, form: str) -> None:
     """Show how many people each kind of action needs, and who they may be."""
     from treasury.actions import KINDS
@@ -340,8 +337,7 @@ def adopt(context: click.Context, reason: str, yes: bool) -> None:
 @journal.command("list")
 @click.option("--kind", help="Only entries of this kind; `match.` for all that begin so.")
 @click.option("--subject", help="Only entries about this action, line or request.")
-@format_option
-@click.pass_context
+@print_options
 def list_entries(context: click.Context, kind: str | None, subject: str | None, form: str) -> None:
     """List entries: who decided what, when, how that person was known, and who signed."""
     import msgspec
@@ -362,18 +358,10 @@ def list_entries(context: click.Context, kind: str | None, subject: str | None, 
         }
         for entry in entries
     ]
+    texts = ("kind", "subject", "by", "known_from", "assurance", "signature", "body")
+    instant = pa.timestamp("us", tz="UTC")
     schema = pa.schema(
-        [
-            ("number", pa.int64()),
-            ("at", pa.timestamp("us", tz="UTC")),
-            ("kind", pa.string()),
-            ("subject", pa.string()),
-            ("by", pa.string()),
-            ("known_from", pa.string()),
-            ("assurance", pa.string()),
-            ("signature", pa.string()),
-            ("body", pa.string()),
-        ]
+        [("number", pa.int64()), ("at", instant), *((name, pa.string()) for name in texts)]
     )
     table = pa.Table.from_pylist(rows, schema=schema)
     spare = ("signature", "assurance", "known_from", "subject")

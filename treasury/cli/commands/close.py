@@ -11,7 +11,7 @@ import pyarrow as pa
 from treasury.cli.commands.desk import workspace_of
 from treasury.cli.layout import echo_folded
 from treasury.cli.months import month_argument
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import print_options, print_rows
 from treasury.text import clean
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ __all__ = ["close", "verify"]
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Folder to write to; close/MONTH if not given."
 )
-@format_option
-@click.pass_context
+@print_options
 def close(
     context: click.Context,
     *,
@@ -97,8 +96,7 @@ def pack_rows(pack: ClosePack) -> pa.Table:
 @click.option(
     "--with-workspace", is_flag=True, help="Also against the commit and the journal it rests on."
 )
-@format_option
-@click.pass_context
+@print_options
 def verify(context: click.Context, pack: str, *, with_workspace: bool, form: str) -> None:
     """Check every file of PACK and compute it again; exits 1 naming what differs.
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 import pyarrow as pa
 
-from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.commands.desk import workspace_of
 from treasury.cli.months import month_argument
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import print_options, print_rows, view_options
 from treasury.decisions.verdicts import typed_expectations
 from treasury.text import clean
 
@@ -74,9 +74,7 @@ def match() -> None:
 
 @match.command("open")
 @click.option("--assigned-to", metavar="NAME", help="Only what was handed to this person.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def match_open(
     context: click.Context, assigned_to: str | None, as_of: str | None, form: str
 ) -> None:
@@ -115,9 +113,7 @@ def with_short_ids(table: pa.Table) -> pa.Table:
 
 @match.command("list")
 @click.option("--moved", is_flag=True, help="Only those whose facts have changed since.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def match_list(context: click.Context, moved: bool, as_of: str | None, form: str) -> None:
     """List the decisions that stand, and what of their facts has changed since."""
     table = workspace_of(context, as_of).matches.list().arrow
@@ -323,9 +319,7 @@ def request_undo(
 
 
 @request.command("list")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def request_list(context: click.Context, as_of: str | None, form: str) -> None:
     """List the remarks that stand."""
     print_rows(workspace_of(context, as_of).funding.list().arrow, form, title="Remarks")
@@ -341,8 +335,7 @@ def rules() -> None:
 
 @rules.command("preview")
 @click.argument("file", type=click.Path(dir_okay=False))
-@format_option
-@click.pass_context
+@print_options
 def rules_preview(context: click.Context, file: str, form: str) -> None:
     """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
     effect = workspace_of(context).rules.preview(file)
@@ -368,8 +361,7 @@ def rules_save(context: click.Context, file: str, reason: str) -> None:
 
 
 @rules.command("history")
-@format_option
-@click.pass_context
+@print_options
 def rules_history(context: click.Context, form: str) -> None:
     """List every content of the rules that was saved."""
     changing = workspace_of(context).rules
@@ -397,9 +389,7 @@ def periods_reopen(context: click.Context, month: str, reason: str) -> None:
 
 
 @periods.command("list")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
     """List every close there was, and what waits for a signature."""
     print_rows(workspace_of(context, as_of).periods.list().arrow, form, title="Periods")
@@ -408,9 +398,7 @@ def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
 @periods.command("roll-forward")
 @month_argument
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def periods_roll_forward(
     context: click.Context, month: str | None, per_request: bool, as_of: str | None, form: str
 ) -> None:
@@ -423,9 +411,7 @@ def periods_roll_forward(
 
 
 @periods.command("late")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
     """List what was learnt about closed months after their close."""
     print_rows(workspace_of(context, as_of).periods.late().arrow, form, title="Late items")
@@ -433,8 +419,7 @@ def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
 
 @periods.command("verify")
 @click.argument("month")
-@format_option
-@click.pass_context
+@print_options
 def periods_verify(context: click.Context, month: str, form: str) -> None:
     """Hold a closed MONTH against what its close journaled and stored, and say what that was."""
     verified = workspace_of(context).periods.verify(month)
@@ -457,8 +442,7 @@ def periods_verify(context: click.Context, month: str, form: str) -> None:
     metavar="INSTANT",
     help="As it was known then; give it twice, or once to compare with now.",
 )
-@format_option
-@click.pass_context
+@print_options
 def compare(
     context: click.Context, month: str | None, instants: tuple[str, ...], form: str
 ) -> None:

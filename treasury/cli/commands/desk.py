@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,13 @@ import pyarrow as pa
 
 from treasury.cli.layout import echo_folded, terminal_width
 from treasury.cli.months import month_argument, months_argument
-from treasury.cli.output import format_option, keep_desk_zone, print_rows
+from treasury.cli.output import (
+    as_of_option,
+    keep_desk_zone,
+    print_options,
+    print_rows,
+    view_options,
+)
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import Turn
@@ -26,10 +31,6 @@ __all__ = [
     "status",
     "trace",
 ]
-
-as_of_option = click.option(
-    "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
-)
 
 
 def folder_of(context: click.Context) -> Path:
@@ -49,9 +50,7 @@ def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
 @click.option(
     "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
 )
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def reconcile(
     context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
 ) -> None:
@@ -101,9 +100,7 @@ LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", 
 @click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only what waits for this side.")
 @click.option("--kind", metavar="KIND", help="Only items of one kind.")
 @click.option("--blocking", is_flag=True, help="Only what blocks the close.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def exceptions(
     context: click.Context,
     *,
@@ -147,21 +144,15 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
-    short = _short_ids(list(among.by_id))
-    ids = [short[row["item_id"]] for row in rows]
+    # As much of its beginning as none of the others has.
+    length, names = _SHORT, list(among.by_id)
+    while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):
+        length += 1
+    ids = [row["item_id"][: row["item_id"].find(":") + 1 + length] for row in rows]
     for name, texts in (("turn", turns), ("age", ages), ("item_id", ids)):
         place = items.column_names.index(name)
         items = items.set_column(place, name, pa.array(texts, pa.string()))
     return items
-
-
-def _short_ids(ids: Sequence[str]) -> Mapping[str, str]:
-    """Each id by as much of its beginning as none of the others has."""
-    for length in range(_SHORT, max(map(len, ids), default=0)):
-        short = {item_id: item_id[: item_id.find(":") + 1 + length] for item_id in ids}
-        if len(set(short.values())) == len(ids):
-            return short
-    return {item_id: item_id for item_id in ids}
 
 
 _SHORT = 8
@@ -173,9 +164,7 @@ ITEM_SPARE = ("item_id", "since", "age", "turn")
 
 
 @click.command("awaiting-funds")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None:
     """List requests that wait for their funds, and what to do about each."""
     from treasury.report import funding_totals, funding_view
@@ -211,8 +200,7 @@ FUNDING_SPARE = (
     type=click.Path(exists=True, dir_okay=False),
     help="The provider's invoice, a CSV file: reference, fee, currency, vat. Exits 1 on a gap.",
 )
-@format_option
-@click.pass_context
+@print_options
 def fees(
     context: click.Context,
     *,
@@ -300,9 +288,7 @@ CHECK_COLUMNS = (
 
 @click.command()
 @month_argument
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def status(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
     """Show the first screen: what is proved, what is open."""
     workspace = workspace_of(context, as_of)
@@ -317,9 +303,7 @@ def status(context: click.Context, month: str | None, as_of: str | None, form: s
 
 @click.command()
 @click.argument("query")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def sql(context: click.Context, query: str, as_of: str | None, form: str) -> None:
     """Run QUERY, one SELECT, over the tables of the lake."""
     rows: Any = workspace_of(context, as_of).sql(query)
@@ -330,8 +314,7 @@ def sql(context: click.Context, query: str, as_of: str | None, form: str) -> Non
 @click.argument("what")
 @as_of_option
 @click.option("--provider", is_flag=True, help="Print a message to send to the provider instead.")
-@format_option
-@click.pass_context
+@print_options
 def trace(context: click.Context, what: str, as_of: str | None, provider: bool, form: str) -> None:
     """Follow one payment from end to end: each hop with its evidence, or what is missing.
 

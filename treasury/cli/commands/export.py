@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.commands.desk import workspace_of
 from treasury.cli.months import month_argument
+from treasury.cli.output import as_of_option
 from treasury.close.ledger.provided_ledger import MAPPING
 from treasury.errors import InputError, StorageError
 

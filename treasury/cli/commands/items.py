@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treasury.cli.commands.desk import as_of_option, workspace_of
+from treasury.cli.commands.desk import workspace_of
 from treasury.cli.months import month_argument, month_option
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import print_rows, view_options
 from treasury.text import clean
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ def items_withdraw(
 
 @items.command("list")
 @month_argument
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def items_list(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
     """List what is proposed and accepted, and whether it still holds."""
     rows = workspace_of(context, as_of).items.list(month).arrow
@@ -107,9 +105,7 @@ def items_list(context: click.Context, month: str | None, as_of: str | None, for
 @click.option("--propose", is_flag=True, help="Propose the limits that stand in policy.toml.")
 @click.option("--accept", is_flag=True, help="Put what a colleague proposed in force.")
 @click.option("--reason", default="", help="Why they are proposed; it is journaled.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def items_limits(
     context: click.Context,
     *,

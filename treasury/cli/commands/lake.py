@@ -8,8 +8,8 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.cli.commands.desk import as_of_option, workspace_of
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.commands.desk import workspace_of
+from treasury.cli.output import format_option, print_options, print_rows, view_options
 
 __all__ = ["changes", "doctor", "durations", "lake", "tables"]
 
@@ -30,9 +30,7 @@ def tables(name: str | None, form: str) -> None:
 @click.argument("table")
 @click.option("--since", required=True, metavar="INSTANT", help="After then: 2026-10-31T23:00Z.")
 @click.option("--until", metavar="INSTANT", help="Up to then; the last commit if not given.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def changes(
     context: click.Context,
     *,
@@ -50,9 +48,7 @@ def changes(
 @click.command()
 @click.argument("table", default="ramp_requests")
 @click.option("--status", help="Only this status, such as AWAITING_FUNDS.")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def durations(
     context: click.Context, table: str, status: str | None, as_of: str | None, form: str
 ) -> None:
@@ -86,8 +82,7 @@ def _span(seconds: int | None) -> str | None:
     metavar="TABLE",
     help="Ask no more for what a repair could not find again of TABLE.",
 )
-@format_option
-@click.pass_context
+@print_options
 def doctor(context: click.Context, repair: bool, accept_loss: tuple[str, ...], form: str) -> None:
     """Say what is there, what is missing or damaged, and the next step of each."""
     examination = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
@@ -105,8 +100,7 @@ def lake() -> None:
 
 
 @lake.command("status")
-@format_option
-@click.pass_context
+@print_options
 def lake_status(context: click.Context, form: str) -> None:
     """Show size, files, rows, the last runs, and what is kept for whom."""
     from treasury.lake import lake_status as status_of

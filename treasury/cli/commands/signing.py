@@ -11,14 +11,13 @@ import click
 import pyarrow as pa
 
 from treasury.cli.commands.desk import folder_of, workspace_of
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.output import print_options, print_rows
 from treasury.errors import InputError
 from treasury.ground.regular_files import read_regular
 from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.journal import SignatureRules
-    from treasury.journal.signing import Signature
 
 __all__ = ["head", "key", "verify"]
 
@@ -27,8 +26,7 @@ _FALSE = frozenset({"wrong", "another's key"})
 
 
 @click.command()
-@format_option
-@click.pass_context
+@print_options
 def head(context: click.Context, form: str) -> None:
     """Print the journal's end, NUMBER:HASH, and its time: to print, to mail, to keep elsewhere."""
     from treasury.journal.kept_heads import head_line
@@ -58,8 +56,7 @@ def head(context: click.Context, form: str) -> None:
     type=click.Path(exists=True, dir_okay=False),
     help="A policy of your own whose [keys] and signed hold, instead of the workspace's.",
 )
-@format_option
-@click.pass_context
+@print_options
 def verify(
     context: click.Context, ends: Sequence[str], files: Sequence[str], keys: str | None, form: str
 ) -> None:
@@ -89,7 +86,16 @@ def verify(
     if heads:
         click.echo(f"It holds each of the {len(heads)} ends that were noted elsewhere.")
     if rules.keys or any(signature.state != "unsigned" for signature in signatures.values()):
-        _say_signatures(signatures)
+        counts = Counter(map(str, signatures.values()))
+        for state, number in sorted(counts.items()):
+            click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
+    wrong = [number for number, signature in signatures.items() if signature.state in _FALSE]
+    for number in wrong[:_MOST_FALSE]:
+        click.echo(f"entry {number}: {clean(str(signatures[number]))}")
+    if len(wrong) > _MOST_FALSE:
+        click.echo(f"and {len(wrong) - _MOST_FALSE} more")
+    if wrong:
+        raise SystemExit(1)
 
 
 def _print_facts(form: str, **facts: Any) -> None:
@@ -106,20 +112,6 @@ def _rules_in(path: Path) -> SignatureRules:
         why = getattr(error, "strerror", None) or type(error).__name__
         raise InputError(f"{path} cannot be read: {why}", do="name a policy") from None
     return parse_policy(text, path).signatures
-
-
-def _say_signatures(signatures: dict[int, Signature]) -> None:
-    """Say who signed how many entries, and each that is false; exits 1 where one is."""
-    counts = Counter(map(str, signatures.values()))
-    for state, number in sorted(counts.items()):
-        click.echo(f"{number} {'entry' if number == 1 else 'entries'} {clean(state)}")
-    false = [number for number, signature in signatures.items() if signature.state in _FALSE]
-    for number in false[:_MOST_FALSE]:
-        click.echo(f"entry {number}: {clean(str(signatures[number]))}")
-    if len(false) > _MOST_FALSE:
-        click.echo(f"and {len(false) - _MOST_FALSE} more")
-    if false:
-        raise SystemExit(1)
 
 
 @click.group()
@@ -167,8 +159,7 @@ def show(context: click.Context) -> None:
 
 
 @key.command("list")
-@format_option
-@click.pass_context
+@print_options
 def list_keys(context: click.Context, form: str) -> None:
     """List whose public keys the policy knows."""
     people = workspace_of(context).journal.signing.rules().keys

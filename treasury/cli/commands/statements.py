@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 import click
 import pyarrow.compute as pc
 
-from treasury.cli.output import format_option, print_report, print_rows
+from treasury.cli.output import format_option, print_options, print_report, print_rows
 from treasury.money import format_amount
 from treasury.settings import FILE_NAME
 from treasury.text import clean
@@ -56,8 +56,7 @@ def statements() -> None:
 @reading_options
 @profile_option
 @click.option("--statements", "heads", is_flag=True, help="The statements, not their entries.")
-@format_option
-@click.pass_context
+@print_options
 def read_files(
     context: click.Context,
     *,
@@ -124,8 +123,7 @@ def _print_heads(heads: pa.Table, form: str, title: str) -> None:
 @statements.command("check")
 @reading_options
 @profile_option
-@format_option
-@click.pass_context
+@print_options
 def check_files(
     context: click.Context,
     files: tuple[str, ...],
@@ -159,8 +157,7 @@ def check_files(
 
 @statements.command("add")
 @reading_options
-@format_option
-@click.pass_context
+@print_options
 def add_files(
     context: click.Context, files: tuple[str, ...], account: str | None, form: str
 ) -> None:

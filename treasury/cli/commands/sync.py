@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import format_option, print_report
+from treasury.cli.output import print_options, print_report
 from treasury.cli.progress import TerminalProgress
 from treasury.extract import WatchState, watch
 from treasury.ground.wording import instant_words
@@ -70,8 +70,7 @@ class Day(click.ParamType[date]):
     help="Read at most N older settled requests in detail; the rest waits for later syncs.",
 )
 @click.option("--watch", "every", type=Span(), help="Sync again every 5m, 1h, … until stopped.")
-@format_option
-@click.pass_context
+@print_options
 def sync(
     context: click.Context,
     *,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.commands.desk import as_of_option, workspace_of
-from treasury.cli.output import format_option, print_rows
+from treasury.cli.commands.desk import workspace_of
+from treasury.cli.output import print_rows, view_options
 from treasury.errors import InputError
 
 __all__ = ["wallets"]
@@ -104,9 +104,7 @@ def state_balance(
 
 
 @wallets.command("list")
-@as_of_option
-@format_option
-@click.pass_context
+@view_options
 def list_evidence(context: click.Context, as_of: str | None, form: str) -> None:
     """List what was added: what it covers or states, who added it, from where."""
     workspace = workspace_of(context)

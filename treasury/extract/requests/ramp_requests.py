@@ -10,7 +10,6 @@ A request that is neither listed nor to be read by itself is marked as vanished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
@@ -96,8 +95,14 @@ class _Listing:
 
     def walk(self) -> None:
         """Meet every request of the list."""
-        for rows in _in_batches(listed_requests(self._run, self._day)):
-            self._add(first_of_each(rows, RAMP_REQUESTS.table.key))
+        key, batch = RAMP_REQUESTS.table.key, list[pa.Table]()  # many pages at a time
+        for page in listed_requests(self._run, self._day):
+            batch.append(page)
+            if sum(table.num_rows for table in batch) >= BATCH:
+                self._add(first_of_each(pa.concat_tables(batch), key))
+                batch = []
+        if batch:
+            self._add(first_of_each(pa.concat_tables(batch), key))
 
     def _add(self, rows: pa.Table) -> None:
         if self._since is not None:  # a service may ignore the date that was asked for
@@ -179,15 +184,3 @@ def _since(run: SyncRun) -> date | None:
 def _filtered(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
     """The rows that the mask keeps, without a copy where it keeps all."""
     return rows if pc.all(mask, min_count=0).as_py() else rows.filter(mask)
-
-
-def _in_batches(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The pages, many at a time."""
-    batch: list[pa.Table] = []
-    for page in pages:
-        batch.append(page)
-        if sum(table.num_rows for table in batch) >= BATCH:
-            yield pa.concat_tables(batch)
-            batch = []
-    if batch:
-        yield pa.concat_tables(batch)

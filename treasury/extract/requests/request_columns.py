@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -40,15 +40,14 @@ cast to an amount refuses it."""
 _TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
 
 
-def _flat_type(annotation: Any) -> pa.DataType:
-    """The type of a field of the model in a flat item, where no object stands."""
-    kinds = (annotation, *get_args(annotation))
-    return next((arrow for kind, arrow in _TYPES.items() if kind in kinds), NEVER)
-
-
-_MODEL: Final = get_type_hints(RampRequest)
+_KINDS: Final = {
+    name: (hint, *get_args(hint)) for name, hint in get_type_hints(RampRequest).items()
+}
 FLAT: Final = pa.schema(
-    (field.encode_name, _flat_type(_MODEL[field.name]))
+    (
+        field.encode_name,
+        next((arrow for kind, arrow in _TYPES.items() if kind in _KINDS[field.name]), NEVER),
+    )
     for field in msgspec.structs.fields(RampRequest)
 )
 """A list item that is flat; `RampRequest` is the contract, this is the quick way to read it."""
@@ -102,7 +101,16 @@ def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
 def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     if not items:
         raise _NotFlat
-    raw, first = _side_by_side(items), _members.decode(items[0])
+    # The records as received, in one buffer; all of them are JSON objects.
+    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
+    joined = b"".join(items)
+    if not is_plain(joined, len(items)):
+        raise _NotFlat
+    buffers = [None, ends.buffers()[1], pa.py_buffer(joined)]
+    raw = pa.Array.from_buffers(TEXT, len(items), buffers)
+    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
+        raise _NotFlat
+    first = _members.decode(items[0])
     # The fields that the first record has, or all: a column that none has costs time.
     some = frozenset(name for name, value in first.items() if bytes(value) != b"null")
     allowed = frozenset(first) if first.keys() <= _FIELDS else None
@@ -116,19 +124,6 @@ def _by_column(items: list[msgspec.Raw]) -> pa.Table:
         for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
     return pa.Table.from_arrays([*columns, raw], schema=_ROW)
-
-
-def _side_by_side(items: list[msgspec.Raw]) -> pa.Array:
-    """The records as received, in one buffer; all of them are JSON objects."""
-    ends = pc.cumulative_sum_checked(pa.array([0, *map(len, items)], pa.int32()))
-    joined = b"".join(items)
-    if not is_plain(joined, len(items)):
-        raise _NotFlat
-    data = pa.py_buffer(joined)
-    raw = pa.Array.from_buffers(TEXT, len(items), [None, ends.buffers()[1], data])
-    if not pc.all(pc.starts_with(raw, "{")).as_py():  # a null crashes Arrow's reader
-        raise _NotFlat
-    return raw
 
 
 def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:
@@ -181,25 +176,21 @@ def _value(name: str, column: pa.Array) -> pa.Array:
     is_id = name == "id" or name.endswith("_id")
     if is_id and pc.max(pc.binary_length(column)).as_py() > LONGEST_ID:
         raise _NotFlat
-    if name == "created_at":
-        return _instants(column)
-    return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+    if name != "created_at":
+        return pc.if_else(pc.equal(column, ""), None, column) if name in _IDS else column
+    # As instants, one without a zone as UTC; no other form than the model reads.
+    if not pc.all(pc.match_substring_regex(column, _TIME)).as_py():
+        raise _NotFlat
+    if not pc.all(pc.ends_with(column, "Z")).as_py():
+        zoned = pc.match_substring_regex(column, _ZONED)
+        column = pc.if_else(zoned, column, pc.binary_join_element_wise(column, "Z", ""))
+    instants = column.cast(INSTANT)
+    least, most = pc.min_max(instants).values()
+    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
+        raise _NotFlat
+    return instants
 
 
 @lru_cache(64)
 def _nulls(count: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(count, kind)
-
-
-def _instants(texts: pa.Array) -> pa.Array:
-    """Times as instants, one without a zone as UTC; no other form than the model reads."""
-    if not pc.all(pc.match_substring_regex(texts, _TIME)).as_py():
-        raise _NotFlat
-    if not pc.all(pc.ends_with(texts, "Z")).as_py():
-        zoned = pc.match_substring_regex(texts, _ZONED)
-        texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
-    instants = texts.cast(INSTANT)
-    least, most = pc.min_max(instants).values()
-    if pc.less(least, _FIRST).as_py() or pc.greater(most, _LAST).as_py():
-        raise _NotFlat
-    return instants

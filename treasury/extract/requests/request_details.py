@@ -76,7 +76,17 @@ class Details:
 
     def read(self, queue: pa.Table) -> None:
         """Read every request of the queue and store what came."""
-        queue = self._store_staged(queue)
+        # What an earlier sync fetched and did not come to store goes first.
+        staged = iter(self._staged)
+        while raws := list(islice(staged, SLICE)):
+            details = [decode_json(raw, RampRequest) for raw in raws]
+            place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
+            queued = queue.take(place).select(["status", "created_by"]).to_pylist()
+            for detail, raw, row in zip(details, raws, queued, strict=True):
+                if row["status"] is not None and row["status"] == detail.status:
+                    self._add(detail, raw, row["created_by"])
+        self._slice()
+        queue = queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
         progress = self._run.progress
         progress.start(TASK, queue.num_rows)
         for answers in self._run.answers(self._ask, _parts(queue)):
@@ -108,19 +118,6 @@ class Details:
             self.gone.append(answer.id)
         else:
             self.refused.append(outcome)
-
-    def _store_staged(self, queue: pa.Table) -> pa.Table:
-        """Store what an earlier sync fetched and did not come to store; the rest of the queue."""
-        staged = iter(self._staged)
-        while raws := list(islice(staged, SLICE)):
-            details = [decode_json(raw, RampRequest) for raw in raws]
-            place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
-            queued = queue.take(place).select(["status", "created_by"]).to_pylist()
-            for detail, raw, row in zip(details, raws, queued, strict=True):
-                if row["status"] is not None and row["status"] == detail.status:
-                    self._add(detail, raw, row["created_by"])
-        self._slice()
-        return queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
 
     def _add(self, value: RampRequest, raw: bytes, by: str | None) -> None:
         self._statuses.add(value.status)

@@ -216,22 +216,17 @@ class Panel(anywidget.AnyWidget):
             except Cancelled:
                 self._ended(status("Cancelled", Text(cancelled)))
             except TreasuryError as error:
-                self._ended(self._failure_message(failed, error))
+                try:
+                    message = failed(error)
+                except TreasuryError as again:  # the list cannot be read again because of it
+                    message = self._message or alert("That did not work", error)
+                    stays = Text(f"The list is as it was: {again.what}", "warn")
+                    message = msgspec.structs.replace(message, lines=(*message.lines, stays))
+                self._ended(message)
             except Exception as error:
                 self._break(error)
                 self._ended(self._message)
                 raise
-
-    def _failure_message(
-        self, failed: Callable[[TreasuryError], Message], error: TreasuryError
-    ) -> Message:
-        """What is said of an error, also where the list cannot be read again because of it."""
-        try:
-            return failed(error)
-        except TreasuryError as again:
-            message = self._message or alert("That did not work", error)
-            stays = Text(f"The list is as it was: {again.what}", "warn")
-            return msgspec.structs.replace(message, lines=(*message.lines, stays))
 
     def _ended(self, message: Message | None) -> None:
         with self._turn:

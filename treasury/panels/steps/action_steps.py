@@ -110,7 +110,25 @@ def decide(desk: PanelDesk, pending: PendingRequests, work: Work) -> BatchResult
     journaled, and what is in its way is raised. Of several each lapses, or is refused, by itself.
     """
     if len(pending.all) == 1 and pending.confirmed.needed <= 1:
-        return BatchResult((), outcome=_decide_alone(desk, pending, work))
+        confirmed = pending.confirmed
+        request, verb = _request_of(confirmed), KINDS[confirmed.kind].verb.lower()
+        work.say(f"Checking that {request.name} has not moved")
+
+        def compare(fresh: RampSeen | None) -> None:
+            if fresh is not None and fresh != request:
+                changes = [str(change) for change in moved(request, fresh)]
+                if fresh.version != request.version:
+                    changes.append(f"version was {request.version}, is {fresh.version}")
+                sentence = "; ".join(changes) or "who created it is told otherwise"
+                raise ActionRefused(
+                    f"{request.name} changed while you looked at it: {sentence}. Nothing was sent",
+                    do="look at it as it is now, then decide again",
+                )
+            work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
+
+        action = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare)
+        assert action.outcome is not None  # it raises unless it is done
+        return BatchResult((), outcome=action.outcome)
     work.pass_the_point(f"Writing {pending.name} to the journal")
     proposed = desk.actions.propose_drafts(*pending.all, nonce=pending.nonce)
     ready = [action.id for action in proposed if action.state == "ready"]
@@ -140,29 +158,6 @@ def execute(desk: PanelDesk, ids: Iterable[str], work: Work) -> BatchResult:
     tried = {attempt.action.id for attempt in ran}
     untried = tuple(desk.actions.get(action_id) for action_id in ids if action_id not in tried)
     return BatchResult(ran, untried=untried, cancelled=cancelled)
-
-
-def _decide_alone(desk: PanelDesk, pending: PendingRequests, work: Work) -> Outcome:
-    """Send the decision if the request is still what was shown; raises what `execute` raises."""
-    confirmed = pending.confirmed
-    request, verb = _request_of(confirmed), KINDS[confirmed.kind].verb.lower()
-    work.say(f"Checking that {request.name} has not moved")
-
-    def compare(fresh: RampSeen | None) -> None:
-        if fresh is not None and fresh != request:
-            changes = [str(change) for change in moved(request, fresh)]
-            if fresh.version != request.version:
-                changes.append(f"version was {request.version}, is {fresh.version}")
-            sentence = "; ".join(changes) or "who created it is told otherwise"
-            raise ActionRefused(
-                f"{request.name} changed while you looked at it: {sentence}. Nothing was sent",
-                do="look at it as it is now, then decide again",
-            )
-        work.pass_the_point(f"Sent: {verb} {request.name}. Waiting for the answer")
-
-    outcome = desk.actions.carry_out(confirmed, nonce=pending.nonce, compare=compare).outcome
-    assert outcome is not None  # it raises unless it is done
-    return outcome
 
 
 def sending_state(
