@@ -240,26 +240,25 @@ def _in_transit(closing: Closing) -> Section:
     )
     lead = UNREAD if closing.is_unread else transit_words(r)
     if closing.bridge.rows.num_rows:
-        grids = (*grids, _bridge(closing))
+        # Why the three have other sums, by reason; the workbook has the rows.
+        names = ("report", "journal", "roll_forward")
+        steps = closing.bridge.steps.to_pylist()
+        grids = (
+            *grids,
+            make_grid(
+                "In transit by this report, by the journal, and open in the roll-forward",
+                "What | Why | >Items | >Report | >Journal | >Roll-forward",
+                [*steps, *_summed(steps, names)],
+                lambda row: (
+                    make_cell(BRIDGED[row["kind"]], row["currency"]),
+                    make_cell(row["why"]),
+                    make_cell(f"{row['rows']:,}"),
+                    *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
+                ),
+                sheet="In transit bridge",
+            ),
+        )
     return Section("transit", title, f"{lead}.", grids)
-
-
-def _bridge(closing: Closing) -> Grid:
-    """Why the three have other sums, by reason; the workbook has the rows."""
-    names = ("report", "journal", "roll_forward")
-    steps = closing.bridge.steps.to_pylist()
-    return make_grid(
-        "In transit by this report, by the journal, and open in the roll-forward",
-        "What | Why | >Items | >Report | >Journal | >Roll-forward",
-        [*steps, *_summed(steps, names)],
-        lambda row: (
-            make_cell(BRIDGED[row["kind"]], row["currency"]),
-            make_cell(row["why"]),
-            make_cell(f"{row['rows']:,}"),
-            *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
-        ),
-        sheet="In transit bridge",
-    )
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
