@@ -236,16 +236,18 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 
 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
-    """The first day from `first` to `last` for which the bank writes a statement."""
-    span = (first + count * _DAY for count in range((last - first).days + 1))
-    return next((day for day in span if _is_statement_day(day, days)), None)
+    """The first day from `first` to `last` for which the bank writes a statement.
 
-
-def _is_statement_day(day: date, days: StatementDays | None) -> bool:
-    """Where the settings say nothing: TARGET days. Of `movements` nobody knows which they are."""
-    if days is None or days == "business":
-        return is_target_day(day)
-    return isinstance(days, str) or WEEKDAYS[day.weekday()] in days
+    Where the settings say nothing: TARGET days. Of `movements` nobody knows which they are.
+    """
+    for day in (first + count * _DAY for count in range((last - first).days + 1)):
+        if days is None or days == "business":
+            is_due = is_target_day(day)
+        else:
+            is_due = isinstance(days, str) or WEEKDAYS[day.weekday()] in days
+        if is_due:
+            return day
+    return None
 
 
 def _is_confirmed(facts: StatementFacts) -> bool:
