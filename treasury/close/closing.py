@@ -60,15 +60,9 @@ from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.tables.tabular import Tabular
 
 __all__ = [
-    "Closing",
-    "Rolled",
-    "VerifiedMonth",
-    "closed_month",
-    "closing_from",
-    "closing_of",
-    "stored_answers",
-    "verify_period",
-]
+    "Closing", "Rolled", "VerifiedMonth", "closed_month", "closing_from", "closing_of",
+    "stored_answers", "verify_period",
+]  # fmt: skip
 
 
 def _none_opened() -> tuple[pa.Table, pa.Table]:

@@ -27,18 +27,9 @@ from treasury.settings import BankAccount
 from treasury.tables.tabular import plain_amounts
 
 __all__ = [
-    "FORMAT",
-    "Code",
-    "Evidence",
-    "Fingerprint",
-    "LakeState",
-    "bank_files",
-    "code_of",
-    "encode",
-    "fingerprints",
-    "table_hash",
-    "table_marks",
-]
+    "FORMAT", "Code", "Evidence", "Fingerprint", "LakeState", "bank_files", "code_of", "encode",
+    "fingerprints", "table_hash", "table_marks",
+]  # fmt: skip
 
 TABLES: Final = (
     "lines",

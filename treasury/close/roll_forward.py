@@ -35,17 +35,9 @@ from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular, column_texts
 
 __all__ = [
-    "ADDS",
-    "END_STEPS",
-    "ITEMS",
-    "ROLL_FORWARD",
-    "ROLL_STEPS",
-    "MonthEnd",
-    "RollForward",
-    "month_end",
-    "roll_forward",
-    "stored_end",
-]
+    "ADDS", "END_STEPS", "ITEMS", "ROLL_FORWARD", "ROLL_STEPS", "MonthEnd", "RollForward",
+    "month_end", "roll_forward", "stored_end",
+]  # fmt: skip
 
 ADDS: Final = {
     "opening": True,

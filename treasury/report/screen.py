@@ -43,16 +43,9 @@ from treasury.reconcile.question import Question
 from treasury.text import clean
 
 __all__ = [
-    "SERVICES_ADD",
-    "close_words",
-    "exception_words",
-    "first_screen",
-    "funding_totals",
-    "funding_view",
-    "open_words",
-    "reconciliation_summary",
-    "unknown_screen",
-]
+    "SERVICES_ADD", "close_words", "exception_words", "first_screen", "funding_totals",
+    "funding_view", "open_words", "reconciliation_summary", "unknown_screen",
+]  # fmt: skip
 
 _TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
