@@ -222,7 +222,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[Cell, ...]:
 def _in_transit(closing: Closing) -> Section:
     r = closing.r
     sure, maybe = in_transit(r)
-    title = f"In transit at {day(r.month.last)}"
+    title, year = f"In transit at {day(r.month.last)}", r.month.year
     captions = {
         title: sure,
         "May have arrived: a line that needs a decision may be it; not counted": maybe,
@@ -232,7 +232,21 @@ def _in_transit(closing: Closing) -> Section:
             caption,
             "What | Reference | Left on | >Amount | Where now | Arrived",
             rows,
-            lambda row: _transit_row(row, r.month.year),
+            lambda row: (
+                make_cell(row["what"]),
+                make_cell(row["reference"] or "no reference"),
+                make_cell(day(row["left_on"], year)),
+                amount_cell(row),
+                make_cell(row["where_now"]),
+                make_cell(
+                    day(row["arrived_on"], year)
+                    or (
+                        f"maybe {day(on, year)}"
+                        if (on := row["may_have_arrived_on"])
+                        else "not yet"
+                    )
+                ),
+            ),
             sheet="In transit",
         )
         for caption, rows in captions.items()
@@ -272,18 +286,6 @@ def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Ma
         | {name: total(member[name] for member in members) for name in names}
         for (kind, currency), members in groups.items()
     ]
-
-
-def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
-    maybe = f"maybe {day(row['may_have_arrived_on'], year)}" if row["may_have_arrived_on"] else ""
-    return (
-        make_cell(row["what"]),
-        make_cell(row["reference"] or "no reference"),
-        make_cell(day(row["left_on"], year)),
-        amount_cell(row),
-        make_cell(row["where_now"]),
-        make_cell(day(row["arrived_on"], year) or maybe or "not yet"),
-    )
 
 
 def _awaiting(closing: Closing) -> Section:

@@ -168,22 +168,20 @@ def open_file(
 
 def with_twins(file: StatementFile) -> StatementFile:
     """The file with `is_twin` where another row of a statement has the same content and day."""
-    return msgspec.structs.replace(file, entries=_with_twins(file.entries))
-
-
-def _with_twins(entries: pa.Table) -> pa.Table:
-    # The ids of twins differ only in the counter at the end.
+    entries = file.entries
     if not entries.num_rows:
-        return entries
+        return file
+    # The ids of twins differ only in the counter at the end.
     ids = entries["entry_id"].combine_chunks()
     content = pc.binary_slice(pc.cast(ids, pa.binary()), 0, _CONTENT_AND_DAY)
     keys = pc.binary_join_element_wise(pc.cast(entries["statement_id"], pa.binary()), content, b"")
     counts = pc.value_counts(keys)
     several = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if not len(several):
-        return entries
+        return file
     place = entries.schema.get_field_index("is_twin")
-    return entries.set_column(place, "is_twin", pc.is_in(keys, several).cast(BOOL))
+    marked = entries.set_column(place, "is_twin", pc.is_in(keys, several).cast(BOOL))
+    return msgspec.structs.replace(file, entries=marked)
 
 
 _CONTENT_AND_DAY: Final = len("0" * 32 + ".2026-10-31")

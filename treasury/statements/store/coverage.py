@@ -81,7 +81,23 @@ def coverage(
     strangers = {(account_number(account), None) for account in undeclared}
     listed = {account for account, _ in groups.keys}
     keys = (*groups.keys, *sorted(key for key in strangers if key[0] not in listed))
-    rows = [_reach(groups, key, today) for key in keys]
+    rows = []
+    for key in keys:
+        chain, gaps = groups.chain(key)
+        declared, own = groups.declared.get(key), groups.statements[key]
+        if today is not None:
+            closed = None if declared is None else declared.closed
+            gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
+        rows.append({
+            "account": key[0],
+            "source": None if declared is None else declared.source,
+            "currency": key[1],
+            "covered_from": chain[0].since if chain else None,
+            "covered_to": chain[-1].last if chain else None,
+            "statements": len(own),
+            "not_proved": sum(not facts.proved for facts in own),
+            "gaps": gaps,
+        })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=COVERAGE)
 
 
@@ -108,7 +124,24 @@ def month_coverage(
 ) -> pa.Table:
     """Whether the proved statements cover a month of each account; columns as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
-    rows = [_month_row(groups, key, month) for key in groups.keys]
+    rows = []
+    for key in groups.keys:
+        chain, _ = groups.chain(key)
+        declared, days = groups.declared.get(key), groups.days(key)
+        opened = declared.opened if declared is not None else None
+        closed = declared.closed if declared is not None else None
+        first = max(filter(None, (month.first, opened)))
+        last = min(filter(None, (month.last, closed)))
+        missing = _missing_from(chain, first, last, days)
+        rows.append({
+            "account": key[0],
+            "currency": key[1],
+            "covered_from": chain[0].since if chain else None,
+            "covered_to": chain[-1].last if chain else None,
+            "is_covered": missing is None,
+            "missing_from": missing,
+            "balance": _standing_balance(chain, month) if missing is None else None,
+        })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=MONTH_COVERAGE)
 
 
@@ -169,24 +202,6 @@ class _Groups:
         return None if declared is None else declared.statement_days
 
 
-def _reach(groups: _Groups, key: Key, today: date | None) -> dict[str, object]:
-    chain, gaps = groups.chain(key)
-    declared, statements = groups.declared.get(key), groups.statements[key]
-    if today is not None:
-        closed = None if declared is None else declared.closed
-        gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
-    return {
-        "account": key[0],
-        "source": None if declared is None else declared.source,
-        "currency": key[1],
-        "covered_from": chain[0].since if chain else None,
-        "covered_to": chain[-1].last if chain else None,
-        "statements": len(statements),
-        "not_proved": sum(not facts.proved for facts in statements),
-        "gaps": gaps,
-    }
-
-
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
     """What is missing after the last statement: whole days only, today's is not over."""
     if not chain:
@@ -195,25 +210,6 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
     if _statement_day(first, last, days) is None:
         return []
     return [f"{first} to {last}: no statement yet"]
-
-
-def _month_row(groups: _Groups, key: Key, month: Month) -> dict[str, object]:
-    chain, _ = groups.chain(key)
-    declared, days = groups.declared.get(key), groups.days(key)
-    opened = declared.opened if declared is not None else None
-    closed = declared.closed if declared is not None else None
-    first = max(filter(None, (month.first, opened)))
-    last = min(filter(None, (month.last, closed)))
-    missing = _missing_from(chain, first, last, days)
-    return {
-        "account": key[0],
-        "currency": key[1],
-        "covered_from": chain[0].since if chain else None,
-        "covered_to": chain[-1].last if chain else None,
-        "is_covered": missing is None,
-        "missing_from": missing,
-        "balance": _standing_balance(chain, month) if missing is None else None,
-    }
 
 
 def _missing_from(
