@@ -32,19 +32,10 @@ __all__ = [
 ]  # fmt: skip
 
 TABLES: Final = (
-    "lines",
-    "earlier_lines",
-    "awaiting_funds",
-    "virtual_accounts",
-    "in_transit",
-    "statements",
-    "fee_requests",
-    "fee_accruals",
-    "fee_totals",
-    "conversions",
-    "differences",
+    "lines", "earlier_lines", "awaiting_funds", "virtual_accounts", "in_transit", "statements",
+    "fee_requests", "fee_accruals", "fee_totals", "conversions", "differences",
     "internal_transfers",
-)
+)  # fmt: skip
 PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
 _ESCAPED: Final = r'["\\\x00-\x1f]'

@@ -49,19 +49,9 @@ __all__ = [
 
 _TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
-    "state",
-    "due",
-    "overdue",
-    "direction",
-    "reference",
-    "send",
-    "to",
-    "approved",
-    "seen",
-    "evidence_to",
-    "next_step",
-    "request",
-)
+    "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",
+    "evidence_to", "next_step", "request",
+)  # fmt: skip
 
 
 def first_screen(
