@@ -128,8 +128,7 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
         f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
         for reason, number in sorted(reasons.items())
     ]
-    # Items, money in and money out by outcome, a block for each currency, ending in its
-    # sum.
+    # Items, money in and money out by outcome, a block for each currency, ending in its sum.
     blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns = ["outcome", "line_class", "currency", "direction", "amount"]
     for line in r.lines.select(columns).to_pylist():

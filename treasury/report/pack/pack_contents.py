@@ -60,7 +60,7 @@ _APART: Final = (".png", ".pdf", ".ipynb")
 def write_files(closing: Closing, folder: Path) -> Evidence:
     """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
     with workbook_beside(closing, folder / "close.xlsx"):
-        # Write all but the workbook: what DuckDB and Arrow make beside what is drawn.
+        # What DuckDB and Arrow make is made beside what is drawn.
         basis = closing.r.basis
         if basis is None or basis.snapshot.commit is None:
             raise InputError(

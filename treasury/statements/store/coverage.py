@@ -163,8 +163,7 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            # The facts of a confirmed balance: a day of which nothing else is
-            # known.
+            # Of the day of a confirmed balance nothing else is known.
             facts = StatementFacts(
                 row["confirmation_id"],
                 row["account"],

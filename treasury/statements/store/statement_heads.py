@@ -213,7 +213,7 @@ class _IncomingStatements:
         is_read_anew = (
             row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
         )
-        # Whether its very file was added before, and another version counts since.
+        # Its very file was added before, and another version counts since.
         was_superseded = (
             key in self._stored
             and row["file_sha256"] != before["file_sha256"]
