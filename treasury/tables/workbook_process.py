@@ -58,17 +58,9 @@ def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -
     with tempfile.TemporaryDirectory(prefix=".workbook-", dir=path.parent) as name:
         folder = Path(name)
         _order(book, tables, folder)
-        with (folder / _ERRORS).open("wb") as errors:
-            # Its input closes when we end.
-            process = started(
-                __name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors
-            )
-        with process:
-            try:
-                yield
-                code = process.wait()
-            finally:
-                process.kill()
+        with _process(folder) as process:
+            yield
+            code = process.wait()
         _require_made(folder, code)
         os.replace(folder / _WORKBOOK, path)
 
@@ -109,6 +101,19 @@ def _table(folder: Path, at: int) -> pa.Table:
 
 def _place(folder: Path, at: int) -> Path:
     return folder / f"{at}.arrow"
+
+
+@contextmanager
+def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The process that writes what is ordered in `folder`; after the block it has ended."""
+    with (folder / _ERRORS).open("wb") as errors:
+        # Its input closes when we end.
+        process = started(__name__, "work", str(folder), stdout=subprocess.DEVNULL, stderr=errors)
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _end_with_caller() -> None:
