@@ -23,7 +23,6 @@ from treasury.close.result_words import (
     day,
     moment,
 )
-from treasury.items import ItemGroup
 from treasury.items.item_kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.tables.tabular import Tabular
@@ -151,6 +150,12 @@ def checklist(closing: Closing) -> Checklist:
     last_read = (
         f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
     )
+    lock = ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
+    if closing.period is not None:
+        reason = closing.period.close.reason
+        why = f"; open items: {clean(reason)}" if reason else ""
+        stored = f"; {closing.stored_by}" if closing.stored_by else ""
+        lock = ChecklistStep(title="Lock", found=f"{lock.found}{why}{stored}")
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
         (
@@ -162,7 +167,7 @@ def checklist(closing: Closing) -> Checklist:
             _explained(closing),
             _rolled(closing),
             _decided(closing),
-            _locked(closing),
+            lock,
         ),
         sql=closing.sql,
     )
@@ -218,36 +223,26 @@ def _decided(closing: Closing) -> ChecklistStep:
     return _step(closing, "Decisions", "decisions", decided_words)
 
 
-def _locked(closing: Closing) -> ChecklistStep:
-    if closing.period is None:
-        return ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
-    reason = closing.period.close.reason
-    why = f"; open items: {clean(reason)}" if reason else ""
-    stored = f"; {closing.stored_by}" if closing.stored_by else ""
-    return ChecklistStep(title="Lock", found=f"{signature_words(closing)}{why}{stored}")
-
-
 def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> ChecklistStep:
     """A step with what blocks it: the items of the one list that stand under it."""
     under = closing.items.where(lambda item: item.words.step == step)
     return ChecklistStep(
         title=title,
         found=sentence,
-        blockers=tuple(map(_blocker, under.blocking.groups)),
+        blockers=tuple(
+            Blocker(
+                label=group.words.label,
+                items=group.items,
+                next_step=group.next_step,
+                currency=group.currency,
+                amount=group.amount,
+                worth=group.money,
+                owner=OWNERS[group.turn],
+                since=group.since.isoformat() if group.since else "",
+            )
+            for group in under.blocking.groups
+        ),
         carried=len(under) - len(under.blocking) if step == "balances" else 0,
-    )
-
-
-def _blocker(group: ItemGroup) -> Blocker:
-    return Blocker(
-        label=group.words.label,
-        items=group.items,
-        next_step=group.next_step,
-        currency=group.currency,
-        amount=group.amount,
-        worth=group.money,
-        owner=OWNERS[group.turn],
-        since=group.since.isoformat() if group.since else "",
     )
 
 

@@ -60,15 +60,9 @@ from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.tables.tabular import Tabular
 
 __all__ = [
-    "Closing",
-    "Rolled",
-    "VerifiedMonth",
-    "closed_month",
-    "closing_from",
-    "closing_of",
-    "stored_answers",
-    "verify_period",
-]
+    "Closing", "Rolled", "VerifiedMonth", "closed_month", "closing_from", "closing_of",
+    "stored_answers", "verify_period",
+]  # fmt: skip
 
 
 def _none_opened() -> tuple[pa.Table, pa.Table]:
@@ -278,7 +272,11 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     closing = closing_from(
         examined, basis.question.zone, period=period, ledger=ledger, agreed=agreed
     )
-    apart = difference_from_close(close, examined) or _table_apart(closing, stored)
+    apart = difference_from_close(close, examined)
+    if not apart and stored:
+        now = stored_answers(closing).tables
+        other = (name for name in now if name not in stored or not now[name].equals(stored[name]))
+        apart = next((f"table {name}" for name in other), "")
     if not apart:
         return closing
     if close.models == _models():
@@ -363,15 +361,6 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
 def _shaped(stored: pa.Table, present: pa.Table) -> pa.Table:
     """A stored table with the columns of today: one that it did not have is empty."""
     return shaped(stored, present.schema)
-
-
-def _table_apart(closing: Closing, stored: Mapping[str, pa.Table]) -> str:
-    """Which stored table is not what is answered now; nothing where all are, or none is stored."""
-    if not stored:
-        return ""
-    now = stored_answers(closing).tables
-    apart = (name for name in now if name not in stored or not now[name].equals(stored[name]))
-    return next((f"table {name}" for name in apart), "")
 
 
 def _models() -> str:

@@ -27,33 +27,15 @@ from treasury.settings import BankAccount
 from treasury.tables.tabular import plain_amounts
 
 __all__ = [
-    "FORMAT",
-    "Code",
-    "Evidence",
-    "Fingerprint",
-    "LakeState",
-    "bank_files",
-    "code_of",
-    "encode",
-    "fingerprints",
-    "table_hash",
-    "table_marks",
-]
+    "FORMAT", "Code", "Evidence", "Fingerprint", "LakeState", "bank_files", "code_of", "encode",
+    "fingerprints", "table_hash", "table_marks",
+]  # fmt: skip
 
 TABLES: Final = (
-    "lines",
-    "earlier_lines",
-    "awaiting_funds",
-    "virtual_accounts",
-    "in_transit",
-    "statements",
-    "fee_requests",
-    "fee_accruals",
-    "fee_totals",
-    "conversions",
-    "differences",
+    "lines", "earlier_lines", "awaiting_funds", "virtual_accounts", "in_transit", "statements",
+    "fee_requests", "fee_accruals", "fee_totals", "conversions", "differences",
     "internal_transfers",
-)
+)  # fmt: skip
 PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
 _ESCAPED: Final = r'["\\\x00-\x1f]'

@@ -7,7 +7,6 @@ no workspace at hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -103,21 +102,13 @@ def _catalogue() -> dict[str, Table]:
 def _read_tables() -> dict[str, tuple[str, ...]]:
     """The tables and histories that the steps read, each with the columns that order its rows."""
     read = _BESIDE.union(*(step.reads for step in STEPS))
-    tables = {
-        name: order
-        for table in _catalogue().values()
-        for name, order in _ordered(table)
-        if name in read
-    }
-    return dict(sorted(tables.items()))
-
-
-def _ordered(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if not table.records:
-        yield table.name, tuple(column.name for column in table.columns)
-        return
-    yield table.name, table.key
-    yield table.history, (*table.key, "valid_from")
+    tables: dict[str, tuple[str, ...]] = {}
+    for table in _catalogue().values():
+        if table.records:
+            tables |= {table.name: table.key, table.history: (*table.key, "valid_from")}
+        else:
+            tables[table.name] = tuple(column.name for column in table.columns)
+    return {name: tables[name] for name in sorted(tables) if name in read}
 
 
 def _write(

@@ -22,25 +22,10 @@ from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
 __all__ = [
-    "DIRECTIONS",
-    "LINES_NOT_KNOWN",
-    "LINE_CLASSES",
-    "OUTCOMES",
-    "amount_words",
-    "amounts_words",
-    "are_lines_known",
-    "bank_lines_words",
-    "carried_words",
-    "count",
-    "day",
-    "environment_words",
-    "moment",
-    "outcome_counts",
-    "outcome_word",
-    "reason_words",
-    "short_account",
-    "title_words",
-]
+    "DIRECTIONS", "LINES_NOT_KNOWN", "LINE_CLASSES", "OUTCOMES", "amount_words", "amounts_words",
+    "are_lines_known", "bank_lines_words", "carried_words", "count", "day", "environment_words",
+    "moment", "outcome_counts", "outcome_word", "reason_words", "short_account", "title_words",
+]  # fmt: skip
 
 _COUNTED: Final = {
     "suggested": "need decision",

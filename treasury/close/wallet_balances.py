@@ -118,9 +118,9 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     start, end = r.month.start(zone), r.month.end(zone)
     wallets = _wallets(r, r.basis.snapshot)
     for _, wallet in sorted(wallets.items()):
-        # Whether any evidence is of the month.
-        spans = any(first < end and start < last for first, last in wallet.spans)
-        if wallet.deliveries or (spans or any(start <= at <= end for at, _ in wallet.stated)):
+        is_covered = any(first < end and start < last for first, last in wallet.spans)
+        is_stated = any(start <= at <= end for at, _ in wallet.stated)
+        if wallet.deliveries or is_covered or is_stated:
             yield _row(wallet, start, end)
 
 

@@ -24,18 +24,9 @@ from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.table_declaration import schema_of
 
 __all__ = [
-    "COMMITS",
-    "LAST",
-    "Commit",
-    "LastCommit",
-    "add_commit",
-    "commits_in",
-    "commits_table",
-    "last_commit",
-    "newest_listed",
-    "put_last",
-    "rows_of",
-]
+    "COMMITS", "LAST", "Commit", "LastCommit", "add_commit", "commits_in", "commits_table",
+    "last_commit", "newest_listed", "put_last", "rows_of",
+]  # fmt: skip
 
 COMMITS: Final = "commits"
 LAST: Final = "last_commit.json"

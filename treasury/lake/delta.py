@@ -24,26 +24,10 @@ from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
 
 __all__ = [
-    "StoredFile",
-    "StoredTable",
-    "add_files",
-    "append",
-    "compact",
-    "data_files",
-    "discard",
-    "drop_wrong_hint",
-    "exists",
-    "load",
-    "log_after",
-    "newest",
-    "put_aside",
-    "replace",
-    "trim_log",
-    "undo_after",
-    "update",
-    "with_paths",
-    "wrong_hint",
-]
+    "StoredFile", "StoredTable", "add_files", "append", "compact", "data_files", "discard",
+    "drop_wrong_hint", "exists", "load", "log_after", "newest", "put_aside", "replace", "trim_log",
+    "undo_after", "update", "with_paths", "wrong_hint",
+]  # fmt: skip
 
 TRASH = ".discarded-"
 LOG = "_delta_log"

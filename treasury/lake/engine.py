@@ -41,18 +41,9 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "Params",
-    "check_reads",
-    "connect",
-    "damage",
-    "known_at",
-    "literal",
-    "lock_down",
-    "moment",
-    "quoted",
-    "rows",
-    "scan",
-]
+    "Params", "check_reads", "connect", "damage", "known_at", "literal", "lock_down", "moment",
+    "quoted", "rows", "scan",
+]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
 

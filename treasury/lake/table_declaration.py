@@ -17,18 +17,9 @@ import msgspec
 import pyarrow as pa
 
 __all__ = [
-    "AMOUNT",
-    "BOOL",
-    "DATE",
-    "INSTANT",
-    "INTEGER",
-    "LAKE_COLUMNS",
-    "TEXT",
-    "TEXTS",
-    "Column",
-    "Table",
-    "schema_of",
-]
+    "AMOUNT", "BOOL", "DATE", "INSTANT", "INTEGER", "LAKE_COLUMNS", "TEXT", "TEXTS", "Column",
+    "Table", "schema_of",
+]  # fmt: skip
 
 AMOUNT: Final = pa.decimal128(38, 18)
 INSTANT: Final = pa.timestamp("us", tz="UTC")

@@ -15,22 +15,7 @@ from treasury.report.screen import (
 )
 
 __all__ = [
-    "SERVICES_ADD",
-    "ClosePack",
-    "Fees",
-    "Tied",
-    "calculated_fees",
-    "count",
-    "fees_between",
-    "fees_of",
-    "first_screen",
-    "funding_totals",
-    "funding_view",
-    "open_lines",
-    "outcome_word",
-    "reason_words",
-    "reconciliation_summary",
-    "tie_invoice",
-    "unknown_screen",
-    "write_close",
-]
+    "SERVICES_ADD", "ClosePack", "Fees", "Tied", "calculated_fees", "count", "fees_between",
+    "fees_of", "first_screen", "funding_totals", "funding_view", "open_lines", "outcome_word",
+    "reason_words", "reconciliation_summary", "tie_invoice", "unknown_screen", "write_close",
+]  # fmt: skip

@@ -32,22 +32,9 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
 
 __all__ = [
-    "INK",
-    "Drawing",
-    "amount_text",
-    "days",
-    "figure_png",
-    "figure_svg",
-    "label",
-    "legend",
-    "nothing",
-    "panels",
-    "records",
-    "scale",
-    "settled",
-    "style",
-    "together",
-]
+    "INK", "Drawing", "amount_text", "days", "figure_png", "figure_svg", "label", "legend",
+    "nothing", "panels", "records", "scale", "settled", "style", "together",
+]  # fmt: skip
 
 INK: Final = {
     "text": "#1c2733",

@@ -113,25 +113,24 @@ def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Sectio
             _lines_grid("Open lines of earlier months", lines, _around(r, lines), "Earlier lines")
         )
     if late.num_rows:
-        grids.append(_late_grid(late, r.month.year, zone))
+        year = r.month.year
+        grids.append(
+            make_grid(
+                "Learnt of closed months after their close",
+                "Booked | Month | >Amount | What | Known from | Posts to",
+                late.to_pylist(),
+                lambda row: (
+                    make_cell(day(row["booking_date"], year)),
+                    make_cell(row["month"], f"close: entry {row['close_entry']}"),
+                    amount_cell(row),
+                    make_cell(row["change"], row["what"]),
+                    make_cell(moment(row["known_from"], zone, year)),
+                    make_cell(row["posts_to"]),
+                ),
+                sheet="Late items",
+            )
+        )
     return Section("earlier", title, lead, tuple(grids))
-
-
-def _late_grid(late: pa.Table, year: int, zone: ZoneInfo) -> Grid:
-    return make_grid(
-        "Learnt of closed months after their close",
-        "Booked | Month | >Amount | What | Known from | Posts to",
-        late.to_pylist(),
-        lambda row: (
-            make_cell(day(row["booking_date"], year)),
-            make_cell(row["month"], f"close: entry {row['close_entry']}"),
-            amount_cell(row),
-            make_cell(row["change"], row["what"]),
-            make_cell(moment(row["known_from"], zone, year)),
-            make_cell(row["posts_to"]),
-        ),
-        sheet="Late items",
-    )
 
 
 def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:

@@ -38,17 +38,10 @@ if TYPE_CHECKING:
     from treasury.report.drawing import Frame
 
 __all__ = [
-    "cash_by_day",
-    "cash_words",
-    "fees_and_rate",
-    "fees_and_rate_words",
-    "fees_by_month",
-    "fees_by_month_words",
-    "funding_times",
-    "funding_times_words",
-    "open_items_by_age",
+    "cash_by_day", "cash_words", "fees_and_rate", "fees_and_rate_words", "fees_by_month",
+    "fees_by_month_words", "funding_times", "funding_times_words", "open_items_by_age",
     "open_items_words",
-]
+]  # fmt: skip
 
 _LINES: Final = ("source", "line_class", "booking_date", "currency", "direction", "amount")
 _REQUESTS: Final = ("direction", "completed_on", "fiat_currency", "fiat_gross", "fee", "rate_bp")
@@ -91,7 +84,25 @@ def cash_by_day(lines: Frame, month: Month) -> Figure:
     with style():
         figure, axes = panels(len(currencies), height=2.9)
         for panel, currency in zip(axes, currencies, strict=False):
-            _cash_panel(panel, month, currency, sums)
+            days(panel, month)
+            parts = []
+            for direction, word, colour, sign in (
+                ("CRDT", "in", INK["first"], 1),
+                ("DBIT", "out", INK["second"], -1),
+            ):
+                own = {
+                    at: amount
+                    for (of, way, at), amount in sums.items()
+                    if (of, way) == (currency, direction)
+                }
+                places = [at.day for at in own]
+                heights = [sign * float(amount) for amount in own.values()]
+                panel.bar(places, heights, width=0.72, color=colour, zorder=2)
+                parts.append((f"{word} {amount_text(total(own.values()), currency)}", colour))
+            panel.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
+            panel.set_title(f"Cash in and out by day, {label(currency)}")
+            legend(panel, parts)
+            scale(panel, currency)
         if not currencies:
             nothing(axes[0], "No booked line on our own bank accounts")
         return settled(figure)
@@ -241,30 +252,6 @@ def _own_lines(lines: Frame) -> list[dict[str, Any]]:
         for row in together(lines, "amount", _LINES)
         if row["source"] == "own_bank" and row["line_class"] != "own_transfer"
     ]
-
-
-def _cash_panel(
-    axes: Axes, month: Month, currency: str, sums: Mapping[tuple[str, str, date], Decimal]
-) -> None:
-    days(axes, month)
-    parts = []
-    for direction, word, colour, sign in (
-        ("CRDT", "in", INK["first"], 1),
-        ("DBIT", "out", INK["second"], -1),
-    ):
-        own = {
-            at: amount
-            for (of, way, at), amount in sums.items()
-            if (of, way) == (currency, direction)
-        }
-        places = [at.day for at in own]
-        heights = [sign * float(amount) for amount in own.values()]
-        axes.bar(places, heights, width=0.72, color=colour, zorder=2)
-        parts.append((f"{word} {amount_text(total(own.values()), currency)}", colour))
-    axes.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
-    axes.set_title(f"Cash in and out by day, {label(currency)}")
-    legend(axes, parts)
-    scale(axes, currency)
 
 
 def _fee_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:

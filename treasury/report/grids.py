@@ -15,15 +15,9 @@ from treasury.close.result_words import amount_words
 from treasury.text import clean
 
 __all__ = [
-    "MOST_ROWS_SHOWN",
-    "Cell",
-    "Grid",
-    "GridHead",
-    "Section",
-    "amount_cell",
-    "make_cell",
+    "MOST_ROWS_SHOWN", "Cell", "Grid", "GridHead", "Section", "amount_cell", "make_cell",
     "make_grid",
-]
+]  # fmt: skip
 
 MOST_ROWS_SHOWN: Final = 200
 """Rows of one table on the page; the Excel file has them all, and the page says so."""

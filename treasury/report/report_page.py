@@ -48,8 +48,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
     r, zone = closing.r, closing.zone
     steps = checklist(closing)
     blocking = len(closing.items.blocking)
-    # How much is open, and whether only proof is lacking.
-    exception = exception_words(closing.items)
+    exception = exception_words(closing.items)  # whether only proof is lacking
     headline = f"Blocked by {count(blocking, 'item')}" if blocking else "Ready to close"
     if closing.period is not None:
         carried = len(closing.items)

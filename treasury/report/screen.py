@@ -43,32 +43,15 @@ from treasury.reconcile.question import Question
 from treasury.text import clean
 
 __all__ = [
-    "SERVICES_ADD",
-    "close_words",
-    "exception_words",
-    "first_screen",
-    "funding_totals",
-    "funding_view",
-    "open_words",
-    "reconciliation_summary",
-    "unknown_screen",
-]
+    "SERVICES_ADD", "close_words", "exception_words", "first_screen", "funding_totals",
+    "funding_view", "open_words", "reconciliation_summary", "unknown_screen",
+]  # fmt: skip
 
 _TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
-    "state",
-    "due",
-    "overdue",
-    "direction",
-    "reference",
-    "send",
-    "to",
-    "approved",
-    "seen",
-    "evidence_to",
-    "next_step",
-    "request",
-)
+    "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",
+    "evidence_to", "next_step", "request",
+)  # fmt: skip
 
 
 def first_screen(
@@ -145,8 +128,7 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
         f"NOT PROVABLE  credits to {count(number, 'virtual account')}: {reason}"
         for reason, number in sorted(reasons.items())
     ]
-    # Items, money in and money out by outcome, a block for each currency, ending in its
-    # sum.
+    # Items, money in and money out by outcome, a block for each currency, ending in its sum.
     blocks: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns = ["outcome", "line_class", "currency", "direction", "amount"]
     for line in r.lines.select(columns).to_pylist():

@@ -222,7 +222,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[Cell, ...]:
 def _in_transit(closing: Closing) -> Section:
     r = closing.r
     sure, maybe = in_transit(r)
-    title = f"In transit at {day(r.month.last)}"
+    title, year = f"In transit at {day(r.month.last)}", r.month.year
     captions = {
         title: sure,
         "May have arrived: a line that needs a decision may be it; not counted": maybe,
@@ -232,7 +232,21 @@ def _in_transit(closing: Closing) -> Section:
             caption,
             "What | Reference | Left on | >Amount | Where now | Arrived",
             rows,
-            lambda row: _transit_row(row, r.month.year),
+            lambda row: (
+                make_cell(row["what"]),
+                make_cell(row["reference"] or "no reference"),
+                make_cell(day(row["left_on"], year)),
+                amount_cell(row),
+                make_cell(row["where_now"]),
+                make_cell(
+                    day(row["arrived_on"], year)
+                    or (
+                        f"maybe {day(on, year)}"
+                        if (on := row["may_have_arrived_on"])
+                        else "not yet"
+                    )
+                ),
+            ),
             sheet="In transit",
         )
         for caption, rows in captions.items()
@@ -240,26 +254,25 @@ def _in_transit(closing: Closing) -> Section:
     )
     lead = UNREAD if closing.is_unread else transit_words(r)
     if closing.bridge.rows.num_rows:
-        grids = (*grids, _bridge(closing))
+        # Why the three have other sums, by reason; the workbook has the rows.
+        names = ("report", "journal", "roll_forward")
+        steps = closing.bridge.steps.to_pylist()
+        grids = (
+            *grids,
+            make_grid(
+                "In transit by this report, by the journal, and open in the roll-forward",
+                "What | Why | >Items | >Report | >Journal | >Roll-forward",
+                [*steps, *_summed(steps, names)],
+                lambda row: (
+                    make_cell(BRIDGED[row["kind"]], row["currency"]),
+                    make_cell(row["why"]),
+                    make_cell(f"{row['rows']:,}"),
+                    *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
+                ),
+                sheet="In transit bridge",
+            ),
+        )
     return Section("transit", title, f"{lead}.", grids)
-
-
-def _bridge(closing: Closing) -> Grid:
-    """Why the three have other sums, by reason; the workbook has the rows."""
-    names = ("report", "journal", "roll_forward")
-    steps = closing.bridge.steps.to_pylist()
-    return make_grid(
-        "In transit by this report, by the journal, and open in the roll-forward",
-        "What | Why | >Items | >Report | >Journal | >Roll-forward",
-        [*steps, *_summed(steps, names)],
-        lambda row: (
-            make_cell(BRIDGED[row["kind"]], row["currency"]),
-            make_cell(row["why"]),
-            make_cell(f"{row['rows']:,}"),
-            *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
-        ),
-        sheet="In transit bridge",
-    )
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -273,18 +286,6 @@ def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Ma
         | {name: total(member[name] for member in members) for name in names}
         for (kind, currency), members in groups.items()
     ]
-
-
-def _transit_row(row: Mapping[str, Any], year: int) -> tuple[Cell, ...]:
-    maybe = f"maybe {day(row['may_have_arrived_on'], year)}" if row["may_have_arrived_on"] else ""
-    return (
-        make_cell(row["what"]),
-        make_cell(row["reference"] or "no reference"),
-        make_cell(day(row["left_on"], year)),
-        amount_cell(row),
-        make_cell(row["where_now"]),
-        make_cell(day(row["arrived_on"], year) or maybe or "not yet"),
-    )
 
 
 def _awaiting(closing: Closing) -> Section:

@@ -36,36 +36,13 @@ TABLES = (*STATEMENT_TABLES, *WALLET_TABLES)
 """What people add to the lake: bank statements, and evidence of the company's own wallets."""
 
 __all__ = [
-    "CHECKS",
-    "COVERAGE",
-    "STATEMENTS",
-    "STATEMENT_ENTRIES",
-    "TABLES",
-    "AddReport",
-    "AddedStatement",
-    "Problem",
-    "Profile",
-    "Proposal",
-    "Reading",
-    "StatementFile",
-    "StoredStatement",
-    "Withdrawal",
-    "add_statements",
-    "check_statements",
-    "confirm_balance",
-    "coverage",
-    "find_statement",
-    "load_profiles",
-    "planned_withdrawal",
-    "propose_profile",
-    "read_batches",
-    "read_file",
-    "read_statements",
-    "sketch_profile",
-    "stored_coverage",
-    "to_toml",
+    "CHECKS", "COVERAGE", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES", "AddReport",
+    "AddedStatement", "Problem", "Profile", "Proposal", "Reading", "StatementFile",
+    "StoredStatement", "Withdrawal", "add_statements", "check_statements", "confirm_balance",
+    "coverage", "find_statement", "load_profiles", "planned_withdrawal", "propose_profile",
+    "read_batches", "read_file", "read_statements", "sketch_profile", "stored_coverage", "to_toml",
     "withdraw_statement",
-]
+]  # fmt: skip
 
 __getattr__ = given_names(
     __name__,

@@ -32,13 +32,9 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     missing = values.count(None)
     if missing == len(values):
         return pa.nulls(len(values), kind)
-    # Whether all values are the same, as those of an account or a file are.
     first, last, middle = values[0], values[-1], values[len(values) // 2]
-    if (
-        kind in _REPEATED
-        and not missing
-        and bool(first == last == middle and values.count(first) == len(values))
-    ):
+    is_alike = kind in _REPEATED and not missing and first == last == middle
+    if is_alike and values.count(first) == len(values):  # as those of an account or a file are
         zeros = [None, pa.py_buffer(bytes(4 * len(values)))]
         places = pa.Array.from_buffers(pa.int32(), len(values), zeros)
         return _BUILDERS[kind](values[:1], 0).take(places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -15,7 +15,7 @@ from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
 from treasury.statements.camt.camt_file import CamtFile
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.profiles import Profile
-from treasury.statements.entry_rows import Problem, StatementRow, statement_table
+from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import Document
 from treasury.statements.fixed.cfonb import CfonbFile, looks_like_cfonb
 from treasury.statements.fixed.coda import CodaFile, looks_like_coda
@@ -23,39 +23,13 @@ from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.mt.mt_tags import looks_like_mt
 from treasury.statements.mt.mt_text import plain_head
 from treasury.statements.named_formats import named_format
+from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 __all__ = [
     "BankFile", "StatementFile", "all_problems", "mapped", "open_file", "read_document",
-    "with_twins",
+    "with_twins", "write_stream",
 ]  # fmt: skip
-
-
-class BankFile(Protocol):
-    """A file being read: exhaust `batches()`, then the rest holds."""
-
-    @property
-    def format(self) -> str:
-        """camt.053, MT940, CSV and its profile."""
-
-    @property
-    def statements(self) -> Sequence[StatementRow]:
-        """The statements' own rows."""
-
-    @property
-    def problems(self) -> Sequence[Problem]:
-        """What a person should know."""
-
-    @property
-    def lost_count(self) -> int:
-        """How many entries could not be read."""
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the bytes."""
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The entries, some thousands at a time."""
 
 
 class StatementFile(msgspec.Struct, frozen=True):
@@ -98,15 +72,18 @@ def read_document(
             source, document.name, profiles=profiles, account=account, currencies=currencies
         )
         batches = file.batches()
-        first_batches = list(_while_few(batches) if rows else batches)
+        schema, size = STATEMENT_ENTRIES.row_schema, 0
+        first_batches: list[pa.RecordBatch] = []
+        for batch in batches:
+            first_batches.append(batch)
+            size += batch.nbytes
+            if rows and size > _FEW:
+                break
         following = next(batches, None)
         if following is not None:
-            _leave(chain(first_batches, (following,), batches), rows)
+            write_stream(chain(first_batches, (following,), batches), schema, rows)
     if following is None:
-        rows, entries = (
-            "",
-            pa.Table.from_batches(first_batches, schema=STATEMENT_ENTRIES.row_schema),
-        )
+        rows, entries = "", pa.Table.from_batches(first_batches, schema=schema)
     else:
         entries = mapped(rows)
     return StatementFile(
@@ -134,17 +111,8 @@ _FEW: Final = 16 << 20
 """Bytes of rows from which a file's rows are left on disk."""
 
 
-def _while_few(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    size = 0
-    for batch in batches:
-        yield batch
-        size += batch.nbytes
-        if size > _FEW:
-            return
-
-
-def _leave(batches: Iterable[pa.RecordBatch], path: str) -> None:
-    schema = STATEMENT_ENTRIES.row_schema
+def write_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> None:
+    """Leave rows on disk as an Arrow stream."""
     with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
@@ -200,22 +168,20 @@ def open_file(
 
 def with_twins(file: StatementFile) -> StatementFile:
     """The file with `is_twin` where another row of a statement has the same content and day."""
-    return msgspec.structs.replace(file, entries=_with_twins(file.entries))
-
-
-def _with_twins(entries: pa.Table) -> pa.Table:
-    # The ids of twins differ only in the counter at the end.
+    entries = file.entries
     if not entries.num_rows:
-        return entries
+        return file
+    # The ids of twins differ only in the counter at the end.
     ids = entries["entry_id"].combine_chunks()
     content = pc.binary_slice(pc.cast(ids, pa.binary()), 0, _CONTENT_AND_DAY)
     keys = pc.binary_join_element_wise(pc.cast(entries["statement_id"], pa.binary()), content, b"")
     counts = pc.value_counts(keys)
     several = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     if not len(several):
-        return entries
+        return file
     place = entries.schema.get_field_index("is_twin")
-    return entries.set_column(place, "is_twin", pc.is_in(keys, several).cast(BOOL))
+    marked = entries.set_column(place, "is_twin", pc.is_in(keys, several).cast(BOOL))
+    return msgspec.structs.replace(file, entries=marked)
 
 
 _CONTENT_AND_DAY: Final = len("0" * 32 + ".2026-10-31")

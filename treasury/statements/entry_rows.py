@@ -6,10 +6,10 @@ in `statement_tables`, in that order, and `raw`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Final
 
@@ -20,7 +20,13 @@ from treasury.lake import BOOL, TEXTS, Table
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = ["EntryRow", "Problem", "StatementRow", "column_batch", "entry_batch", "statement_table"]
+__all__ = [
+    "BATCH", "EntryRow", "Problem", "StatementRow", "column_batch", "entry_batches",
+    "statement_table",
+]  # fmt: skip
+
+BATCH: Final = 1024
+"""So many rows of a file are held at a time."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -129,9 +135,11 @@ class EntryRow(msgspec.Struct, kw_only=True, gc=False):
     raw: str = ""
 
 
-def entry_batch(rows: Sequence[EntryRow]) -> pa.RecordBatch:
-    """The rows as Arrow, in the columns of `statement_entries` and `raw`."""
-    return _batch(STATEMENT_ENTRIES, rows)
+def entry_batches(rows: Iterable[EntryRow]) -> Iterator[pa.RecordBatch]:
+    """The rows as Arrow, in the columns of `statement_entries` and `raw`, a thousand at a time."""
+    following = iter(rows)
+    while batch := list(islice(following, BATCH)):
+        yield _batch(STATEMENT_ENTRIES, batch)
 
 
 def column_batch(parts: Sequence[Mapping[str, Sequence[Any]]]) -> pa.RecordBatch:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, Self
 
 import msgspec
-import pyarrow as pa
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import decode_json
@@ -29,6 +28,7 @@ from treasury.statements.bank_file import (
     mapped,
     open_file,
     read_document,
+    write_stream,
 )
 from treasury.statements.byte_stream import UnknownFormat
 from treasury.statements.csv.profiles import Profile
@@ -183,21 +183,11 @@ class _Workers:
         if outcome.error:
             kind = UnknownFormat if outcome.is_unknown else StatementError
             return _refused(kind(outcome.error, do=outcome.do), document)
-        return _mapped(outcome, job)
-
-
-def _mapped(outcome: ReadingOutcome, job: Job) -> StatementFile:
-    """The file that a process read, its rows mapped from where it left them."""
-    return StatementFile(
-        outcome.name,
-        outcome.sha256,
-        outcome.format,
-        mapped(f"{job.out}.statements"),
-        mapped(job.out),
-        outcome.problems,
-        job.out,
-        outcome.lost_count,
-    )
+        # Its rows are mapped from where the process left them.
+        return StatementFile(
+            outcome.name, outcome.sha256, outcome.format, mapped(f"{job.out}.statements"),
+            mapped(job.out), outcome.problems, job.out, outcome.lost_count,
+        )  # fmt: skip
 
 
 def work(job: Job) -> ReadingOutcome:
@@ -212,20 +202,13 @@ def work(job: Job) -> ReadingOutcome:
                 account=job.account,
                 currencies=job.currencies,
             )
-            schema = STATEMENT_ENTRIES.row_schema
-            with pa.OSFile(job.out, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-                for batch in file.batches():
-                    writer.write_batch(batch)
+            write_stream(file.batches(), STATEMENT_ENTRIES.row_schema, job.out)
     except StatementError as error:
         is_unknown = isinstance(error, UnknownFormat)
         return ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
     except OSError as error:
         return ReadingOutcome(error=f"{path}: {error.strerror}", do="check the path of the file")
     statements = statement_table(file.statements)
-    with (
-        pa.OSFile(f"{job.out}.statements", "wb") as sink,
-        pa.ipc.new_stream(sink, statements.schema) as writer,
-    ):
-        writer.write_table(statements)
+    write_stream(statements.to_batches(), statements.schema, f"{job.out}.statements")
     problems = all_problems(file, path.name)
     return ReadingOutcome(path.name, file.sha256, file.format, problems, file.lost_count)

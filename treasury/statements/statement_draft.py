@@ -5,12 +5,13 @@ A reader hands over the head first, then each movement; at the end it has the st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from treasury.errors import StatementError
 from treasury.money import format_amount, total
@@ -20,10 +21,11 @@ from treasury.statements.balance_proof import (
     closing_balance,
     opening_balance,
 )
+from treasury.statements.byte_stream import ByteSource, Stream
 from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
 
-__all__ = ["MOST_PROBLEMS", "StatementDraft", "StatementHead", "check_number"]
+__all__ = ["MOST_PROBLEMS", "BankFile", "StatementDraft", "StatementHead"]
 
 MOST_PROBLEMS = 1000
 _MOST_STATEMENTS = 50_000
@@ -52,15 +54,6 @@ class StatementHead(msgspec.Struct, frozen=True, kw_only=True):
     """What else tells it from another statement, as the bank wrote it."""
     is_page: bool = False
     """The bank says that another page follows: an interim balance ends this one."""
-
-
-def check_number(statements: int, file_name: str) -> None:
-    """StatementError for more statements in a file than fit in memory, or than a bank writes."""
-    if statements > _MOST_STATEMENTS:
-        raise StatementError(
-            f"{file_name}: more than {_MOST_STATEMENTS} statements in one file",
-            do="ask the bank for smaller files; nothing of it was stored",
-        )
 
 
 class StatementDraft:
@@ -218,3 +211,56 @@ class StatementDraft:
             proof=proof,
             raw=raw,
         )
+
+
+class BankFile:
+    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
+
+    The same bytes give the same rows. StatementError where the file is refused as a whole; an entry
+    that cannot be read is a problem and keeps its statement from being proved.
+    """
+
+    format: str = ""
+    """camt.053, MT940, CSV and its profile."""
+
+    def __init__(self, source: ByteSource, file_name: str) -> None:
+        self.file_name = file_name
+        self.statements: tuple[StatementRow, ...] = ()
+        self.problems: list[Problem] = []
+        self.lost_count = 0
+        """How many entries could not be read."""
+        self._source = source if isinstance(source, Stream) else Stream(source)
+        self._ids = Ordinals()
+        self._done: list[StatementRow] = []
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the file's bytes, once they are all read."""
+        return self._source.sha256
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of `statement_entries`, some thousands at a time, in the file's order."""
+        raise NotImplementedError
+
+    def note(self, remark: str) -> None:
+        """Tell a person something about the file as a whole."""
+        self.problems.append(Problem(self.file_name, "", remark))
+
+    def complete(self, row: StatementRow, draft: StatementDraft) -> None:
+        """A statement is complete. StatementError for more of them than fit in memory."""
+        self._done.append(row)
+        self.lost_count += draft.lost_count
+        self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
+        if len(self._done) > _MOST_STATEMENTS:
+            raise StatementError(
+                f"{self.file_name}: more than {_MOST_STATEMENTS} statements in one file",
+                do="ask the bank for smaller files; nothing of it was stored",
+            )
+
+    def end(self, emptiness: str = "there is no statement in the file") -> None:
+        """All is read, so its hash is known; `emptiness` is what to say where nothing was in it."""
+        self.statements = tuple(
+            msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
+        )
+        if not self._done:
+            self.note(emptiness)

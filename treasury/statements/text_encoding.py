@@ -50,7 +50,7 @@ class Letters:
         """Count a piece of the file, which should end where a word does."""
         self._counts.update(data.translate(None, _ASCII))
         for letters, hints in _HINTS.items():
-            # Whether it stands in the text by itself, figures beside it apart.
+            # A hint stands in the text by itself, figures beside it apart.
             if letters not in self._hinted and any(
                 (
                     word in data

@@ -24,20 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "CURRENCY_OF",
-    "Tabular",
-    "amount_texts",
-    "cell",
-    "clean_column",
-    "column_texts",
-    "exact_pandas",
-    "html_table",
-    "in_zone",
-    "plain_amounts",
-    "units_of",
-    "value_text",
-    "wide",
-]
+    "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
+    "exact_pandas", "html_table", "in_zone", "plain_amounts", "units_of", "value_text", "wide",
+]  # fmt: skip
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""

@@ -25,15 +25,9 @@ from treasury.money import exponent, plain_digits
 from treasury.text import clean
 
 __all__ = [
-    "DIGITS",
-    "Sheet",
-    "SheetColumn",
-    "Workbook",
-    "require_rows",
-    "sheet_of",
-    "write_book",
+    "DIGITS", "Sheet", "SheetColumn", "Workbook", "require_rows", "sheet_of", "write_book",
     "write_tables",
-]
+]  # fmt: skip
 
 DIGITS: Final = 15
 """Significant digits that Excel keeps of a number."""

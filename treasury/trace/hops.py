@@ -14,20 +14,9 @@ from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 
 __all__ = [
-    "LINE_STATES",
-    "LINE_STEPS",
-    "bank_line",
-    "conversion",
-    "exchange",
-    "id_of",
-    "last_event",
-    "on_chain",
-    "paid_out",
-    "place_of",
-    "reference",
-    "who",
-    "words",
-]
+    "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "exchange", "id_of", "last_event",
+    "on_chain", "paid_out", "place_of", "reference", "who", "words",
+]  # fmt: skip
 
 Row = Mapping[str, Any]
 

@@ -28,12 +28,9 @@ from treasury.trace.trace_records import Records, Row, TraceParts
 __all__ = ["RequestWay"]
 
 DELIVERY: Final = (
-    "company_wallet_address",
-    "company_wallet_chain",
-    "crypto_currency",
-    "approved_at",
+    "company_wallet_address", "company_wallet_chain", "crypto_currency", "approved_at",
     "completed_at",
-)
+)  # fmt: skip
 """Where coins are delivered, what, and the time in which it happens."""
 ENDED: Final = {
     "CANCELLED": "cancelled",

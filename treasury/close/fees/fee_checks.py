@@ -46,13 +46,17 @@ class Expected(msgspec.Struct, frozen=True):
 def expected_fee(row: Mapping[str, Any], calculated: Mapping[str, Decimal]) -> Expected:
     """What the fee of a request should be; `calculated` has the calculator's fees by request id."""
     answer = calculated.get(row["request_id"])
-    if answer is not None:
-        return Expected(_in_fiat(row, answer), "calculated")
+    currency = row["fiat_currency"]
+    if answer is not None:  # in the unit of the amount asked about: crypto for an off-ramp
+        if row["ramp_type"] != "OFF_RAMP":
+            return Expected(quantize(answer, currency), "calculated")
+        rate = row["exchange_rate"]
+        return Expected(None if rate is None else convert(answer, rate, currency), "calculated")
     gross, percentage = row["fiat_gross"], row["fee_percentage"]
     if gross is None or percentage is None:
         return Expected(None, "")
     tier = row["tier"] if row["tier"] != "tier not determinable" else "recorded percentage"
-    return Expected(fee_of(gross, percentage, row["fiat_currency"]), tier)
+    return Expected(fee_of(gross, percentage, currency), tier)
 
 
 def finding(row: Mapping[str, Any], expected: Expected) -> str:
@@ -87,14 +91,6 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
         if fee_of(gross, percentage, currency, rounding=rounding) == fee:
             return f"rounded {word}"
     return ""
-
-
-def _in_fiat(row: Mapping[str, Any], amount: Decimal) -> Decimal | None:
-    """A calculated fee is in the unit of the amount asked about: crypto for an off-ramp."""
-    if row["ramp_type"] != "OFF_RAMP":
-        return quantize(amount, row["fiat_currency"])
-    rate = row["exchange_rate"]
-    return None if rate is None else convert(amount, rate, row["fiat_currency"])
 
 
 class Rates:

@@ -216,7 +216,19 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         head = "".join(f"<th scope='col' style='text-align:left'>{title}</th>" for title in titles)
         sums = ("Requests", "Gross", "Fee", "Net", "Rate, bp", "Check")
         head += "".join(f"<th scope='col'>{title}</th>" for title in sums)
-        body = "".join(_html_row(row) for row in self.totals.to_pylist())
+        body = ""
+        for row in self.totals.to_pylist():
+            currency = row["fiat_currency"]
+            amounts = (
+                amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net")
+            )
+            rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
+            labels = (row[title.lower()] for title in titles)
+            words = "".join(
+                f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in labels
+            )
+            cells = (row["requests"], *amounts, rate, row["to_check"] or "")
+            body += f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"
         caption = f"<caption>{safe_html(self.title)}</caption>"
         return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
 
@@ -446,13 +458,3 @@ def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
 
 def _bounded(rate: Decimal | None) -> Decimal | None:
     return rate if rate is not None and rate.copy_abs() < BEYOND else None
-
-
-def _html_row(row: Mapping[str, Any]) -> str:
-    currency = row["fiat_currency"]
-    amounts = (amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net"))
-    rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-    labels = (row[name] for name in ("month", "direction", "pair", "tier"))
-    words = "".join(f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in labels)
-    cells = (row["requests"], *amounts, rate, row["to_check"] or "")
-    return f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"

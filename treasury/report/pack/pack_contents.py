@@ -45,16 +45,9 @@ from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 
 __all__ = [
-    "EVIDENCE",
-    "LARGEST_EVIDENCE",
-    "LEDGER",
-    "answer_tables",
-    "file_hashes",
-    "is_apart",
-    "named_files",
-    "write_evidence",
-    "write_files",
-]
+    "EVIDENCE", "LARGEST_EVIDENCE", "LEDGER", "answer_tables", "file_hashes", "is_apart",
+    "named_files", "write_evidence", "write_files",
+]  # fmt: skip
 
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
@@ -67,37 +60,33 @@ _APART: Final = (".png", ".pdf", ".ipynb")
 def write_files(closing: Closing, folder: Path) -> Evidence:
     """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
     with workbook_beside(closing, folder / "close.xlsx"):
-        return _write_others(closing, folder)
-
-
-def _write_others(closing: Closing, folder: Path) -> Evidence:
-    """Write all but the workbook: what DuckDB and Arrow make beside what is drawn."""
-    basis = closing.r.basis
-    if basis is None or basis.snapshot.commit is None:
-        raise InputError(
-            "this answer does not say what it was made from", do="close a month of a workspace"
-        )
-    with ThreadPoolExecutor(1) as beside:
-        booked = beside.submit(_write_books, closing, folder)
-        inputs = beside.submit(write_inputs, basis, folder / "inputs")
-        drawn = month_figures(closing)
-        (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
-        figures = folder / "figures"
-        figures.mkdir()
-        for name, figure in drawn.items():
-            (figures / f"{name}.svg").write_bytes(figure.svg)
-            (figures / f"{name}.png").write_bytes(figure_png(figure.figure))
-        words = {name: figure.words for name, figure in drawn.items()}
-        (figures / "words.json").write_bytes(
-            msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
-        )
-        tables = answer_tables(closing) | {"postings": booked.result()}
-        (folder / "tables").mkdir()
-        for name, table in tables.items():
-            write_table(table, folder / "tables" / f"{name}.parquet")
-        further = {name: table for name, table in tables.items() if name not in TABLES}
-        hashes = (*closing.fingerprints, *table_marks(further))
-        return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())
+        # What DuckDB and Arrow make is made beside what is drawn.
+        basis = closing.r.basis
+        if basis is None or basis.snapshot.commit is None:
+            raise InputError(
+                "this answer does not say what it was made from", do="close a month of a workspace"
+            )
+        with ThreadPoolExecutor(1) as beside:
+            booked = beside.submit(_write_books, closing, folder)
+            inputs = beside.submit(write_inputs, basis, folder / "inputs")
+            drawn = month_figures(closing)
+            (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
+            figures = folder / "figures"
+            figures.mkdir()
+            for name, figure in drawn.items():
+                (figures / f"{name}.svg").write_bytes(figure.svg)
+                (figures / f"{name}.png").write_bytes(figure_png(figure.figure))
+            words = {name: figure.words for name, figure in drawn.items()}
+            (figures / "words.json").write_bytes(
+                msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
+            )
+            tables = answer_tables(closing) | {"postings": booked.result()}
+            (folder / "tables").mkdir()
+            for name, table in tables.items():
+                write_table(table, folder / "tables" / f"{name}.parquet")
+            further = {name: table for name, table in tables.items() if name not in TABLES}
+            hashes = (*closing.fingerprints, *table_marks(further))
+            return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())
 
 
 def _write_books(closing: Closing, folder: Path) -> pa.Table:

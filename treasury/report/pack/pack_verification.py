@@ -123,7 +123,36 @@ def compare_with_inputs(folder: Path) -> Recomputed:
     if evidence.format < FORMAT:
         return Recomputed((), (_earlier(evidence),))
     notes: list[str] = []
-    closing = _from_inputs(folder, evidence)
+    # Computed from the pack's own inputs; what came from other months is as given.
+    inputs, tables = folder / "inputs", folder / "tables"
+    stored = stored_snapshot(inputs, evidence.lake)
+    decided = read_decided_tables(inputs)
+    basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
+    opened = (
+        _table(tables / "roll_forward.parquet", ROLL_FORWARD),
+        _table(tables / "requests_rolled_forward.parquet", ITEMS),
+    )
+    rolled = Rolled(
+        opened=lambda: opened,
+        late=_table(tables / "late_items.parquet", LATE_ITEMS),
+        corrections=_table(tables / "corrections.parquet", CORRECTIONS),
+        moved=_table(tables / "moved_decisions.parquet", STANDING),
+        actions=_table(tables / "open_actions.parquet", ACTIONS),
+        accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
+        limits=_table(tables / "materiality.parquet", LIMITS),
+        agreed_to=evidence.agreed_to or 0,
+        decisions=evidence.decisions,
+        head=evidence.journal,
+        journal_problem=evidence.journal_problem or "",
+    )
+    closing = closing_of(
+        reconcile(basis),
+        ZoneInfo(evidence.time_zone),
+        rolled,
+        period=evidence.period,
+        preparation=evidence.preparation or None,
+        ledger=_ledger(folder, evidence),
+    )
     findings = _again(evidence, closing, notes)
     return Recomputed(tuple(findings), tuple(notes), closing.sql)
 
@@ -159,39 +188,6 @@ def _earlier(evidence: Evidence) -> str:
 
 
 # Made again
-
-
-def _from_inputs(folder: Path, evidence: Evidence) -> Closing:
-    """The month computed from the pack's own inputs; what came from other months is as given."""
-    inputs, tables = folder / "inputs", folder / "tables"
-    stored = stored_snapshot(inputs, evidence.lake)
-    decided = read_decided_tables(inputs)
-    basis = Basis(stored, _question(evidence), decided[DECIDED], decided[MARKED])
-    opened = (
-        _table(tables / "roll_forward.parquet", ROLL_FORWARD),
-        _table(tables / "requests_rolled_forward.parquet", ITEMS),
-    )
-    rolled = Rolled(
-        opened=lambda: opened,
-        late=_table(tables / "late_items.parquet", LATE_ITEMS),
-        corrections=_table(tables / "corrections.parquet", CORRECTIONS),
-        moved=_table(tables / "moved_decisions.parquet", STANDING),
-        actions=_table(tables / "open_actions.parquet", ACTIONS),
-        accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
-        limits=_table(tables / "materiality.parquet", LIMITS),
-        agreed_to=evidence.agreed_to or 0,
-        decisions=evidence.decisions,
-        head=evidence.journal,
-        journal_problem=evidence.journal_problem or "",
-    )
-    return closing_of(
-        reconcile(basis),
-        ZoneInfo(evidence.time_zone),
-        rolled,
-        period=evidence.period,
-        preparation=evidence.preparation or None,
-        ledger=_ledger(folder, evidence),
-    )
 
 
 def _table(path: Path, schema: pa.Schema) -> pa.Table:

@@ -62,7 +62,7 @@ def arrive_by_sepa(
 ) -> Arrival:
     """A credit on a virtual account: at once, on the next business day, or placed by hand."""
     now = world.clock.tick()
-    # Whether the payment's text carries the code as a word of its own.
+    # The payment's text has to carry the code as a word of its own.
     cleaned = "".join(
         letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
     )

@@ -16,7 +16,6 @@ from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserve
 from treasury.sandbox.state.shapes import (
     Account,
     Party,
-    PartyRole,
     Wallet,
     decode,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "put_party",
     "put_wallet",
     "require_active",
-    "roles_of",
     "spendable",
     "verification",
     "wallets_of",
@@ -60,12 +58,6 @@ def account_named(world: World, external_id: str) -> Account | None:
     """The account with the caller's own id."""
     items = world.store.page("account", {"reference": [external_id]}, limit=1).items
     return decode(items[0], Account) if items else None
-
-
-def roles_of(world: World, account_id: str) -> list[PartyRole]:
-    """The parties' parts in an account."""
-    items = world.store.page("party_role", {"owner": [account_id]}).items
-    return [decode(item, PartyRole) for item in items]
 
 
 def accounts_of(world: World, party_id: str) -> list[str]:

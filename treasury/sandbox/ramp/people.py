@@ -17,14 +17,10 @@ from treasury.sandbox.story.world import World
 
 __all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
 
-_VIEW: Final = frozenset(
-    {
-        "view:ramp-request",
-        "export:ramp-requests",
-        "view:company-wallet",
-        "view:company-bank-account",
-    }
-)
+_VIEW: Final = frozenset((
+    "view:ramp-request", "export:ramp-requests", "view:company-wallet",
+    "view:company-bank-account",
+))  # fmt: skip
 _MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
 SCOPES: Final = {
     "COMPANY_VIEWER": _VIEW,

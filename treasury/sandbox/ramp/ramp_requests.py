@@ -94,24 +94,21 @@ def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the serv
 
 def create(world: World, call: Call) -> Reply:
     """A new request awaiting approval."""
-    request = _new_request(world, call.user, call.read(NewRampRequest))
-    return result(encode(world.change(request)), 201)
-
-
-def _new_request(world: World, user: User, new: NewRampRequest) -> RampRequest:
+    user, new = call.user, call.read(NewRampRequest)
     company = decode(world.store.page("company", {}).items[0], Company)
     if company.kyb_status != "VERIFIED":
         raise Refusal(403, "KYB_NOT_VERIFIED", f"The company's KYB is {company.kyb_status}.")
     fiat, crypto = pair_of(world, new.fiat_currency_id, new.crypto_currency_id)
     asset, on_ramp = crypto.currency, new.ramp_type == "ON_RAMP"
     moment = world.clock.tick()
-    return world.life.create(
+    request = world.life.create(
         new.ramp_type, amount_of(world, new.amount, fiat.currency if on_ramp else asset),
         conversion_rate(asset, world.clock.today, fiat.currency), asset,
         reference=_reference(world), user=user, at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
         bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
     )  # fmt: skip
+    return result(encode(world.change(request)), 201)
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:

@@ -59,7 +59,21 @@ def _document(
     _balance(statement, "OPBD", opening, period.first.isoformat())
     _balance(statement, "CLBD", closing, period.last.isoformat())
     entries = _entries(lines)
-    _summary(statement, entries)
+    sums = [(entry[0].direction, sum(line.amount for line in entry)) for entry in entries]
+    credit = [total for direction, total in sums if direction == "CRDT"]
+    debit = [total for direction, total in sums if direction == "DBIT"]
+    net = sum(credit, Decimal(0)) - sum(debit, Decimal(0))
+    element = _add(statement, "TxsSummry")
+    every = _add(element, "TtlNtries")
+    _add(every, "NbOfNtries", str(len(entries)))
+    _add(every, "Sum", f"{sum(credit, Decimal(0)) + sum(debit, Decimal(0)):.2f}")
+    total = _add(every, "TtlNetNtry")
+    _add(total, "Amt", f"{abs(net):.2f}")
+    _add(total, "CdtDbtInd", "DBIT" if net < 0 else "CRDT")
+    for name, amounts in (("TtlCdtNtries", credit), ("TtlDbtNtries", debit)):
+        part = _add(element, name)
+        _add(part, "NbOfNtries", str(len(amounts)))
+        _add(part, "Sum", f"{sum(amounts, Decimal(0)):.2f}")
     for number, entry in enumerate(entries, 1):
         _entry(statement, account, f"{period.name}-{number}", entry)
     etree.indent(root)
@@ -94,24 +108,6 @@ def _balance(statement: etree._Element, code: str, amount: Decimal, day: str) ->
     _amount(element, "Amt", abs(amount))
     _add(element, "CdtDbtInd", "DBIT" if amount < 0 else "CRDT")
     _add(_add(element, "Dt"), "Dt", day)
-
-
-def _summary(statement: etree._Element, entries: list[list[Line]]) -> None:
-    sums = [(entry[0].direction, sum(line.amount for line in entry)) for entry in entries]
-    credit = [total for direction, total in sums if direction == "CRDT"]
-    debit = [total for direction, total in sums if direction == "DBIT"]
-    net = sum(credit, Decimal(0)) - sum(debit, Decimal(0))
-    element = _add(statement, "TxsSummry")
-    every = _add(element, "TtlNtries")
-    _add(every, "NbOfNtries", str(len(entries)))
-    _add(every, "Sum", f"{sum(credit, Decimal(0)) + sum(debit, Decimal(0)):.2f}")
-    total = _add(every, "TtlNetNtry")
-    _add(total, "Amt", f"{abs(net):.2f}")
-    _add(total, "CdtDbtInd", "DBIT" if net < 0 else "CRDT")
-    for name, amounts in (("TtlCdtNtries", credit), ("TtlDbtNtries", debit)):
-        part = _add(element, name)
-        _add(part, "NbOfNtries", str(len(amounts)))
-        _add(part, "Sum", f"{sum(amounts, Decimal(0)):.2f}")
 
 
 def _entry(

@@ -54,7 +54,15 @@ def select(
     fixed = [("kind = ?", kind), *((f"{column} = ?", value) for column, value in single.items())]
     fixed += bounds
     if math.prod(map(len, several.values())) > _SIDES:
-        return _one_range(fixed, several, members)
+        # One range, no merge: fewer words, and whatever order is asked for has to be made.
+        conditions, bound = [text for text, _ in fixed], [value for _, value in fixed]
+        for column, allowed in several.items():
+            conditions.append(f"{column} in ({', '.join('?' * len(allowed))})")
+            bound += allowed
+        if members:
+            conditions.append("(" + " or ".join(f"{column} = ?" for column in members) + ")")
+            bound += members.values()
+        return Selection(((" and ".join(conditions), tuple(bound)),))
     choices = [
         [[(f"{column} = ?", value)] for value in values] for column, values in several.items()
     ]
@@ -71,20 +79,6 @@ def select(
         terms = [*fixed, *(term for choice in chosen for term in choice)]
         ranges.append((" and ".join(text for text, _ in terms), tuple(v for _, v in terms)))
     return Selection(tuple(ranges))
-
-
-def _one_range(
-    fixed: list[tuple[str, str]], several: Mapping[str, Sequence[str]], members: Mapping[str, str]
-) -> Selection:
-    """The same without a merge: fewer words, and whatever order is asked for has to be made."""
-    texts, values = [text for text, _ in fixed], [value for _, value in fixed]
-    for column, allowed in several.items():
-        texts.append(f"{column} in ({', '.join('?' * len(allowed))})")
-        values += allowed
-    if members:
-        texts.append("(" + " or ".join(f"{column} = ?" for column in members) + ")")
-        values += members.values()
-    return Selection(((" and ".join(texts), tuple(values)),))
 
 
 class Orders:

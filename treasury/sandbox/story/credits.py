@@ -88,7 +88,22 @@ class Credits:
             self._month(Month(2026, number))
         self._october()
         conversions = self._conversions()
-        self._sweeps(conversions)
+        # Every Friday the provider takes the euros it converted, one debit per asset.
+        swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
+        for conversion in conversions:
+            friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
+            friday = friday if is_target_day(friday) else next_target_day(friday)
+            swept[friday, conversion.asset] += conversion.euros
+        provider = Payer("Test Bank", self._cast.virtual_accounts[0].iban, "TESTBEBB")
+        for (day, asset), euros in sorted(swept.items()):
+            if day <= date(2026, 10, 31):
+                self._book.add(
+                    Line(
+                        account=self._cast.master_iban, booked=day, amount=euros, direction="DBIT",
+                        counterparty=provider, bank_code="PMNT/ICDT/BOOK",
+                        info=f"Conversion sweep EUR/{asset}", line_class="conversion_sweep",
+                    )
+                )  # fmt: skip
         return conversions
 
     # the routine
@@ -186,24 +201,6 @@ class Credits:
             coins = net_crypto(line.amount, Decimal(0), rate, asset)
             conversions.append(Conversion(day, account.account_id, asset, coins, line.amount))
         return sorted(conversions, key=lambda conversion: (conversion.day, conversion.account_id))
-
-    def _sweeps(self, conversions: list[Conversion]) -> None:
-        """Every Friday the provider takes the euros it converted, one debit per asset."""
-        swept: dict[tuple[date, str], Decimal] = defaultdict(Decimal)
-        for conversion in conversions:
-            friday = conversion.day + timedelta((4 - conversion.day.weekday()) % 7)
-            friday = friday if is_target_day(friday) else next_target_day(friday)
-            swept[friday, conversion.asset] += conversion.euros
-        provider = Payer("Test Bank", self._cast.virtual_accounts[0].iban, "TESTBEBB")
-        for (day, asset), euros in sorted(swept.items()):
-            if day <= date(2026, 10, 31):
-                self._book.add(
-                    Line(
-                        account=self._cast.master_iban, booked=day, amount=euros, direction="DBIT",
-                        counterparty=provider, bank_code="PMNT/ICDT/BOOK",
-                        info=f"Conversion sweep EUR/{asset}", line_class="conversion_sweep",
-                    )
-                )  # fmt: skip
 
 
 def _home(customer: int) -> int:

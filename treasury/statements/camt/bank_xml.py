@@ -223,22 +223,17 @@ class Cut:
             return False
         self._gone += self._text.count("\n", 0, self._at)
         unread, self._at = self._text[self._at :], 0
-        self._check_size(unread)
+        details = unread.count(f"{self._detail}>") if len(unread) > _MOST_BETWEEN else 0
+        bound = min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY)
+        # What is held is within a comment, CDATA or instruction that has not ended.
+        if len(self._held) > _MOST_BETWEEN or len(unread) > bound:
+            raise self._too_much()
         chunk = self._source.read(self._size)
         # What does not fit is read in ever larger chunks, so that it is not copied once for each.
         self._size = min(self._size * 2, 1 << 22) if len(unread) > self._size else _CHUNK
         self._ended = not chunk
         self._text = unread + self._plain(self._read(chunk))
         return True
-
-    def _check_size(self, unread: str) -> None:
-        if len(self._held) > _MOST_BETWEEN:  # a comment, CDATA or instruction without an end
-            raise self._too_much()
-        if len(unread) <= _MOST_BETWEEN:
-            return
-        details = unread.count(f"{self._detail}>")
-        if len(unread) > min(_MOST_BETWEEN + details * _MOST_IN_DETAIL, _MOST_IN_ENTRY):
-            raise self._too_much()
 
     def _read(self, chunk: bytes) -> str:
         """Bytes as text, with the parser's consent."""

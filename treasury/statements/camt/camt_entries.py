@@ -211,7 +211,17 @@ def _row(
         row.bank_transaction_code = _code(texts, "entry_")
     row.proprietary_code = texts.get("proprietary_code") or texts.get("entry_proprietary_code")
     row.additional_information = row.additional_information or texts.get("entry_information")
-    _add_references(row, fields, alone=alone)
+    own = reference(texts.get("servicer_reference"))
+    whole = reference(texts.get("entry_servicer_reference"))
+    row.account_servicer_reference = (whole or own) if alone else (own or whole)
+    for name, text in fields.columns.items():
+        if text[0] in "Nn" and name in _REFERENCES and reference(text) is None:
+            setattr(row, name, None)  # the text only says that there is none
+    if not _BATCH.isdisjoint(fields.names):
+        row.message_id = row.message_id or reference(texts.get("batch_message_id"))
+        row.payment_information_id = row.payment_information_id or reference(
+            texts.get("batch_payment_information_id")
+        )
     is_converted = texts.get("amount_currency", row.currency) != row.currency
     if is_converted or not _OTHER_AMOUNTS.isdisjoint(fields.names):
         _add_other_amounts(row, fields, alone=alone)
@@ -223,22 +233,6 @@ _REFERENCES: Final = frozenset({
     "entry_reference", "message_id", "payment_information_id", "instruction_id", "end_to_end_id",
     "transaction_id", "uetr", "mandate_id",
 })  # fmt: skip
-
-
-def _add_references(row: EntryRow, fields: ElementValues, *, alone: bool) -> None:
-    """The bank's reference and the batch's ids; and none where the text only says so."""
-    texts = fields.working
-    own = reference(texts.get("servicer_reference"))
-    whole = reference(texts.get("entry_servicer_reference"))
-    row.account_servicer_reference = (whole or own) if alone else (own or whole)
-    for name, text in fields.columns.items():
-        if text[0] in "Nn" and name in _REFERENCES and reference(text) is None:
-            setattr(row, name, None)
-    if not _BATCH.isdisjoint(fields.names):
-        row.message_id = row.message_id or reference(texts.get("batch_message_id"))
-        row.payment_information_id = row.payment_information_id or reference(
-            texts.get("batch_payment_information_id")
-        )
 
 
 _BATCH: Final = frozenset({"batch_message_id", "batch_payment_information_id"})

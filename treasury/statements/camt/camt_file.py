@@ -12,19 +12,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
-from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.camt import camt_paths
 from treasury.statements.camt.bank_xml import Cut
 from treasury.statements.camt.camt_statement import CamtStatement
 from treasury.statements.camt.element_shapes import Reader
-from treasury.statements.entry_identity import Ordinals
-from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
+from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.field_values import instant
-from treasury.statements.statement_draft import MOST_PROBLEMS, check_number
+from treasury.statements.statement_draft import BankFile
 
 __all__ = ["CamtFile"]
 
@@ -36,40 +34,25 @@ _MESSAGES: Final = {
 }
 _MESSAGE: Final = "BkToCstmr"
 
-_BATCH: Final = 1024
 _MOST_DETAILS: Final = 100_000
 
 
-class CamtFile:
-    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
-
-    The same bytes give the same rows. StatementError where the file is refused as a whole; an entry
-    that cannot be read is a problem and keeps its statement from being proved.
-    """
+class CamtFile(BankFile):
+    """An XML file; `accounts` are those declared."""
 
     def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
-        self.file_name = file_name
-        self.format = ""
-        self.statements: tuple[StatementRow, ...] = ()
-        self.problems: list[Problem] = []
-        self._source = source if isinstance(source, Stream) else Stream(source)
+        super().__init__(source, file_name)
         self._reader = Reader(camt_paths.ENTRY)
         self._group = Reader(camt_paths.GROUP)
-        self.lost_count = 0
         self._message: dict[str, str] = {}
-        self._ids = Ordinals()
         self._places: Counter[str] = Counter()
         self._accounts = accounts
-        self._done: list[StatementRow] = []
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the file's bytes, once they are all read."""
-        return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
-        rows: list[EntryRow] = []
+        return entry_batches(self._rows())
+
+    def _rows(self) -> Iterator[EntryRow]:
         cut = Cut(
             self._source,
             self.file_name,
@@ -83,21 +66,23 @@ class CamtFile:
         for piece in cut:
             if piece.kind == "entry" and statement is not None:
                 entries += 1
-                self._take_entry(statement, piece.text, f"Ntry[{entries}]", cut, rows)
-                if len(rows) >= _BATCH:
-                    yield entry_batch(rows)
-                    rows = []
+                position = f"Ntry[{entries}]"
+                try:
+                    yield from statement.entry_rows(self._reader, self._split(piece.text), position)
+                except StatementError:
+                    raise
+                except InputError as error:
+                    statement.draft.lost(position, error.what, cut.line)
             elif piece.kind == "part" and statement is not None:
                 statement.part(piece.name, piece.text)
             elif piece.kind == "begin":
                 statement, entries = self._begin(piece.name), 0
             elif piece.kind == "end" and statement is not None:
-                self._end(statement, piece.name)
+                self.complete(statement.finish(), statement.draft)
+                self.format = self.format or _FORMATS[piece.name]
             elif piece.kind == "outside":
                 self._message = self._group.read(piece.text).working
         self._finish(cut)
-        if rows:
-            yield entry_batch(rows)
 
     def _begin(self, name: str) -> CamtStatement:
         self._places[name] += 1
@@ -113,23 +98,6 @@ class CamtFile:
             ids=self._ids,
         )
 
-    def _take_entry(
-        self, statement: CamtStatement, text: str, position: str, cut: Cut, rows: list[EntryRow]
-    ) -> None:
-        try:
-            rows.extend(statement.entry_rows(self._reader, self._split(text), position))
-        except InputError as error:
-            if isinstance(error, StatementError):
-                raise
-            statement.lost(position, error.what, cut.line)
-
-    def _end(self, statement: CamtStatement, name: str) -> None:
-        self._done.append(statement.finish())
-        self.lost_count += statement.lost_count
-        self.problems += statement.problems[: MOST_PROBLEMS - len(self.problems)]
-        check_number(len(self._done), self.file_name)
-        self.format = self.format or _FORMATS[name]
-
     def _finish(self, cut: Cut) -> None:
         named_formats = {
             form
@@ -144,11 +112,7 @@ class CamtFile:
                 do="give a statement as the bank sends it",
             )
         self.format = self.format or formats[0]
-        self.statements = tuple(
-            msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
-        )
-        if not self._done:
-            self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
+        self.end()
 
     def _split(self, entry: str) -> list[str]:
         """The entry's XML once for each of its details, with only that one in it."""

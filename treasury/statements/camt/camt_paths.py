@@ -15,13 +15,9 @@ __all__ = ["BALANCE", "ENTRY", "GROUP", "STATEMENT"]
 _ACCOUNT: Final = ("Id/IBAN", "Id/Othr/Id", "Id/BBAN", "Id/UPIC", "Id/PrtryAcct/Id")
 _PARTY: Final = ("Nm", "Pty/Nm", "Agt/FinInstnId/Nm")
 _AGENT: Final = (
-    "FinInstnId/BIC",
-    "FinInstnId/BICFI",
-    "FinInstnId/ClrSysMmbId/MmbId",
-    "FinInstnId/Nm",
-    "FinInstnId/NmAndAdr/Nm",
-    "FinInstnId/Othr/Id",
-)
+    "FinInstnId/BIC", "FinInstnId/BICFI", "FinInstnId/ClrSysMmbId/MmbId", "FinInstnId/Nm",
+    "FinInstnId/NmAndAdr/Nm", "FinInstnId/Othr/Id",
+)  # fmt: skip
 
 
 def _each(prefix: str, tails: tuple[str, ...], name: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from treasury.statements.camt.camt_entries import (
 )
 from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
-from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
+from treasury.statements.entry_rows import EntryRow, StatementRow
 from treasury.statements.field_values import (
     account_number,
     amount_in_xml,
@@ -76,12 +76,8 @@ class CamtStatement:
         self._sums = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
 
     @property
-    def problems(self) -> list[Problem]:
-        """What a person should know about it."""
-        return self._draft.problems
-
-    @property
-    def _draft(self) -> StatementDraft:
+    def draft(self) -> StatementDraft:
+        """What is known of it: it begins with the first entry, or with the end."""
         return self._start()[0]
 
     def part(self, name: str, text: str) -> None:
@@ -91,7 +87,7 @@ class CamtStatement:
     def entry_rows(self, reader: Reader, raws: Sequence[str], position: str) -> list[EntryRow]:
         """The rows of one entry, each `raw` being the entry with one of its details.
 
-        InputError where the entry cannot be read; `lost` then says so in the proof.
+        InputError where the entry cannot be read.
         """
         draft, setting = self._begun or self._start()
         details = [reader.read(raw) for raw in raws]
@@ -112,18 +108,9 @@ class CamtStatement:
                 draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
         return rows
 
-    def lost(self, position: str, why: str, line: int | None) -> None:
-        """Note an entry that could not be read."""
-        self._draft.lost(position, why, line)
-
-    @property
-    def lost_count(self) -> int:
-        """How many entries could not be read."""
-        return self._draft.lost_count
-
     def finish(self) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
-        draft = self._draft
+        draft = self.draft
         # The bank's own count and sums, where it states them.
         counts, sums, currency = self._counts, self._sums, draft.head.currency or "EUR"
         checks = (

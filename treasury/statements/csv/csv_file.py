@@ -11,13 +11,12 @@ from decimal import Decimal
 from itertools import islice
 from typing import Final, Literal
 
-import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
-from treasury.statements.byte_stream import ByteSource, Stream, UnknownFormat
+from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.csv.csv_course import Course
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
@@ -25,30 +24,34 @@ from treasury.statements.csv.csv_proposal import proposal
 from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key, stated_above
 from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.profiles import BUILT_IN, Profile
-from treasury.statements.entry_identity import Ordinals
-from treasury.statements.entry_rows import EntryRow, Problem, StatementRow, entry_batch
+from treasury.statements.entry_rows import EntryRow, Problem, entry_batches
 from treasury.statements.field_values import account_number, reference
-from treasury.statements.statement_draft import MOST_PROBLEMS, StatementDraft, StatementHead
+from treasury.statements.statement_draft import (
+    MOST_PROBLEMS,
+    BankFile,
+    StatementDraft,
+    StatementHead,
+)
 
 __all__ = ["GUESSED", "CsvFile"]
 
 GUESSED: Final = "CSV proposed"
 """The format of a file without a profile."""
 
-_BATCH: Final = 1024
 _MOST_GROUPS: Final = 10_000
 _MOST_ROW: Final = 1 << 20
 _MOST_OTHERS: Final = 10_000
 """Rows that are no movements, from which on a file is refused that has fewer that are."""
 
 
-class CsvFile:
-    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold.
+class CsvFile(BankFile):
+    """A table: `account` is that of files that name none, `currencies` those of accounts.
 
-    `account` is that of files that name none, `currencies` those of accounts for which the file
-    states none. StatementError where no profile fits and none can be
-    proposed; a file read by a proposed one says so, and is not proved.
+    StatementError where no profile fits and none can be proposed; a file read by a proposed one
+    says so, and is not proved.
     """
+
+    format = "CSV"
 
     def __init__(
         self,
@@ -58,26 +61,16 @@ class CsvFile:
         account: str | None = None,
         currencies: Mapping[str, str] | None = None,
     ) -> None:
-        self.file_name = file_name
-        self.format = "CSV"
-        self.statements: tuple[StatementRow, ...] = ()
-        self.problems: list[Problem] = []
+        super().__init__(source, file_name)
         self.layout: Layout | None = None
         self.decimal: Literal["", ",", "."] = ""
         """What separates the decimals in it, once its rows were looked at."""
-        self._source = source if isinstance(source, Stream) else Stream(source)
         self._profiles = (*profiles, *BUILT_IN)
         self._account = account
         self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
-        self.lost_count = 0
         self._is_told = False
         self._read_count = 0
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the file's bytes, once they are all read."""
-        return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
@@ -85,8 +78,7 @@ class CsvFile:
             if text.has_nul:
                 raise self._unknown()
             if text.encoding[:3] != "utf":
-                note = f"not UTF-8; read as {text.encoding.title()}"
-                self.problems.append(Problem(self.file_name, "", note))
+                self.note(f"not UTF-8; read as {text.encoding.title()}")
             layout = self.layout = self._layout(text)
             self.format = f"CSV {layout.profile.name}"
             above = list(islice(text.rows(layout.delimiter), layout.header + 1))
@@ -96,18 +88,14 @@ class CsvFile:
             self.decimal = rows.decimal
             courses = self._courses(text, rows, layout)
             drafts = self._drafts(courses, rows, layout)
-            yield from self._entries(text, rows, layout, drafts)
+            yield from entry_batches(self._entries(text, rows, layout, drafts))
         head = "\n".join(row.raw for row in above)
-        statements = [draft.finish(head) for draft in drafts.values()]
+        self._done = [draft.finish(head) for draft in drafts.values()]
         row_notes = (Problem(self.file_name, "", note, line) for line, note in rows.notes.items())
         self.problems += row_notes
         for draft in drafts.values():
             self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
-        self.statements = tuple(
-            msgspec.structs.replace(row, file_sha256=self.sha256) for row in statements
-        )
-        if not statements:
-            self.problems.append(Problem(self.file_name, "", "there is no movement in the file"))
+        self.end("there is no movement in the file")
 
     def _layout(self, text: CsvText) -> Layout:
         lines = list(islice(text.lines(), SAMPLE))
@@ -170,9 +158,8 @@ class CsvFile:
 
     def _entries(
         self, text: CsvText, rows: CsvRows, layout: Layout, drafts: dict[Key, StatementDraft]
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[EntryRow]:
         self._is_told = True
-        batch: list[EntryRow] = []
         for movement in self._movements(text, rows, layout):
             if not movement.status:
                 continue
@@ -181,12 +168,7 @@ class CsvFile:
             raw = "\n".join((movement.row.raw, *movement.raw))
             draft.take(entry, entry.account_servicer_reference, f"line {movement.row.line}", raw)
             draft.count(entry)
-            batch.append(entry)
-            if len(batch) >= _BATCH:
-                yield entry_batch(batch)
-                batch = []
-        if batch:
-            yield entry_batch(batch)
+            yield entry
 
     def _movements(self, text: CsvText, rows: CsvRows, layout: Layout) -> Iterator[CsvMovement]:
         """The movements, each with the rows of text below it."""
@@ -275,11 +257,8 @@ class CsvFile:
     def _drafts(
         self, courses: dict[Key, Course], rows: CsvRows, layout: Layout
     ) -> dict[Key, StatementDraft]:
-        ids = Ordinals()
         stated = (rows.above("opening"), rows.above("closing"))
-        drafts = {
-            key: self._draft(key, course, stated, layout, ids) for key, course in courses.items()
-        }
+        drafts = {key: self._draft(key, course, stated, layout) for key, course in courses.items()}
         for key, line, why in self._lost:
             # A row that names an account of no other row may be of any of them.
             for draft in [drafts[key]] if key in drafts else drafts.values():
@@ -295,7 +274,6 @@ class CsvFile:
         course: Course,
         stated: tuple[Decimal | None, Decimal | None],
         layout: Layout,
-        ids: Ordinals,
     ) -> StatementDraft:
         account, currency = key
         first, last = course.first_day, course.last_day
@@ -310,7 +288,7 @@ class CsvFile:
             balances=_balances(course, stated, currency or ""),
             told_apart_by=("CSV",),
         )
-        draft = StatementDraft(head, ids)
+        draft = StatementDraft(head, self._ids)
         for off in course.off:
             states, reached = (
                 format_amount(amount, currency or "").strip()

@@ -34,10 +34,10 @@ def headerless_layout(
         if not rows or any(is_header(row) for row in rows):
             continue
         for profile in shaped:
-            # Whether nearly all rows look like this.
+            # Nearly all rows have to look like the profile.
             dated = [row for row in rows if cell(row.cells[0])]  # the others go on with a text
             fitting = sum(_fits(row.cells, profile.shape) for row in dated)
-            if not (fitting >= 1 and fitting * 10 >= len(dated) * 9):
+            if not fitting or fitting * 10 < len(dated) * 9:
                 continue
             columns = {
                 role: tuple(int(name[1:]) - 1 for name in names if name[1:].isdigit())

@@ -198,16 +198,9 @@ _MORE_THAN_SIGN: Final = frozenset({
 })  # fmt: skip
 """Roles of columns that say something else even where debit and credit is all that they say."""
 _POSTAGE: Final = (
-    "expedition",
-    "shipping",
-    "versand",
-    "spedizione",
-    "verzend",
-    "envio",
-    "insurance",
-    "assurance",
-    "salestax",
-)
+    "expedition", "shipping", "versand", "spedizione", "verzend", "envio", "insurance",
+    "assurance", "salestax",
+)  # fmt: skip
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
     "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",

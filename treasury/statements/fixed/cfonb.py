@@ -101,7 +101,7 @@ class CfonbFile(FixedFile):
         draft, self._draft = self._draft, None
         if draft is not None:
             draft.problem("", "it ends before its new balance")
-            self.finish(draft, "\n".join(self._raws))
+            self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _begin(self, record: FixedRecord) -> None:
         self._account, self._raws = _account_of(record), [record.text]
@@ -120,7 +120,7 @@ class CfonbFile(FixedFile):
                 balances=(balance,),
                 told_apart_by=("CFONB", balance.day),
             ),
-            self.ids,
+            self._ids,
         )
 
     def _end(self, draft: StatementDraft, record: FixedRecord) -> None:
@@ -132,7 +132,7 @@ class CfonbFile(FixedFile):
         except InputError as error:
             draft.problem(f"line {record.line}", error.what, record.line)
         self._draft = None
-        self.finish(draft, "\n".join(self._raws))
+        self.complete(draft.finish("\n".join(self._raws)), draft)
 
     def _flush(self) -> Iterator[EntryRow]:
         """The row of the entry whose records are complete."""

@@ -92,7 +92,7 @@ class CodaFile(FixedFile):
             return
         if not statement.is_ended:
             statement.draft.problem("", "it ends before its trailer record")
-        self.finish(statement.draft, "\n".join(statement.raws))
+        self.complete(statement.draft.finish("\n".join(statement.raws)), statement.draft)
 
     def _begin(self, record: FixedRecord) -> None:
         version = record.text[127:128]
@@ -159,7 +159,7 @@ class CodaFile(FixedFile):
                 balances=(balance,),
                 told_apart_by=("CODA", balance.day),
             ),
-            self.ids,
+            self._ids,
         )
 
     def _draft_of(self, statement: _Statement, record: FixedRecord) -> StatementDraft:

@@ -17,24 +17,17 @@ import pyarrow as pa
 from treasury.errors import InputError
 from treasury.identifiers import is_iban
 from treasury.statements.balance_proof import StatementBalance
-from treasury.statements.byte_stream import ByteSource, Stream
-from treasury.statements.entry_identity import Ordinals
-from treasury.statements.entry_rows import Problem, StatementRow, column_batch
+from treasury.statements.byte_stream import ByteSource
+from treasury.statements.entry_rows import BATCH, column_batch
 from treasury.statements.field_values import account_number, own_account, reference
 from treasury.statements.mt.mt_details import Columns
 from treasury.statements.mt.mt_rows import movement_columns
 from treasury.statements.mt.mt_tags import END, ENVELOPE, MtField, MtFields, MtMovements
 from treasury.statements.mt.mt_values import balance_of, with_currency
-from treasury.statements.statement_draft import (
-    MOST_PROBLEMS,
-    StatementDraft,
-    StatementHead,
-    check_number,
-)
+from treasury.statements.statement_draft import BankFile, StatementDraft, StatementHead
 
 __all__ = ["MtFile"]
 
-_BATCH: Final = 1024
 _BALANCES: Final = {
     "60F": "OPBD", "60M": "ITBD", "62F": "CLBD", "62M": "ITBD", "64": "CLAV", "65": "FWAV",
 }  # fmt: skip
@@ -57,29 +50,19 @@ class _Block(msgspec.Struct):
     closing: StatementBalance | None = None
 
 
-class MtFile:
-    """One file being read: exhaust `batches()`, then `statements`, `problems`, `format` hold."""
+class MtFile(BankFile):
+    """A file of messages; `accounts` are those declared."""
+
+    format = "MT940"
 
     def __init__(self, source: ByteSource, file_name: str, accounts: Collection[str] = ()) -> None:
-        self.file_name = file_name
-        self.format = "MT940"
-        self.statements: tuple[StatementRow, ...] = ()
-        self.problems: list[Problem] = []
-        self.lost_count = 0
-        self._source = source if isinstance(source, Stream) else Stream(source)
-        self._ids = Ordinals()
+        super().__init__(source, file_name)
         self._accounts = accounts
-        self._done: list[StatementRow] = []
         self._columns: list[Columns] = []
         self._held = 0
         self._block: _Block | None = None
         self._page: _Block | None = None
         self._envelope: dict[str, str] = {}
-
-    @property
-    def sha256(self) -> str:
-        """SHA-256 of the file's bytes, once they are all read."""
-        return self._source.sha256
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
@@ -95,13 +78,18 @@ class MtFile:
                     self._held += len(columns["amount"])
             else:
                 self._take(field)
-            if self._held >= _BATCH:
+            if self._held >= BATCH:
                 yield self._batch()
         self._close()
         self._finish_page()
         if self._held:
             yield self._batch()
-        self._finish(fields)
+        self.end()
+        if self.statements:
+            self.format = self.statements[0].format
+        text = fields.text
+        if text.odd_lines:
+            self.note(f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}")
 
     def _batch(self) -> pa.RecordBatch:
         columns, self._columns, self._held = self._columns, [], 0
@@ -216,23 +204,7 @@ class MtFile:
             read = draft.pending[direction]
             if stated is not None and stated != read:
                 draft.note(f":{tag}:", f"the bank says {stated:f}, the movements are {read:f}")
-        self._done.append(draft.finish("\n".join(block.texts)))
-        self.lost_count += draft.lost_count
-        check_number(len(self._done), self.file_name)
-        self.problems += draft.problems[: MOST_PROBLEMS - len(self.problems)]
-
-    def _finish(self, fields: MtFields) -> None:
-        self.statements = tuple(
-            msgspec.structs.replace(row, file_sha256=self.sha256) for row in self._done
-        )
-        if self._done:
-            self.format = self._done[0].format
-        else:
-            self.problems.append(Problem(self.file_name, "", "there is no statement in the file"))
-        if fields.text.odd_lines:
-            encoding = fields.text.encoding.title()
-            note = f"{fields.text.odd_lines} lines are not UTF-8; read as {encoding}"
-            self.problems.append(Problem(self.file_name, "", note))
+        self.complete(draft.finish("\n".join(block.texts)), draft)
 
 
 _ONCE: Final = frozenset({"25", "28", "60F", "60M"})

@@ -100,9 +100,7 @@ class MtFields:
         lines = lines[1:-1]
         envelopes = pieces[2::3]
         if END in tags:
-            for at in _inner_dashes(tags, envelopes, following):
-                tags[at] = _INNER
-            _join_inner(tags, texts, lines, envelopes)
+            _join_inner(tags, texts, lines, envelopes, following)
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
             at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
@@ -131,33 +129,31 @@ class MtFields:
         )
 
 
-def _join_inner(tags: list[str], texts: list[str], lines: list[int], envelopes: list[str]) -> None:
-    """Give lines of a dash, and the lines below each, back to the field that they are in."""
-    for at in reversed(range(len(tags))):
-        if tags[at] == _INNER:
-            texts[at - 1] += f"\n-{texts[at]}"
-            for column in (tags, texts, lines, envelopes):
-                del column[at]
+def _join_inner(
+    tags: list[str], texts: list[str], lines: list[int], envelopes: list[str], following: str
+) -> None:
+    """Give lines of a dash, and the lines below each, back to the field that they are in.
 
-
-def _inner_dashes(tags: Sequence[str], envelopes: Sequence[str], following: str) -> Iterator[int]:
-    """Which lines of a dash end no message: they stand in a movement's text, and others follow."""
+    Such a line ends no message: it stands in a movement's text, and others follow.
+    """
     before = ""
+    inner: list[int] = []
     for at, tag in enumerate(tags):
         after = tags[at + 1] if at + 1 < len(tags) else following
         if tag != END:
             before = before if tag in _EXPLAINS else tag
         elif before == "61" and after in _GOES_ON and envelopes[at].strip() == "-":
-            yield at
+            inner.append(at)
         else:
             before = ""
+    for at in reversed(inner):
+        texts[at - 1] += f"\n-{texts[at]}"
+        for column in (tags, texts, lines, envelopes):
+            del column[at]
 
 
-_INNER: Final = "inner"
 _EXPLAINS: Final = frozenset({"86", "NS"})
 _GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "65", "90C", "90D"})
-
-
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
 _MOVEMENT: Final = re.compile(r"m[tn]*")

@@ -36,7 +36,6 @@ _ONE_LINE: Final = re.compile(rf"{_LINE}(?:\n(.*))?", re.ASCII | re.DOTALL)
 _MONEY: Final = re.compile(r"([A-Z]{3})?\s*([0-9][0-9.,]*)", re.ASCII)
 _PLAIN: Final = re.compile(r"[0-9]{1,18},[0-9]{0,18}", re.ASCII)
 _ALL_PLAIN: Final = re.compile(r"(?:[0-9]{1,18},[0-9]{0,18}(?: |$))+", re.ASCII)
-_HALF_A_YEAR: Final = 183
 _CENTURY: Final = 80
 """Two digits of a year from here on are of the 1900s: no bank has older statements in a file."""
 

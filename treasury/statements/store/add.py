@@ -178,6 +178,7 @@ def add_statements(
         rows = staging.rows
     sources = {account_number(number): source for number, source in declared.items()}
     listed = tuple(_added(row, sources) for row in heads.listed)
+    strangers = {s.account: s.file_name for s in listed if s.source is None and s.account}
     return AddReport(
         statements=listed,
         entries_new=new,
@@ -186,7 +187,10 @@ def add_statements(
         problems=(
             *(problem for file in files for problem in file.problems),
             *skipped,
-            *_undeclared(listed),
+            *(
+                Problem(name, "", f"account {account} is not declared; add it to [[accounts]]")
+                for account, name in strangers.items()
+            ),
             *_in_doubt(heads),
         ),
     )
@@ -216,14 +220,6 @@ def _staged(
 def _added(row: Mapping[str, object], sources: Mapping[str, str]) -> AddedStatement:
     fields = {name: row[name] for name in AddedStatement.__struct_fields__ if name in row}
     return convert({**fields, "source": sources.get(str(row["account"]))}, AddedStatement)
-
-
-def _undeclared(statements: Iterable[AddedStatement]) -> tuple[Problem, ...]:
-    strangers = {s.account: s.file_name for s in statements if s.source is None and s.account}
-    return tuple(
-        Problem(name, "", f"account {account} is not declared; add it to [[accounts]]")
-        for account, name in strangers.items()
-    )
 
 
 def _in_doubt(heads: Heads) -> tuple[Problem, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Final
 
 import pyarrow as pa
 
@@ -47,7 +47,17 @@ def check_statements(
     """
     sources = {account_number(k): v for k, v in (declared or {}).items()}
     rows = reading.statements.select(list(HEAD)).to_pylist()
-    _find_rivals(reading, rows)
+    counts = Counter(row["statement_id"] for row in rows)
+    if counts.total() > len(counts):
+        # Each of several versions of a statement notes which others are as proved and as new.
+        entries: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for file in reading.files:
+            for batch in file.batches():
+                columns = (batch[name].to_pylist() for name in ("statement_id", "raw"))
+                for key, raw in zip(*columns, strict=True):
+                    if counts[key] > 1:
+                        entries[file.sha256, key]["".join(raw.split())] += 1
+        find_rivals(rows, entries)
     remarks = doubts(rows, currencies or {})
     checked = []
     for place, alone in enumerate(rows):
@@ -58,22 +68,3 @@ def check_statements(
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
         checked.append({name: row[name] for name in CHECKS.names})
     return pa.Table.from_pylist(checked, schema=CHECKS)
-
-
-def _find_rivals(reading: Reading, rows: Sequence[dict[str, Any]]) -> None:
-    """Note at each of several versions of a statement which others are as proved and as new."""
-    counts = Counter(row["statement_id"] for row in rows)
-    if counts.total() == len(counts):
-        return
-    entries: dict[tuple[str, str], Counter[str]] = {}
-    for file in reading.files:
-        for batch in file.batches():
-            for key, raw in zip(
-                *(batch[name].to_pylist() for name in _CONTENT_COLUMNS), strict=True
-            ):
-                if counts[key] > 1:
-                    entries.setdefault((file.sha256, key), Counter())["".join(raw.split())] += 1
-    find_rivals(rows, entries)
-
-
-_CONTENT_COLUMNS: Final = ("statement_id", "raw")

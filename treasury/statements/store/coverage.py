@@ -81,7 +81,23 @@ def coverage(
     strangers = {(account_number(account), None) for account in undeclared}
     listed = {account for account, _ in groups.keys}
     keys = (*groups.keys, *sorted(key for key in strangers if key[0] not in listed))
-    rows = [_reach(groups, key, today) for key in keys]
+    rows = []
+    for key in keys:
+        chain, gaps = groups.chain(key)
+        declared, own = groups.declared.get(key), groups.statements[key]
+        if today is not None:
+            closed = None if declared is None else declared.closed
+            gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
+        rows.append({
+            "account": key[0],
+            "source": None if declared is None else declared.source,
+            "currency": key[1],
+            "covered_from": chain[0].since if chain else None,
+            "covered_to": chain[-1].last if chain else None,
+            "statements": len(own),
+            "not_proved": sum(not facts.proved for facts in own),
+            "gaps": gaps,
+        })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=COVERAGE)
 
 
@@ -108,7 +124,24 @@ def month_coverage(
 ) -> pa.Table:
     """Whether the proved statements cover a month of each account; columns as MONTH_COVERAGE."""
     groups = _Groups(statements, accounts, confirmations)
-    rows = [_month_row(groups, key, month) for key in groups.keys]
+    rows = []
+    for key in groups.keys:
+        chain, _ = groups.chain(key)
+        declared, days = groups.declared.get(key), groups.days(key)
+        opened = declared.opened if declared is not None else None
+        closed = declared.closed if declared is not None else None
+        first = max(filter(None, (month.first, opened)))
+        last = min(filter(None, (month.last, closed)))
+        missing = _missing_from(chain, first, last, days)
+        rows.append({
+            "account": key[0],
+            "currency": key[1],
+            "covered_from": chain[0].since if chain else None,
+            "covered_to": chain[-1].last if chain else None,
+            "is_covered": missing is None,
+            "missing_from": missing,
+            "balance": _standing_balance(chain, month) if missing is None else None,
+        })  # fmt: skip
     return pa.Table.from_pylist(rows, schema=MONTH_COVERAGE)
 
 
@@ -130,8 +163,7 @@ class _Groups:
             self.statements[self._key(facts)].append(facts)
         self.confirmed: dict[Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
-            # The facts of a confirmed balance: a day of which nothing else is
-            # known.
+            # Of the day of a confirmed balance nothing else is known.
             facts = StatementFacts(
                 row["confirmation_id"],
                 row["account"],
@@ -169,24 +201,6 @@ class _Groups:
         return None if declared is None else declared.statement_days
 
 
-def _reach(groups: _Groups, key: Key, today: date | None) -> dict[str, object]:
-    chain, gaps = groups.chain(key)
-    declared, statements = groups.declared.get(key), groups.statements[key]
-    if today is not None:
-        closed = None if declared is None else declared.closed
-        gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
-    return {
-        "account": key[0],
-        "source": None if declared is None else declared.source,
-        "currency": key[1],
-        "covered_from": chain[0].since if chain else None,
-        "covered_to": chain[-1].last if chain else None,
-        "statements": len(statements),
-        "not_proved": sum(not facts.proved for facts in statements),
-        "gaps": gaps,
-    }
-
-
 def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | None) -> list[str]:
     """What is missing after the last statement: whole days only, today's is not over."""
     if not chain:
@@ -195,25 +209,6 @@ def _since(chain: Sequence[StatementFacts], last: date, days: StatementDays | No
     if _statement_day(first, last, days) is None:
         return []
     return [f"{first} to {last}: no statement yet"]
-
-
-def _month_row(groups: _Groups, key: Key, month: Month) -> dict[str, object]:
-    chain, _ = groups.chain(key)
-    declared, days = groups.declared.get(key), groups.days(key)
-    opened = declared.opened if declared is not None else None
-    closed = declared.closed if declared is not None else None
-    first = max(filter(None, (month.first, opened)))
-    last = min(filter(None, (month.last, closed)))
-    missing = _missing_from(chain, first, last, days)
-    return {
-        "account": key[0],
-        "currency": key[1],
-        "covered_from": chain[0].since if chain else None,
-        "covered_to": chain[-1].last if chain else None,
-        "is_covered": missing is None,
-        "missing_from": missing,
-        "balance": _standing_balance(chain, month) if missing is None else None,
-    }
 
 
 def _missing_from(
@@ -236,16 +231,18 @@ def _standing_balance(chain: Sequence[StatementFacts], month: Month) -> Decimal 
 
 
 def _statement_day(first: date, last: date, days: StatementDays | None) -> date | None:
-    """The first day from `first` to `last` for which the bank writes a statement."""
-    span = (first + count * _DAY for count in range((last - first).days + 1))
-    return next((day for day in span if _is_statement_day(day, days)), None)
+    """The first day from `first` to `last` for which the bank writes a statement.
 
-
-def _is_statement_day(day: date, days: StatementDays | None) -> bool:
-    """Where the settings say nothing: TARGET days. Of `movements` nobody knows which they are."""
-    if days is None or days == "business":
-        return is_target_day(day)
-    return isinstance(days, str) or WEEKDAYS[day.weekday()] in days
+    Where the settings say nothing: TARGET days. Of `movements` nobody knows which they are.
+    """
+    for day in (first + count * _DAY for count in range((last - first).days + 1)):
+        if days is None or days == "business":
+            is_due = is_target_day(day)
+        else:
+            is_due = isinstance(days, str) or WEEKDAYS[day.weekday()] in days
+        if is_due:
+            return day
+    return None
 
 
 def _is_confirmed(facts: StatementFacts) -> bool:

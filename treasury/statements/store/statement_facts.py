@@ -112,8 +112,7 @@ class StatementFacts(msgspec.Struct, frozen=True):
             return False
         if self.currency != statement.currency:
             return True
-        # Whether both are numbered statements of one day, as of banks that write
-        # several a day.
+        # Some banks write several numbered statements a day.
         days = {self.first, self.last, statement.first, statement.last}
         counted = None not in {self.sequence, statement.sequence}
         is_other = self.sequence != statement.sequence and self.format == statement.format

@@ -208,15 +208,21 @@ class _IncomingStatements:
             self._count(number, row, "new")
             return
         row["added_at"] = before["added_at"]
-        # Whether two versions have the same movements, sums and proof.
+        # Both say the same where movements, sums and proof are the same.
         hashes = {row["movements_hash"], before["movements_hash"] or row["movements_hash"]}
         is_read_anew = (
             row["file_sha256"] == before["file_sha256"] and row["proof"] != before["proof"]
         )
+        # Its very file was added before, and another version counts since.
+        was_superseded = (
+            key in self._stored
+            and row["file_sha256"] != before["file_sha256"]
+            and (key, row["file_sha256"]) in self._versions.superseded
+        )
         if len(hashes) == 1 and not is_read_anew and all(row[n] == before[n] for n in _COMPARED):
             if key not in self._files:
                 self.rows[key], self.states[key] = row, "known"
-        elif self._was_superseded(row, before):
+        elif was_superseded:
             self.overtaken[number, key] = None
             self._know(row)
         elif not (_is_whole(row) or _is_whole(before)):
@@ -267,12 +273,6 @@ class _IncomingStatements:
         self.rows[key] = self._counts[key] = row
         self._files[key] = number
         self.states[key] = state
-
-    def _was_superseded(self, row: Row, before: Row) -> bool:
-        """Whether its very file was added before, and another version counts since."""
-        if row["statement_id"] not in self._stored or row["file_sha256"] == before["file_sha256"]:
-            return False
-        return (row["statement_id"], row["file_sha256"]) in self._versions.superseded
 
 
 def _is_whole(row: Row) -> bool:

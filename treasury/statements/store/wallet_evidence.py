@@ -27,16 +27,9 @@ from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.tabular import Tabular
 
 __all__ = [
-    "EXPORT_COLUMNS",
-    "WALLET_EVIDENCE",
-    "WALLET_MOVEMENTS",
-    "WALLET_TABLES",
-    "WalletEvidence",
-    "WalletPlace",
-    "add_balance",
-    "add_export",
-    "require_company_wallet",
-]
+    "EXPORT_COLUMNS", "WALLET_EVIDENCE", "WALLET_MOVEMENTS", "WALLET_TABLES", "WalletEvidence",
+    "WalletPlace", "add_balance", "add_export", "require_company_wallet",
+]  # fmt: skip
 
 WALLET_EVIDENCE: Final = Table(
     name="wallet_evidence",

@@ -23,12 +23,8 @@ from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
 __all__ = [
-    "StoredStatement",
-    "Withdrawal",
-    "find_statement",
-    "planned_withdrawal",
-    "withdraw_statement",
-]
+    "StoredStatement", "Withdrawal", "find_statement", "planned_withdrawal", "withdraw_statement",
+]  # fmt: skip
 
 SHORTEST: Final = 6
 """An id may be written by its first so many characters."""

@@ -108,8 +108,7 @@ _FILES_ADDED: Final = f"""
 
 def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it."""
-    # The stored movements that the incoming ones could be: those of days not far from
-    # theirs.
+    # The stored movements that the incoming ones could be: those of days not far from theirs.
     first, last = _days(staging, files)
     snapshot = lake.snapshot()
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
