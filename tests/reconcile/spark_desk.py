@@ -1,6 +1,6 @@
 """Matches on Apache Spark as a person does; executed in Spark's own environment.
 
-    python spark_desk.py classic|connect FOLDER
+    python spark_desk.py classic|connect|serve FOLDER
 
 FOLDER holds lines.parquet, expectations.parquet and decisions.parquet, and under wrong/ tables that
 are refused. The results are written beside them; what was said goes to FOLDER/said.json.
@@ -11,6 +11,7 @@ import socket
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -92,8 +93,8 @@ def classic(folder):
     return said
 
 
-def connect(folder):
-    """The same through a Spark Connect server, by its address."""
+def serve(folder):
+    """A Spark Connect server, until the standard input ends; its address is printed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -103,17 +104,30 @@ def connect(folder):
         "spark.connect.grpc.binding.port": str(port),
     }
     with spark(folder, **server):
+        sys.stdout.write(f"sc://127.0.0.1:{port}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+    return {}
+
+
+def connect(folder):
+    """The same through a Spark Connect server of another process, by its address."""
+    command = [sys.executable, __file__, "serve", str(folder)]
+    with Popen(command, stdin=PIPE, stdout=PIPE, text=True) as server:
+        address = server.stdout.readline().strip()
         result = match_references(
             pq.read_table(folder / "lines.parquet"),
             str(folder / "expectations.parquet"),
             decisions=pq.read_table(folder / "decisions.parquet"),
-            engine=f"sc://127.0.0.1:{port}",
+            engine=address,
             into=folder / "connected",
         )
-        return {"counts": result.counts(), "module": type(result.lines).__module__}
+        said = {"counts": result.counts(), "module": type(result.lines).__module__}
+        server.stdin.close()
+    return said
 
 
 if __name__ == "__main__":
     way, place = sys.argv[1], Path(sys.argv[2])
-    answers = {"classic": classic, "connect": connect}[way](place)
+    answers = {"classic": classic, "connect": connect, "serve": serve}[way](place)
     (place / f"{way}.json").write_text(json.dumps(answers), "utf-8")

@@ -50,10 +50,8 @@ def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name
     elif hasattr(source, "createOrReplaceTempView"):
         rows = source
     else:
-        return run.local(read_table(source, fields, name=name))
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    given = to_arrow_schema(rows.schema)
+        return run.session.createDataFrame(read_table(source, fields, name=name))
+    given = rows.limit(0).toArrow().schema
     require_columns(given.names, fields, name)
     for field in fields:
         if field.name in given.names:

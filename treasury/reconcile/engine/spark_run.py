@@ -86,15 +86,10 @@ class SparkRun:
     def give(self, tables: Mapping[str, Any]) -> None:
         """Tables that steps read: Spark's, or small ones of Arrow."""
         for name, table in tables.items():
-            rows = self.local(table) if isinstance(table, pa.Table) else table
+            is_local = isinstance(table, pa.Table)
+            rows = self.session.createDataFrame(table) if is_local else table
             self._views[name] = f"{self._mark}_{name}"
             rows.createOrReplaceTempView(self._views[name])
-
-    def local(self, table: pa.Table) -> Any:
-        """A small Arrow table as Spark's, in the same types."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return self.session.createDataFrame(table, schema=from_arrow_schema(table.schema))
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each step in order."""
