@@ -7,7 +7,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import duckdb
 import msgspec
@@ -34,7 +34,10 @@ from treasury.tables.tabular import Tabular
 from treasury.text import safe_html
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from treasury.reconcile.matching_inputs import TableLike
+    from treasury.reconcile.spark_matching import SparkMatches
 
 __all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
 
@@ -136,24 +139,54 @@ FEW = 20_000
 """Lines and expectations that one thread matches as soon as several do."""
 
 
+@overload
 def match_references(
     lines: TableLike,
     expectations: TableLike,
     *,
     decisions: TableLike | None = None,
     rules: Rules | None = None,
-) -> Matches:
+    engine: None = None,
+    into: None = None,
+) -> Matches: ...
+@overload
+def match_references(
+    lines: Any,
+    expectations: Any,
+    *,
+    decisions: Any = None,
+    rules: Rules | None = None,
+    engine: object,
+    into: str | Path,
+) -> SparkMatches: ...
+def match_references(
+    lines: TableLike,
+    expectations: TableLike,
+    *,
+    decisions: TableLike | None = None,
+    rules: Rules | None = None,
+    engine: Any = None,
+    into: str | Path | None = None,
+) -> Matches | SparkMatches:
     """Match bank lines to expectations by reference; what is not proved is suggested only.
 
     Tables are pandas, Arrow, a DuckDB relation or a Parquet path; their columns are those of
     `treasury.reconcile.matching_inputs`. Raises TableError for a missing or mistyped column, a
     repeated `entry_id` or `expectation_id`, an amount that is not positive, or decisions that
     cannot all hold. Rows may come in any order: the result is the same.
+
+    With `engine`, a Spark session or its address, the steps run there: lines and expectations may
+    then be Spark's DataFrames, names of its tables or paths that it sees, and the result is written
+    to the folder or schema `into` and comes back as `SparkMatches`.
     """
     if lines is None or expectations is None:
         table = "lines" if lines is None else "expectations"
         raise TableError(f"{table}: no table is given", do="give one; it may have no rows")
     rules = Rules() if rules is None else check_rules(rules)
+    if engine is not None:
+        from treasury.reconcile.spark_matching import match_on_spark
+
+        return match_on_spark(lines, expectations, decisions, rules, engine=engine, into=into)
     tables = {
         "lines": _filled(_unique(read_table(lines, LINES, name="lines"), "entry_id", "lines")),
         "expectations": _unique(
@@ -305,9 +338,10 @@ def _filled(lines: pa.Table) -> pa.Table:
     return lines.set_column(index, "is_reversal", reversals)
 
 
-def _unique(
-    table: pa.Table, key: str, table_name: str, do: str = "give each row an id of its own"
-) -> pa.Table:
+UNIQUE = "give each row an id of its own"
+
+
+def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.Table:
     if pc.count_distinct(table[key]).as_py() == table.num_rows:
         return table
     counts = pc.value_counts(table[key])

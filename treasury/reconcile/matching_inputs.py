@@ -7,6 +7,7 @@ that is a float, and a day with an hour, are refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,7 +30,17 @@ if TYPE_CHECKING:
         pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
     )
 
-__all__ = ["DECISIONS", "EXPECTATIONS", "LINES", "Field", "read_table"]
+__all__ = [
+    "DECISIONS",
+    "EXPECTATIONS",
+    "LINES",
+    "NULLABLE",
+    "TYPE_NAMES",
+    "Field",
+    "read_table",
+    "require_columns",
+    "require_convertible",
+]
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -103,14 +114,30 @@ def read_table(source: TableLike | None, fields: tuple[Field, ...], *, name: str
     table = _arrow(source, name) if source is not None else pa.table({})
     if table.num_rows == 0 and table.num_columns == 0:
         return pa.schema([(field.name, field.type) for field in fields]).empty_table()
-    columns = {field.name: _column(table, field, name) for field in fields}
+    require_columns(table.column_names, fields, name)
+    return pa.table({field.name: _column(table, field, name) for field in fields})
+
+
+def require_columns(given: Sequence[str], fields: tuple[Field, ...], name: str) -> None:
+    """TableError where a column is there twice, or one that is needed is not there."""
+    for field in fields:
+        count = given.count(field.name)
+        if count > 1:
+            raise TableError(
+                f"{name}: the column {field.name!r} is there {count} times",
+                do="keep the one you mean",
+            )
+        if not count and field.required:
+            raise TableError(
+                f"{name}: there is no column {field.name!r}",
+                do=f"add it as {field.type}; the columns are: {', '.join(given)}",
+            )
     references = [field.name for field in fields if field.is_reference]
-    if references and not set(references) & set(table.column_names):
+    if references and not set(references) & set(given):
         raise TableError(
             f"{name}: there is no column that a reference may stand in",
             do=f"add {', '.join(references)}, or one of them",
         )
-    return pa.table(columns)
 
 
 def _arrow(source: TableLike, name: str) -> pa.Table:
@@ -141,17 +168,7 @@ def _converted(source: Any) -> pa.Table:
 
 
 def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
-    count = table.column_names.count(field.name)
-    if count > 1:
-        raise TableError(
-            f"{name}: the column {field.name!r} is there {count} times", do="keep the one you mean"
-        )
-    if not count:
-        if field.required:
-            raise TableError(
-                f"{name}: there is no column {field.name!r}",
-                do=f"add it as {field.type}; the columns are: {', '.join(table.column_names)}",
-            )
+    if field.name not in table.column_names:
         return pa.chunked_array([pa.nulls(table.num_rows, field.type)])
     column = _cast(table.column(field.name), field, name)
     if field.type == TEXT:
@@ -210,13 +227,7 @@ def _cast(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
         return _cast(column.cast(kind.value_type), field, name)
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), field.type)])
-    if not _convertible(kind, field):
-        raise TableError(
-            f"{name}: column {field.name!r} is {kind}, not {_NAMES[field.type]}",
-            do="convert it first; an amount is never taken from a float"
-            if field.type == AMOUNT
-            else "convert it first",
-        )
+    require_convertible(kind, field, name)
     if _is_list(kind):
         chunks = [_joined(chunk) for chunk in column.cast(pa.list_(TEXT)).chunks]
         return pa.chunked_array(chunks, type=TEXT)
@@ -228,9 +239,21 @@ def _cast(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
         raise TableError(
-            f"{name}: column {field.name!r} does not fit {_NAMES[field.type]} ({str(error)[:120]})",
+            f"{name}: column {field.name!r} does not fit {TYPE_NAMES[field.type]}"
+            f" ({str(error)[:120]})",
             do="correct the value; nothing was rounded",
         ) from error
+
+
+def require_convertible(kind: pa.DataType, field: Field, name: str) -> None:
+    """TableError where a column of this type cannot become the field exactly."""
+    if kind != field.type and not _convertible(kind, field):
+        raise TableError(
+            f"{name}: column {field.name!r} is {kind}, not {TYPE_NAMES[field.type]}",
+            do="convert it first; an amount is never taken from a float"
+            if field.type == AMOUNT
+            else "convert it first",
+        )
 
 
 def _joined(lists: pa.Array) -> pa.Array:
@@ -274,7 +297,7 @@ def _convertible(kind: pa.DataType, field: Field) -> bool:
     return _is_text(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind)
 
 
-_NAMES = {
+TYPE_NAMES = {
     TEXT: "text",
     AMOUNT: "an exact decimal",
     DATE: "a date",

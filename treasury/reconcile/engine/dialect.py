@@ -9,6 +9,7 @@ around its own, sees that query's columns by their names alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from treasury.errors import InputError
@@ -28,8 +29,11 @@ SPARK_SETTINGS = {
 """What a Spark session must be told so that the steps mean there what they mean in DuckDB."""
 
 
-def render(step: Step, dialect: str = "spark") -> str:
-    """The step's SELECT in another dialect of SQLGlot; InputError where there is no equivalent."""
+def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | None = None) -> str:
+    """The step's SELECT in another dialect of SQLGlot; InputError where there is no equivalent.
+
+    `called` says under which other name a table that it reads is there.
+    """
     try:
         from sqlglot import ErrorLevel, exp, parse_one
         from sqlglot.errors import SqlglotError
@@ -49,6 +53,11 @@ def render(step: Step, dialect: str = "spark") -> str:
             test.replace(exp.Paren(this=test.copy()))
         for series in list(tree.find_all(exp.GenerateSeries)):
             series.replace(_forwards(series))
+        for table in tree.find_all(exp.Table):
+            if called is not None and table.name in step.reads:
+                alias = table.alias_or_name
+                table.set("this", exp.to_identifier(called[table.name], quoted=True))
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         return tree.sql(
             dialect=dialect, pretty=True, comments=False, unsupported_level=ErrorLevel.RAISE
         )

@@ -1,0 +1,158 @@
+"""A person picks Apache Spark as the engine: the same rows, and the same refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from mangled import draw
+
+from treasury import TreasuryError, match_references
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1800)]
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".venv-spark" / "bin" / "python"
+DESK = Path(__file__).with_name("spark_desk.py")
+LINES, EXPECTATIONS = draw(11, each=2).tables()
+DECISIONS = pa.Table.from_pylist(
+    [
+        {
+            "entry_id": entry,
+            "expectation_id": expectation,
+            "verdict": verdict,
+            "reason": "by telephone",
+        }
+        for entry, expectation, verdict in zip(
+            LINES["entry_id"].to_pylist()[:30:10],
+            EXPECTATIONS["expectation_id"].to_pylist(),
+            ("accept", "reject", "ignore"),
+            strict=False,
+        )
+    ]
+)
+
+
+def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    """The first rows of a table, one column exchanged."""
+    few = table.slice(0, len(values))
+    return few.set_column(few.schema.get_field_index(name), name, pa.array(values))
+
+
+WRONG = {
+    "lines-column": LINES.drop_columns(["amount"]),
+    "lines-float": with_column(LINES, "amount", [1.5, 2.5]),
+    "lines-places": with_column(LINES, "amount", [Decimal("1." + "1" * 20), Decimal(2)]),
+    "lines-negative": with_column(LINES, "amount", [Decimal("-1.00"), Decimal("2.00")]),
+    "lines-twice": with_column(LINES, "entry_id", ["e1", "e1"]),
+    "lines-sign": with_column(LINES, "direction", ["CRDT", "credit"]),
+    "lines-hours": with_column(LINES, "booking_date", [datetime(2026, 10, 5, 9, tzinfo=UTC), None]),
+    "lines-reference": LINES.drop_columns(["end_to_end_id", "creditor_reference", "remittance"]),
+    "expectations-blank": with_column(EXPECTATIONS, "expectation_id", ["r1", " "]),
+    "expectations-much": with_column(EXPECTATIONS, "amount", [Decimal(10**20 - 1), Decimal(1)]),
+}
+
+
+def run_on_spark(way: str, folder: Path) -> dict[str, Any]:
+    """What the desk said, run in Spark's own environment."""
+    assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
+    assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
+    completed = subprocess.run(
+        [PYTHON, DESK, way, folder],
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=1700,
+        check=False,
+    )
+    assert completed.returncode == 0, completed.stderr[-4000:]
+    answers: dict[str, Any] = json.loads((folder / f"{way}.json").read_text("utf-8"))
+    return answers
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("spark")
+    (folder / "wrong").mkdir()
+    given = {"lines": LINES, "expectations": EXPECTATIONS, "decisions": DECISIONS}
+    given |= {f"wrong/{name}": table for name, table in WRONG.items()}
+    for name, table in given.items():
+        pq.write_table(table, folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> dict[str, Any]:
+    return run_on_spark("classic", folder)
+
+
+def assert_same(folder: Path) -> None:
+    """What Spark wrote is what DuckDB gives."""
+    matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
+    for name in ("lines", "expectations", "allocations", "candidates"):
+        table = getattr(matches, name)
+        rows = ds.dataset(folder / name).to_table().cast(table.schema).to_pylist()
+        assert sorted(map(str, rows)) == sorted(map(str, table.to_pylist())), name
+        assert rows, name
+
+
+def test_frames_give_the_same_rows_in_a_folder(folder: Path, said: dict[str, Any]) -> None:
+    assert_same(folder / "answer")
+    matches = match_references(LINES, EXPECTATIONS, decisions=DECISIONS)
+    assert said["counts"] == matches.counts()
+    assert said["hash"] == matches.rules_hash
+
+
+def test_only_the_answer_is_left(said: dict[str, Any]) -> None:
+    answer = ["allocations", "candidates", "expectations", "lines"]
+    assert said["left"] == answer
+    assert said["schema"] == [*answer[:1], "bank", *answer[1:]]
+    assert said["views"] == []
+    assert said["few"] == 20
+
+
+def test_a_session_is_as_it_was(said: dict[str, Any]) -> None:
+    assert said["zone"] == "Asia/Tokyo"
+
+
+def test_nothing_is_written_over(folder: Path, said: dict[str, Any]) -> None:
+    assert said["again"].startswith(f"StorageError: {folder / 'answer' / 'lines'} is not written")
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_table_is_refused_in_the_same_words(name: str, said: dict[str, Any]) -> None:
+    which = name.partition("-")[0]
+    with pytest.raises(TreasuryError) as caught:
+        match_references(
+            WRONG[name] if which == "lines" else LINES,
+            WRONG[name] if which == "expectations" else EXPECTATIONS,
+        )
+    here = f"{type(caught.value).__name__}: {caught.value}"
+    assert said[name] is not None
+    if name == "expectations-blank":  # rows have no number there
+        here = here.replace("in row 1", "in a row")
+    if name in {"lines-places", "expectations-much"}:  # the rest quotes a library, or a sum
+        here, said[name] = here.partition("(")[0][:60], said[name].partition("(")[0][:60]
+    assert said[name] == here
+
+
+def test_what_is_no_engine_or_has_no_place_is_refused(said: dict[str, Any]) -> None:
+    assert said["nowhere"].startswith("InputError: into: on Spark the result is written")
+    assert said["no path"].startswith("TableError: lines:")
+    assert said["no engine"].startswith("InputError: engine: int is no Spark session")
+
+
+def test_a_connect_server_gives_the_same_rows(folder: Path) -> None:
+    connected = run_on_spark("connect", folder)
+    assert_same(folder / "connected")
+    assert connected["module"].startswith("pyspark.sql.connect.")

@@ -1,0 +1,148 @@
+"""The steps of a model on Apache Spark: run where the rows are, written where a person says.
+
+A step that is stored is written and read again from there, so that no plan grows with the steps
+before it, and a worker that is lost takes nothing along that was done.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.errors import InputError, StorageError
+from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
+from treasury.reconcile.engine.pipeline import Step
+
+__all__ = ["SparkRun", "session_of", "spark_settings"]
+
+_INSTALL: Final = "install treasury[spark], which brings pyspark"
+
+
+def session_of(engine: Any) -> Any:
+    """The Spark session that `engine` is, or the one at its address.
+
+    An address is what Spark itself takes: `sc://host:15002` of a Spark Connect server, or
+    `spark://host:7077`, `yarn`, `local[2]` of a master. InputError for anything else, or where
+    pyspark is not installed.
+    """
+    if not isinstance(engine, str):
+        if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
+            return engine
+        raise InputError(
+            f"engine: {type(engine).__name__} is no Spark session",
+            do="give a session, its address, or nothing for DuckDB",
+        )
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise InputError(f"engine: Spark is not installed ({error.name})", do=_INSTALL) from error
+    try:
+        builder = SparkSession.builder.appName("treasury")
+        is_remote = engine.startswith("sc://")
+        return (builder.remote(engine) if is_remote else builder.master(engine)).getOrCreate()
+    except (PySparkException, RuntimeError) as error:
+        raise InputError(
+            f"engine: there is no Spark at {engine!r:.80} ({_first_line(error)})",
+            do="start it, or correct the address",
+        ) from error
+
+
+@contextmanager
+def spark_settings(session: Any) -> Iterator[None]:
+    """What the steps need said to a session, for as long as they run; then it is as it was."""
+    former = {name: session.conf.get(name, None) for name in SPARK_SETTINGS}
+    for name, setting in SPARK_SETTINGS.items():
+        session.conf.set(name, setting)
+    try:
+        yield
+    finally:
+        for name, setting in former.items():
+            if setting is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, setting)
+
+
+class SparkRun:
+    """Tables and steps in a session under names of this run's own.
+
+    `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
+    catalog. Nothing that is there already is written over.
+    """
+
+    def __init__(self, session: Any, into: str) -> None:
+        self.session = session
+        self._is_folder = "/" in into or "\\" in into
+        self._into = into.rstrip("/")
+        self._mark = f"treasury_{secrets.token_hex(6)}"
+        self._views: dict[str, str] = {}
+        self._between: list[str] = []
+
+    def give(self, tables: Mapping[str, Any]) -> None:
+        """Tables that steps read: Spark's, or small ones of Arrow."""
+        for name, table in tables.items():
+            is_local = isinstance(table, pa.Table)
+            rows = self.session.createDataFrame(table) if is_local else table
+            self._views[name] = f"{self._mark}_{name}"
+            rows.createOrReplaceTempView(self._views[name])
+
+    def bring(self, steps: Iterable[Step]) -> None:
+        """Run each step in order."""
+        for step in steps:
+            rows = self.session.sql(render(step, called=self._views))
+            self.give({step.name: self.between(step.name, rows) if step.is_stored else rows})
+
+    def table(self, name: str) -> Any:
+        """The rows of a table or step."""
+        return self.session.table(self._views[name])
+
+    def between(self, name: str, rows: Any) -> Any:
+        """Rows that the run needs until it ends."""
+        place = f"steps_{self._mark}/{name}" if self._is_folder else f"{self._mark}_{name}"
+        self._between.append(place)
+        return self._written(place, rows)
+
+    def keep(self, name: str, rows: Any) -> Any:
+        """Rows of the answer, under their name in the place that was said; read from there."""
+        return self._written(name, rows)
+
+    def end(self) -> None:
+        """Give back the names and what only the run needed.
+
+        Spark Connect removes no files: there, in a folder, what begins with `steps_` stays.
+        """
+        for view in self._views.values():
+            self.session.catalog.dropTempView(view)
+        if not self._is_folder:
+            for name in self._between:
+                self.session.sql(f"DROP TABLE IF EXISTS {self._into}.{name}")
+        elif (java := getattr(self.session, "_jvm", None)) is not None:
+            steps = java.org.apache.hadoop.fs.Path(f"{self._into}/steps_{self._mark}")
+            active = java.org.apache.spark.sql.SparkSession.active().sparkContext()
+            is_with_all_in_it = True
+            steps.getFileSystem(active.hadoopConfiguration()).delete(steps, is_with_all_in_it)
+
+    def _written(self, name: str, rows: Any) -> Any:
+        from pyspark.errors import AnalysisException
+
+        place = f"{self._into}/{name}" if self._is_folder else f"{self._into}.{name}"
+        try:
+            if not self._is_folder:
+                rows.write.saveAsTable(place)
+                return self.session.table(place)
+            rows.write.parquet(place)
+            return self.session.read.schema(rows.schema).parquet(place)
+        except AnalysisException as error:
+            raise StorageError(
+                f"{place} is not written: {_first_line(error)}",
+                do="name another folder or schema with `into`; nothing is written over",
+            ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0][:200]

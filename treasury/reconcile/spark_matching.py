@@ -1,0 +1,115 @@
+"""The matching function on Apache Spark: the same steps, checks and rows, where the rows are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError, TableError
+from treasury.reconcile.engine.pipeline import compose, needed
+from treasury.reconcile.engine.spark_run import SparkRun, session_of, spark_settings
+from treasury.reconcile.matching import (
+    OUTCOMES,
+    SIGN,
+    STANDING,
+    STEPS,
+    UNIQUE,
+    read_decisions,
+    rule_tables,
+)
+from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.spark_inputs import read_spark_table
+
+__all__ = ["SparkMatches", "match_on_spark"]
+
+_ANSWERS = {
+    "lines": "outcomes",
+    "expectations": "expectation_states",
+    "allocations": "allocations",
+    "candidates": "candidates",
+}
+"""What is written, and the step that each is read from."""
+
+
+class SparkMatches(msgspec.Struct, frozen=True, eq=False):
+    """What became of every line and every expectation, as Spark tables in the place that was named.
+
+    The columns are those of `Matches`; amounts are in the line's currency. `sql` is the composed
+    query of the outcomes, in DuckDB's words, `rules_hash` the hash of the rules that were used.
+    """
+
+    lines: Any
+    expectations: Any
+    allocations: Any
+    candidates: Any
+    sql: str
+    rules_hash: str
+
+    def counts(self) -> dict[str, int]:
+        """How many lines ended in each outcome, every outcome named."""
+        rows = self.lines.groupBy("outcome").count().collect()
+        return dict.fromkeys(OUTCOMES, 0) | {row["outcome"]: row["count"] for row in rows}
+
+
+def match_on_spark(
+    lines: Any,
+    expectations: Any,
+    decisions: Any,
+    rules: Rules,
+    *,
+    engine: Any,
+    into: str | Path | None,
+) -> SparkMatches:
+    """`match_references` in a Spark session; TableError as there, StorageError for `into`."""
+    if into is None:
+        raise InputError(
+            "into: on Spark the result is written, and nothing says where",
+            do="name a folder that the cluster sees, or a schema of its catalog",
+        )
+    session = session_of(engine)
+    with spark_settings(session):
+        run = SparkRun(session, str(into))
+        try:
+            run.give(_inputs(run, lines, expectations, decisions, rules))
+            run.bring(STEPS)
+            answers = {name: run.keep(name, run.table(step)) for name, step in _ANSWERS.items()}
+        finally:
+            run.end()
+    sql = compose(needed(STEPS, "outcomes"), "outcomes")
+    return SparkMatches(**answers, sql=sql, rules_hash=rules.hash)
+
+
+def _inputs(
+    run: SparkRun, lines: Any, expectations: Any, decisions: Any, rules: Rules
+) -> dict[str, Any]:
+    tables = {
+        "lines": read_spark_table(run, lines, LINES, "lines"),
+        "expectations": read_spark_table(run, expectations, EXPECTATIONS, "expectations"),
+    }
+    tables["lines"] = tables["lines"].fillna({"is_reversal": False})
+    for name, key, do in (
+        ("lines", "entry_id", SIGN),
+        ("expectations", "expectation_id", STANDING),
+    ):
+        rows = tables[name]
+        wrong = rows.where("amount <= 0").select(key).head()
+        if wrong is not None:
+            raise TableError(f"{name}: the amount of {wrong[0]!r:.80} is not positive", do=do)
+        twice = rows.groupBy(key).count().where("count > 1").head()
+        if twice is not None:
+            raise TableError(f"{name}: {key} {twice[0]!r:.80} is there more than once", do=UNIQUE)
+    sums = [rows.selectExpr("sum(ceil(amount))").head()[0] or 0 for rows in tables.values()]
+    if sum(sums) >= 10**20:
+        raise TableError(
+            f"lines and expectations: all amounts together are {sum(sums):.2E}, more than can be"
+            " added",
+            do="correct the amount that cannot be, or match them in parts",
+        )
+    if hasattr(decisions, "toArrow"):  # a person's, and few
+        decisions = decisions.toArrow()
+    small: dict[str, pa.Table] = {"decisions": read_decisions(decisions), **rule_tables(rules)}
+    return tables | small
