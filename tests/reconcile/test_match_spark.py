@@ -28,6 +28,7 @@ from treasury.reconcile import matching, monthly
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, load, run
+from treasury.reconcile.engine.spark_run import spark_columns
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 from treasury.trace import lookup, tracer
@@ -155,10 +156,10 @@ def source(model: Model, name: str, snapshot: Snapshot | None) -> Input:
     if stored is not None and stored.files:
         files = [file.path for file in stored.files]
         divided = [Path(path).parents[1] for path in files if "=" in Path(path).parent.name]
-        return Input(files, columns_of(table.schema), str(divided[0]) if divided else None)
+        return Input(files, spark_columns(table.schema), str(divided[0]) if divided else None)
     path = model.folder / f"{name}.parquet"
     pq.write_table(table, path)
-    return Input([str(path)], columns_of(table.schema))
+    return Input([str(path)], spark_columns(table.schema))
 
 
 def inputs_of(steps: tuple[Step, ...]) -> set[str]:
@@ -167,22 +168,6 @@ def inputs_of(steps: tuple[Step, ...]) -> set[str]:
     read = {table.name for tree in trees for table in tree.find_all(exp.Table)}
     within = {cte.alias for tree in trees for cte in tree.find_all(exp.CTE)}
     return read - within - {step.name for step in steps}
-
-
-def columns_of(schema: pa.Schema) -> str:
-    """The columns as Spark writes them."""
-    return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
-
-
-def spark_type(kind: pa.DataType) -> str:
-    if pa.types.is_list(kind):
-        return f"array<{spark_type(kind.value_type)}>"
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_timestamp(kind):
-        return "timestamp"
-    names = {"string": "string", "bool": "boolean", "int32": "int", "int64": "bigint"}
-    return (names | {"date32[day]": "date"})[str(kind)]
 
 
 def run_on_spark(folders: list[Path]) -> None:

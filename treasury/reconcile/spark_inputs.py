@@ -50,7 +50,7 @@ def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name
     elif hasattr(source, "createOrReplaceTempView"):
         rows = source
     else:
-        return run.session.createDataFrame(read_table(source, fields, name=name))
+        return run.local(read_table(source, fields, name=name))
     given = rows.limit(0).toArrow().schema
     require_columns(given.names, fields, name)
     for field in fields:

@@ -17,7 +17,7 @@ from treasury.errors import InputError, StorageError
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.pipeline import Step
 
-__all__ = ["SparkRun", "session_of", "spark_settings"]
+__all__ = ["SparkRun", "session_of", "spark_columns", "spark_settings"]
 
 _INSTALL: Final = "install treasury[spark], which brings pyspark"
 
@@ -68,6 +68,30 @@ def spark_settings(session: Any) -> Iterator[None]:
                 session.conf.set(name, setting)
 
 
+def spark_columns(schema: pa.Schema) -> str:
+    """The columns of an Arrow table as Spark writes them."""
+    return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
+
+
+def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_type(kind.value_type)}>"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    return _SPARK_TYPES[kind]
+
+
+_SPARK_TYPES: Final = {
+    pa.string(): "string",
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.date32(): "date",
+}
+
+
 class SparkRun:
     """Tables and steps in a session under names of this run's own.
 
@@ -86,10 +110,14 @@ class SparkRun:
     def give(self, tables: Mapping[str, Any]) -> None:
         """Tables that steps read: Spark's, or small ones of Arrow."""
         for name, table in tables.items():
-            is_local = isinstance(table, pa.Table)
-            rows = self.session.createDataFrame(table) if is_local else table
+            rows = self.local(table) if isinstance(table, pa.Table) else table
             self._views[name] = f"{self._mark}_{name}"
             rows.createOrReplaceTempView(self._views[name])
+
+    def local(self, table: pa.Table) -> Any:
+        """A small Arrow table as Spark's, in the same types."""
+        rows = table if table.num_rows else []
+        return self.session.createDataFrame(rows, spark_columns(table.schema))
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each step in order."""
