@@ -48,10 +48,19 @@ from treasury.settings import BankAccount
 from treasury.tables.tabular import column_texts
 
 __all__ = [
-    "Examined", "basis_of", "basis_on", "decided_before", "difference_from_close", "examine",
-    "journaled_roll_forward", "not_as_closed", "outcomes_hash", "reconcile", "reopen_period",
+    "Examined",
+    "basis_of",
+    "basis_on",
+    "decided_before",
+    "difference_from_close",
+    "examine",
+    "journaled_roll_forward",
+    "not_as_closed",
+    "outcomes_hash",
+    "reconcile",
+    "reopen_period",
     "roll_forward_of",
-]  # fmt: skip
+]
 
 OUTCOME: Final = (
     "entry_id", "outcome", "line_class", "expectation_id", "tier", "reason", "matched_amount",
