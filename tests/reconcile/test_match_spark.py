@@ -28,9 +28,9 @@ from treasury.reconcile import matching, monthly
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, load, run
-from treasury.reconcile.engine.spark_run import spark_columns
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.spark.spark_run import spark_columns
 from treasury.trace import lookup, tracer
 
 TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)

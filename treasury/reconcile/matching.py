@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from treasury.reconcile.matching_inputs import TableLike
-    from treasury.reconcile.spark_matching import SparkMatches
+    from treasury.reconcile.spark.spark_matching import SparkMatches
 
 __all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
 
@@ -184,7 +184,7 @@ def match_references(
         raise TableError(f"{table}: no table is given", do="give one; it may have no rows")
     rules = Rules() if rules is None else check_rules(rules)
     if engine is not None:
-        from treasury.reconcile.spark_matching import match_on_spark
+        from treasury.reconcile.spark.spark_matching import match_on_spark
 
         return match_on_spark(lines, expectations, decisions, rules, engine=engine, into=into)
     tables = {

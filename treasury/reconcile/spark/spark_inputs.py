@@ -25,7 +25,7 @@ from treasury.reconcile.matching_inputs import (
 )
 
 if TYPE_CHECKING:
-    from treasury.reconcile.engine.spark_run import SparkRun
+    from treasury.reconcile.spark.spark_run import SparkRun
 
 __all__ = ["read_spark_table"]
 

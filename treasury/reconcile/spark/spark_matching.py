@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from treasury.errors import InputError, TableError
 from treasury.reconcile.engine.pipeline import compose, needed
-from treasury.reconcile.engine.spark_run import SparkRun, session_of, spark_settings
 from treasury.reconcile.matching import (
     OUTCOMES,
     SIGN,
@@ -22,7 +21,8 @@ from treasury.reconcile.matching import (
 )
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.spark_inputs import read_spark_table
+from treasury.reconcile.spark.spark_inputs import read_spark_table
+from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
 
 __all__ = ["SparkMatches", "match_on_spark"]
 
