@@ -30,6 +30,7 @@ from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, load, run
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.trace import lookup, tracer
 
 TRACED = (*monthly.STEPS, *tracer.TRACE_STEPS, lookup.CHOSEN)
@@ -129,6 +130,7 @@ def matched() -> duckdb.DuckDBPyConnection:
         "lines": read_table(lines, LINES, name="lines"),
         "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
         "decisions": read_table(pa.Table.from_pylist(rows), DECISIONS, name="decisions"),
+        **NOTHING_SETTLED,
         **matching.rule_tables(Rules()),
     }
     load(connection, tables)
