@@ -19,7 +19,12 @@ from decide_desk import ANNA, clock_at, copy_of, double, october
 from settled_world import DrawnMonths
 from signed import close_month
 
-from treasury.reconcile.monthly import Reconciliation, settling_terms, worked_out
+from treasury.reconcile.monthly import (
+    Reconciliation,
+    matched_in_full,
+    settling_terms,
+    worked_out,
+)
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.workspace import Workspace
@@ -325,14 +330,58 @@ def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
     assert "paid for its counterparty before" in outcomes(part)["e7"]["reason"]
 
 
-def test_a_new_request_with_a_settled_code_takes_it_up_again(world: DrawnMonths) -> None:
-    for number, code in enumerate(("PAY-2026-004435", "PAY-2026-0044351")):
-        again = world.requests["r2"] | {"id": f"again{number}", "payment_reference": code}
-        again |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
-        world.requests[again["id"]] = again
-        world.store()
-        assert "e2" not in ask(world).out
-        del world.requests[again["id"]]
+def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) -> None:
+    """Matched anew the settled line would be a question: its text may mean the later request."""
+    again = world.requests["r2"] | {"id": "again"}
+    again |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
+    world.requests["again"] = again
+    world.store()
+    answers = ask(world)
+    assert (answers.reread, "e2" in answers.out) == ({"e2"}, True)
+    world.book([paid(world, again, entry_id="new")])
+    world.store()
+    new = outcomes(ask(world).part)["new"]
+    assert new["outcome"] in OPEN, "a text that two requests may mean is a question"
+
+
+def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
+    world: DrawnMonths,
+) -> None:
+    day = world.lines["e2"]["booking_date"] - timedelta(days=1)
+    world.book([paid(world, world.requests["r2"], entry_id="late", booking_date=day)])
+    world.store()
+    part = changed(world)
+    assert outcomes(part)["late"]["outcome"] == "matched"
+    assert outcomes(part)["e2"]["outcome"] == "duplicate"
+    forget(world)
+    assert {"late", "e2"} & ask(world).out == set(), "they are settled no more"
+
+
+def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> None:
+    """Known by the request's own record, whatever its text."""
+    hash_ = "0x" + "ab" * 32
+    for name in ("r1", "r2", "r3"):
+        world.requests[name]["blockchain_transaction_hash"] = hash_[:-1] + name[1]
+    world.store()
+    changed(world)
+    world.requests["r9"] = world.requests["r2"] | {
+        "id": "r9", "payment_reference": "XYZ-40-99001", "status": "AWAITING_FUNDS",
+        "is_open": True, "completed_at": None,
+    }  # fmt: skip
+    world.store()
+    answers = ask(world)
+    assert "e2" not in answers.out
+    assert answers.out
+    assert "HASH USED TWICE" in str(answers.part.differences.to_pylist())
+
+
+def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    answers = ask(world)
+    assert answers.part.is_partial
+    assert matched_in_full(answers.part).matches.lines.equals(answers.full.matches.lines)
+    assert matched_in_full(answers.full) is answers.full
 
 
 def changed(world: DrawnMonths) -> Reconciliation:
@@ -424,7 +473,7 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
 ) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
-    for spoil in ("lines-*.arrow", "settled.json"):
+    for spoil in ("settled_lines-*.arrow", "settled.json"):
         (file,) = (world.folder / "settled").glob(spoil)
         file.write_bytes(file.read_bytes()[:-1])
         forget(world)
