@@ -321,13 +321,26 @@ class Workspace:
         Without a month it is the last one that has ended. A closed month is given as it was closed,
         whatever became known since (`periods.late`). Raises NothingStored.
         """
-        from treasury.reconcile import reconcile_month
+        from treasury.decisions.remark_rows import remark_table
+        from treasury.journal.decision_history import decision_table, standing
+        from treasury.journal.decision_log import read_decided
+        from treasury.journal.period_history import closed_periods
+        from treasury.reconcile.monthly import Basis, worked_out
+        from treasury.reconcile.settle.settled_months import ClosedMonths
 
-        period = self.month(month)
-        if self.is_closed(period):
+        period, decided = self.month(month), read_decided(self.journal, until=self._as_of)
+        periods = closed_periods(decided.entries)
+        if str(period) in periods:
             return self.periods.month(period).r
-        question = self._question(period)
-        return reconcile_month(self.snapshot(), question, self._decisions(), self._remarks())
+        closed = ClosedMonths.before(period, periods.values(), self.folder)
+        basis = Basis(
+            self.snapshot(),
+            self._question(period),
+            decision_table(standing(decided.entries)),
+            remark_table(decided),
+            closed if self._as_of is None else None,
+        )
+        return worked_out(basis).answer
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""

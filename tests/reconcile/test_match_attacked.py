@@ -12,7 +12,8 @@ from match_tables import OWN, arrow, expectation, line, match, outcome, state
 
 from treasury import match_references
 from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, _class_rules
+from treasury.reconcile.monthly import MONTH_PACKAGE
+from treasury.reconcile.question_tables import class_rule_table
 from treasury.reconcile.rules import ClassRule, Rules
 
 LONG, SHORT, NEXT = "PAY-2026-004417", "PAY-2026-00441", "PAY-2026-004418"
@@ -493,7 +494,7 @@ def classed(*rules: ClassRule, **more: Any) -> list[str]:
     with duckdb.connect() as connection:
         tables = {
             "bank_lines": pa.Table.from_pylist([row], schema),
-            "class_rules": _class_rules(Rules(classes=rules), ()),
+            "class_rules": class_rule_table(Rules(classes=rules), ()),
             "whole_references": pa.table({"entry_id": pa.array([], pa.string())}),
             "decisions": pa.table(
                 {"entry_id": pa.array([], pa.string()), "verdict": pa.array([], pa.string())}

@@ -11,6 +11,7 @@ from treasury.reconcile.engine.pipeline import load, run
 from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 
 
 def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
@@ -58,6 +59,7 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
             "lines": read_table(arrow(lines), LINES, name="lines"),
             "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
             "decisions": read_decisions(None),
+            **NOTHING_SETTLED,
             **rule_tables(Rules()),
         },
     )

@@ -17,6 +17,7 @@ from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.matching import OUTCOMES, STEPS, rule_tables
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 
 CODES = ["PAY-2026-000001", "PAY-2026-000002", "PAY-2026-000012", "VFY-8M3T-407"]
 TEXTS = st.sampled_from(
@@ -194,7 +195,7 @@ def test_the_composed_query_gives_the_same_rows_as_the_steps() -> None:
             "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
             "decisions": read_table(None, DECISIONS, name="decisions"),
         }
-        load(connection, tables | rule_tables(Rules()))
+        load(connection, tables | NOTHING_SETTLED | rule_tables(Rules()))
         composed = connection.sql(matches.sql).order("entry_id").to_arrow_table()
     assert composed.equals(matches.lines)
 
@@ -208,7 +209,7 @@ def test_no_step_computes_in_floating_point() -> None:
             "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
             "decisions": read_table(None, DECISIONS, name="decisions"),
         }
-        load(connection, tables | rule_tables(Rules()))
+        load(connection, tables | NOTHING_SETTLED | rule_tables(Rules()))
         for step in STEPS:
             connection.sql(step.sql).create(step.name)
             kinds = {str(kind) for kind in connection.table(step.name).types}

@@ -30,6 +30,7 @@ from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, load, run
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_run import spark_columns
 from treasury.trace import lookup, tracer
 
@@ -130,6 +131,7 @@ def matched() -> duckdb.DuckDBPyConnection:
         "lines": read_table(lines, LINES, name="lines"),
         "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
         "decisions": read_table(pa.Table.from_pylist(rows), DECISIONS, name="decisions"),
+        **NOTHING_SETTLED,
         **matching.rule_tables(Rules()),
     }
     load(connection, tables)

@@ -24,6 +24,8 @@ from treasury.reconcile import matching, monthly
 from treasury.reconcile.engine.pipeline import Step, compose, in_order, load, run, steps_of
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.reconcile.settle.unsettled_run import SETTLE_STEPS
 from treasury.trace import lookup, tracer
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
@@ -158,6 +160,7 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 MODEL = (
     *matching.STEPS,
     *monthly.STEPS,
+    *SETTLE_STEPS,
     *tracer.TRACE_STEPS,
     lookup.CHOSEN,
     *steps_of(roll_forward.PACKAGE).values(),
@@ -275,6 +278,7 @@ def test_no_column_of_the_matching_is_a_float() -> None:
         "lines": read_table(lines, LINES, name="lines"),
         "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
         "decisions": read_table(None, DECISIONS, name="decisions"),
+        **NOTHING_SETTLED,
         **matching.rule_tables(Rules()),
     }
     with duckdb.connect() as connection:

@@ -17,6 +17,7 @@ from treasury.reconcile.engine.rowless import AGGREGATES, is_rowless
 from treasury.reconcile.matching import match_references
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 
 
 @pytest.fixture
@@ -91,6 +92,7 @@ def test_a_step_that_is_said_to_have_no_row_has_none(
                 "lines": read_table(lines.slice(start, 10), LINES, name="lines"),
                 "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
                 "decisions": read_table(None, DECISIONS, name="decisions"),
+                **NOTHING_SETTLED,
                 **matching.rule_tables(Rules()),
             }
             load(fresh, tables)

@@ -30,7 +30,7 @@ from treasury.ground.decoding import convert
 from treasury.items import Carrying, Effects, Limits, effects_between
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision, Remark
-from treasury.journal.decision_log import Decided, read_decided
+from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import (
     closed_periods,
     rules_in_force,
@@ -193,7 +193,7 @@ def rules_for(journal: Journal, path: Path, month: Month, until: datetime | None
     A closed month keeps those of its close. Otherwise they are those of the file, or for an earlier
     instant those that the journal knows to have been in force then.
     """
-    everything = read_decided(journal).entries
+    everything = journal.entries(("period.", "rules."))
     before = [entry for entry in everything if until is None or entry.at <= until]
     period = closed_periods(before).get(str(month))
     if period is not None:

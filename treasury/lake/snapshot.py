@@ -92,22 +92,29 @@ class Snapshot:
             return None
         return (self.at, None if self.commit is None else self.commit.number, tuple(files))
 
-    def connection(self) -> duckdb.DuckDBPyConnection:
+    def connection(self, *, few: bool = False) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with a view per table, per history, and the table `commits`.
+
+        Whoever reads `few` rows of much that is stored has one of one thread.
 
         What is made on it has to be temporary: then no other connection sees it, and it goes with
         this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
+        if few:
+            return self._opened_database(one_thread=True)
         with self._lock:
             return self._database().cursor()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
         """The database that every connection shares, opened with the first."""
-        if self._shared is not None:
-            return self._shared
-        size = sum(file.size for stored in self.stored().values() for file in stored.files)
-        connection = engine.connect(one_thread=size < FEW)
+        if self._shared is None:
+            size = sum(file.size for stored in self.stored().values() for file in stored.files)
+            self._shared = self._opened_database(one_thread=size < FEW)
+        return self._shared
+
+    def _opened_database(self, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
+        connection = engine.connect(one_thread=one_thread)
         files: list[str] = []
         with self._errors():
             for view, select in self.views().items():
@@ -124,7 +131,6 @@ class Snapshot:
             )
             connection.unregister("listed_commits")
             engine.lock_down(connection, files)
-        self._shared = connection
         return connection
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:

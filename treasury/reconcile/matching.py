@@ -29,6 +29,7 @@ from treasury.reconcile.engine.pipeline import (
 )
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.unnamed import fact_tables
 from treasury.tables.tabular import Tabular
 from treasury.text import safe_html
@@ -195,6 +196,7 @@ def match_references(
             "expectations",
         ),
         "decisions": read_decisions(decisions),
+        **NOTHING_SETTLED,
         **rule_tables(rules),
     }
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)

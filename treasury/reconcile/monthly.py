@@ -7,9 +7,10 @@ the question is asked at is part of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -17,9 +18,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, StatementError
-from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
@@ -44,15 +44,25 @@ from treasury.reconcile.matching import (
     Matches,
     read_decisions,
     read_matches,
-    rule_tables,
 )
 from treasury.reconcile.matching_inputs import Field, read_table
 from treasury.reconcile.question import Question
-from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
+from treasury.reconcile.question_tables import (
+    coverage_table,
+    month_days,
+    question_table,
+    question_terms,
+)
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_months import ClosedMonths
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.reconcile.settle.unsettled_run import (
+    SETTLE_STEPS,
+    bring_unsettled,
+    is_much,
+    settled_now,
+)
 from treasury.reconcile.treasury_view import view_of
-from treasury.settings import BankAccount
-from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
-from treasury.statements.store.coverage import month_coverage
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -67,9 +77,11 @@ __all__ = [
     "awaiting_funds",
     "knowledge_key",
     "matched",
+    "matched_in_full",
     "reconcile_month",
     "requests_at_cut_off",
     "require_begun",
+    "settling_terms",
     "step_sql",
     "synced_at",
     "worked_out",
@@ -157,12 +169,17 @@ it. `expectation_id` and `reference` are empty where it was matched to several."
 
 
 class Basis(msgspec.Struct, frozen=True, eq=False):
-    """What an answer is a function of: the records, the question with its rules, the decisions."""
+    """What an answer is a function of: the records, the question with its rules, the decisions.
+
+    With `closed` what closed months settled is left out of matching: the answer is the same, but
+    for `matches`, which has what takes part alone.
+    """
 
     snapshot: Snapshot
     question: Question
     decisions: Any = None
     remarks: pa.Table | None = None
+    closed: ClosedMonths | None = None
 
 
 class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -172,7 +189,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     or DBIT). `awaiting_funds`: requests to fund, in the words of the desk. `virtual_accounts`:
     credits proved for each virtual account, or NOT PROVABLE. `in_transit`, `statements`,
     `fee_requests`, `fee_accruals`, `fee_totals`: as their names say. `matches` holds every line
-    ever stored.
+    ever stored that closed months did not settle.
     """
 
     month: Month
@@ -207,6 +224,8 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """The rules that the answer was given under."""
     basis: Basis | None = None
     """What it was made from, to make it again or to compare it."""
+    is_partial: bool = False
+    """Whether `matches` leave out what closed months settled."""
 
     def sql(self, step: str) -> str:
         """The whole query behind one step ("month_lines", "funding", …), to read or run."""
@@ -276,6 +295,13 @@ def require_begun(question: Question) -> None:
         )
 
 
+def matched_in_full(answer: Reconciliation) -> Reconciliation:
+    """The answer whose `matches` hold every line ever stored."""
+    if answer.basis is None or not answer.is_partial:
+        return answer
+    return worked_out(answer.basis).answer
+
+
 class Matched(msgspec.Struct, frozen=True, eq=False):
     """One run of matching: by name the tables that went in, and what came out."""
 
@@ -306,8 +332,10 @@ def worked_out(basis: Basis) -> WorkedOut:
     question = basis.question
     require_begun(question)
     answered = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
-    _MATCHED.of(knowledge_key(basis), lambda: answered.matched)
-    answer = msgspec.structs.replace(answered.answer, as_of=question.as_of, basis=basis)
+    if basis.closed is None:
+        _MATCHED.of(knowledge_key(basis), lambda: answered.matched)
+    everything = msgspec.structs.replace(basis, closed=None)
+    answer = msgspec.structs.replace(answered.answer, as_of=question.as_of, basis=everything)
     return WorkedOut(answer, answered.matched)
 
 
@@ -342,6 +370,7 @@ def _answer_key(basis: Basis) -> Hashable | None:
         question.today,
         question.company,
         question.environment,
+        None if basis.closed is None else basis.closed.closes,
     )
 
 
@@ -357,43 +386,80 @@ def knowledge_key(basis: Basis) -> Hashable | None:
 
 
 def _work_out(basis: Basis) -> WorkedOut:
-    question = basis.question
+    question, closed = basis.question, basis.closed
+    answered = None if closed is None else _work_out_unsettled(basis, closed)
+    if answered is not None:
+        return answered
     with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
         connection = steps_run.connection
         _require_month(connection, question.month)
         steps_run.bring(STEPS)
-        answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
-        view = view_of(connection, question)
-        funds = funding_table(connection, question.rules, question.today, basis.remarks)
-        matching = _read_matched(steps_run, question.rules)
-        answer = Reconciliation(
-            month=question.month,
-            company=question.company,
-            environment=question.environment,
-            as_of=question.as_of,
-            known_at=_known_at(connection) or question.as_of,
-            lines=answers["month_lines"],
-            earlier_lines=answers["earlier_lines"],
-            awaiting_funds=funds,
-            virtual_accounts=answers["virtual_account_credits"],
-            in_transit=view.in_transit,
-            statements=answers["statement_proofs"],
-            fee_requests=answers["fee_requests"],
-            fee_accruals=answers["fee_accruals"],
-            fee_totals=answers["fee_totals"],
-            matches=matching.matches,
-            conversions=view.conversions,
-            differences=view.differences,
-            internal_transfers=view.internal_transfers,
-            bank_cutoffs=answers["bank_cutoffs"],
-            excess_lines=answers["excess_lines"],
-            rules=question.rules,
-        )
-        return WorkedOut(answer, matching)
+        if closed is not None and is_much(connection, closed.least):
+            closed_to = month_days(closed.month, question.zone)
+            closed.write(
+                basis.snapshot, settling_terms(question), settled_now(connection, STEPS, closed_to)
+            )
+        return _read_answer(basis, steps_run)
+
+
+def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
+    """The answer with what is settled left out; None where everything is to be matched."""
+    settled = closed.read(basis.snapshot, settling_terms(basis.question))
+    if settled is None:
+        return None
+    with basis.snapshot.connection(few=True) as connection:
+        steps_run = Run(connection)
+        _give_question(steps_run, basis.question, basis.decisions)
+        if not bring_unsettled(steps_run, settled, STEPS):
+            return None
+        _require_month(connection, basis.question.month)
+        answered = _read_answer(basis, steps_run)
+        answer = msgspec.structs.replace(answered.answer, is_partial=True)
+        return WorkedOut(answer, answered.matched)
+
+
+def settling_terms(question: Question) -> str:
+    """The hash of all but records and decisions that tells what a line is, and what is settled."""
+    steps = [(step.name, step.sql) for step in (*STEPS, *SETTLE_STEPS)]
+    digest = hashlib.sha256(msgspec.json.encode((question.zone.key, steps)))
+    digest.update(fingerprint(*question_terms(question).values()) or b"")
+    return digest.hexdigest()
+
+
+def _read_answer(basis: Basis, steps_run: Run) -> WorkedOut:
+    question, connection = basis.question, steps_run.connection
+    answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
+    view = view_of(connection, question)
+    funds = funding_table(connection, question.rules, question.today, basis.remarks)
+    matching = _read_matched(steps_run, question.rules)
+    answer = Reconciliation(
+        month=question.month,
+        company=question.company,
+        environment=question.environment,
+        as_of=question.as_of,
+        known_at=_known_at(connection) or question.as_of,
+        lines=answers["month_lines"],
+        earlier_lines=answers["earlier_lines"],
+        awaiting_funds=funds,
+        virtual_accounts=answers["virtual_account_credits"],
+        in_transit=view.in_transit,
+        statements=answers["statement_proofs"],
+        fee_requests=answers["fee_requests"],
+        fee_accruals=answers["fee_accruals"],
+        fee_totals=answers["fee_totals"],
+        matches=matching.matches,
+        conversions=view.conversions,
+        differences=view.differences,
+        internal_transfers=view.internal_transfers,
+        bank_cutoffs=answers["bank_cutoffs"],
+        excess_lines=answers["excess_lines"],
+        rules=question.rules,
+    )
+    return WorkedOut(answer, matching)
 
 
 def _read_matched(steps_run: Run, rules: Rules) -> Matched:
@@ -419,7 +485,7 @@ _AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
 
 def _requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     with snapshot.connection() as connection:
-        load(connection, {"asked": _days_of(month, zone)})
+        load(connection, {"asked": month_days(month, zone)})
         run(connection, needed(STEPS, "requests_at_cut_off"))
         return _read_cut_off(connection)
 
@@ -477,21 +543,23 @@ def run_on_question(
 ) -> Iterator[Run]:
     """A run on which every step has run, or the first of them."""
     with kept_run(snapshot) as steps_run:
-        steps_run.give(
-            {
-                "declared_accounts": _accounts(question.accounts),
-                "class_rules": _class_rules(
-                    question.rules, question.accounts, credits_by_text=question.credits_by_text
-                ),
-                **_decision_tables(decisions),
-                "asked": _question_table(question),
-                "covered": _covered(steps_run.connection, question),
-                **rule_tables(question.rules),
-            }
-        )
-        _require_currencies(steps_run.connection)
+        steps_run.give(NOTHING_SETTLED)
+        _give_question(steps_run, question, decisions)
         steps_run.bring(steps)
         yield steps_run
+
+
+def _give_question(steps_run: Run, question: Question, decisions: TableLike | None) -> None:
+    """Give a run all that the steps read beside the records and what is settled of them."""
+    steps_run.give(
+        {
+            **question_terms(question),
+            **_decision_tables(decisions),
+            "asked": question_table(question),
+            "covered": coverage_table(steps_run.connection, question),
+        }
+    )
+    _require_currencies(steps_run.connection)
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
@@ -553,83 +621,3 @@ def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
         f"nothing is stored for {month}: {stored}",
         do="run `treasury sync` and `treasury statements add FILE…`, or ask for another month",
     )
-
-
-def _question_table(question: Question) -> pa.Table:
-    """The question as a table of one row, which the steps read."""
-    finished = question.today - timedelta(days=1)
-    while not is_target_day(finished):
-        finished -= timedelta(days=1)
-    days = _days_of(question.month, question.zone)
-    return days.append_column("last_finished_day", pa.array([finished]))
-
-
-def _days_of(month: Month, zone: ZoneInfo) -> pa.Table:
-    """The days and instants of a month, in one row."""
-    row: dict[str, Any] = {
-        "zone": pa.array([zone.key], TEXT),
-        "month_first": pa.array([month.first]),
-        "month_last": pa.array([month.last]),
-        "month_start": pa.array([month.start(zone)], INSTANT),
-        "month_end": pa.array([month.end(zone)], INSTANT),
-        "next_business_day": pa.array([next_target_day(month.last)]),
-    }
-    return pa.table(row)
-
-
-def _covered(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
-    """Which days the proved statements of each account have without a gap, and the month's."""
-    stored, confirmed = (
-        connection.sql(f"SELECT * FROM {name} WHERE {COUNTING}").to_arrow_table()  # noqa: S608
-        for name in (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
-    )
-    return month_coverage(stored, question.accounts, confirmed, question.month)
-
-
-def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:
-    return pa.table(
-        {
-            "account": pa.array([plain_account(account.account) for account in accounts], TEXT),
-            "name": pa.array([account.name for account in accounts], TEXT),
-            "currency": pa.array([account.currency for account in accounts], TEXT),
-            "source": pa.array([account.source for account in accounts], TEXT),
-        }
-    )
-
-
-def _class_rules(
-    rules: Rules, accounts: tuple[BankAccount, ...], *, credits_by_text: bool = False
-) -> pa.Table:
-    """The class rules in their order, transfers between our own accounts first."""
-    own = tuple(
-        ClassRule(
-            name="own transfer",
-            line_class="own_transfer",
-            source="own_bank",
-            counterparty_account=plain_account(account.account),
-        )
-        for account in accounts
-        if account.source == "own_bank"
-    )
-    names = ClassRule.__struct_fields__
-    schema = pa.schema(
-        [("turn", pa.int64()), ("meets_credits", pa.bool_()), *((name, TEXT) for name in names)]
-    )
-    return pa.Table.from_pylist(
-        [
-            {
-                "turn": turn,
-                "meets_credits": credits_by_text or not is_text_alone(rule),
-                **_compared(rule),
-            }
-            for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
-        ],
-        schema=schema,
-    )
-
-
-def _compared(rule: ClassRule) -> dict[str, str | None]:
-    """What lines are compared with: accounts as lines have them."""
-    own: dict[str, str | None] = msgspec.structs.asdict(rule)
-    accounts = ("account", "counterparty_account")
-    return own | {name: plain_account(own[name] or "") or None for name in accounts}

@@ -25,7 +25,7 @@ from treasury.close.result_words import count
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
 from treasury.money import total
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, matched_in_full
 from treasury.tables.tabular import Tabular, clean_column, html_table
 from treasury.text import clean, safe_html
 
@@ -197,6 +197,7 @@ def accounting(
     `corrections` are lines of closed months that were decided since, as in CORRECTIONS: this month
     posts what that changes.
     """
+    r = matched_in_full(r)
     notes: list[str] = []
     opening, closing = _statement_balances(r, notes)
     requests = r.fee_requests

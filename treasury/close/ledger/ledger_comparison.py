@@ -32,7 +32,7 @@ from treasury.errors import InputError
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
-from treasury.reconcile.monthly import Reconciliation
+from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
@@ -131,6 +131,7 @@ def compare_ledger(
     The provider's accounts are compared where the ledger names them. InputError names the file and
     the line that cannot be read or is there twice.
     """
+    r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
     ledger_lines = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))

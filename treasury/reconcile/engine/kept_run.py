@@ -60,6 +60,11 @@ class Run:
                 self._run(step)
                 self._read[step.name] = reads
 
+    def forget(self, steps: Iterable[str]) -> None:
+        """Let these steps run again when they are brought next: records were added."""
+        for name in steps:
+            self._read.pop(name, None)
+
     def table(self, name: str, order: str) -> pa.Table:
         """The rows of a step in an order; the same table as long as they are the same rows."""
         version, former = self._versions[name], self._taken.get((name, order))

@@ -30,8 +30,8 @@ FROM (
             FROM off_head
         ) AS ways
     ) AS w ON w.form = s.form
-    JOIN expectations AS e ON e.expectation_id = w.expectation_id
-    WHERE w.alike <= (SELECT max_alike FROM rules) OR e.amount = s.amount
+    JOIN codes AS c ON c.expectation_id = w.expectation_id
+    WHERE w.alike <= (SELECT max_alike FROM rules) OR c.amount = s.amount
 ) AS fitting
 WHERE alike_here <= (SELECT max_alike FROM rules)
 QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage, form) = 1

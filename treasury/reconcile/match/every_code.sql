@@ -1,13 +1,19 @@
--- The code of each expectation as a token is compared with it: letters and digits, upper case.
-SELECT expectation_id, code
+-- The code of each expectation as a token is compared with it: letters and digits, upper case; those of settled requests
+-- too.
+SELECT expectation_id, code, amount
 FROM (
     SELECT
         expectation_id,
         CASE
             WHEN regexp_matches(code, '[^A-Z0-9-]') THEN regexp_replace(translate(code, 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'), '[^\p{L}\p{N}]+', '', 'g')
             ELSE replace(code, '-', '')
-        END AS code
+        END AS code,
+        amount
     FROM expectations
 ) AS stripped
 LEFT JOIN placeholders AS p ON p.placeholder = code
 WHERE code <> '' AND p.placeholder IS NULL
+UNION ALL
+SELECT expectation_id, code, amount
+FROM settled_requests
+WHERE code IS NOT NULL

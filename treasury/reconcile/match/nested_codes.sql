@@ -1,16 +1,15 @@
 -- Codes that another code begins or ends with, each with a longer one to name: for each amount that one expects the
 -- first of those, and the first of all (`amount` null).
 WITH longer AS (
-    SELECT s.code AS short, p.expectation_id, p.code, e.amount
+    SELECT s.code AS short, p.expectation_id, p.code, p.amount
     FROM (
-        SELECT c.expectation_id, c.code, substr(c.code, 1, n.size) AS part
+        SELECT c.expectation_id, c.code, c.amount, substr(c.code, 1, n.size) AS part
         FROM codes AS c JOIN sizes AS n ON n.size < length(c.code)
         UNION
-        SELECT c.expectation_id, c.code, substr(c.code, length(c.code) - n.size + 1, n.size) AS part
+        SELECT c.expectation_id, c.code, c.amount, substr(c.code, length(c.code) - n.size + 1, n.size) AS part
         FROM codes AS c JOIN sizes AS n ON n.size < length(c.code)
     ) AS p
     JOIN (SELECT DISTINCT code FROM codes) AS s ON s.code = p.part
-    JOIN expectations AS e ON e.expectation_id = p.expectation_id
 )
 SELECT short, amount, code, expectation_id
 FROM longer

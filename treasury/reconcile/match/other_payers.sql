@@ -9,12 +9,17 @@ JOIN (
     JOIN (
         SELECT party, owner, since
         FROM (
-            SELECT k.party, i.owner, min(k.since) AS since
-            FROM known_payers AS k
+            SELECT k.party, k.owner, min(k.since) AS since
+            FROM (
+                SELECT p.party, i.owner, p.since
+                FROM known_payers AS p
+                JOIN expectation_owners AS i ON i.expectation_id = p.expectation_id
+                WHERE p.is_account
+                UNION ALL
+                SELECT party, owner, since FROM settled_payers
+            ) AS k
             JOIN (SELECT DISTINCT counterparty_account FROM inexact_pairs) AS x ON x.counterparty_account = k.party
-            JOIN expectation_owners AS i ON i.expectation_id = k.expectation_id
-            WHERE k.is_account
-            GROUP BY k.party, i.owner
+            GROUP BY k.party, k.owner
         ) AS owners_of_party
         QUALIFY row_number() OVER (PARTITION BY party ORDER BY since, owner) <= 2
     ) AS k ON k.party = x.counterparty_account AND k.since < x.booking_date

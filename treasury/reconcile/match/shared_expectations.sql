@@ -11,5 +11,9 @@ SELECT
     ) AS place_of_amount
 FROM every_code AS c
 JOIN shared_codes AS s ON s.code = c.code
-JOIN expectations AS e ON e.expectation_id = c.expectation_id
+JOIN (
+    SELECT expectation_id, amount, opened_at, status FROM expectations
+    UNION ALL
+    SELECT expectation_id, amount, opened_at, status FROM settled_requests
+) AS e ON e.expectation_id = c.expectation_id
 LEFT JOIN stopped AS x ON x.status = e.status

@@ -1,4 +1,8 @@
 -- The statuses, as the services write them, that expect no money any more.
 SELECT e.status
-FROM (SELECT status FROM expectations GROUP BY status) AS e
+FROM (
+    SELECT status FROM expectations
+    UNION
+    SELECT status FROM settled_requests
+) AS e
 JOIN contradicting_statuses AS x ON x.status = replace(upper(trim(e.status)), '-', '_')

@@ -1,7 +1,7 @@
 -- Is it a code at all? Codes that prove nothing by themselves: digits alone, letters alone, fewer than eight of both,
 -- or what reads as an amount, a day, a VAT number or an IBAN.
-SELECT DISTINCT code
-FROM codes
+SELECT code
+FROM (SELECT DISTINCT code FROM inexact_pairs) AS c
 WHERE length(code) < (SELECT min_segment FROM rules)
     OR regexp_matches(code, '^([0-9]+|[^0-9]+)$')
     OR regexp_matches(code, '^(EUR|USD|GBP|CHF|EURC|USDC)[0-9]+$')

@@ -20,8 +20,7 @@ LEFT JOIN (
     SELECT
         upper(replace(e.statement_account, ' ', '')) AS account,
         e.statement_id, e.currency, e.booking_date, e.direction, e.amount, t.closing_date, t.closing_balance
-    FROM bank_lines AS e JOIN statements AS t ON t.statement_id = e.statement_id
-    WHERE coalesce(e.entry_status, 'BOOK') = 'BOOK'
+    FROM booked_entries AS e JOIN statements AS t ON t.statement_id = e.statement_id
 ) AS l
     ON l.account = s.account AND l.currency = s.currency AND l.booking_date < s.month_first
     AND (

@@ -1,19 +1,25 @@
--- What the services recorded as fiat per coin, by day: the rates of ramp requests, and those of transfers asked
--- for in fiat where rate times coins is the fiat amount to the cent.
+-- What the services recorded as fiat per coin, by day, for the pairs that virtual accounts convert: the rates of ramp
+-- requests, and those of transfers asked for in fiat where rate times coins is the fiat amount to the cent.
 SELECT asset, currency, quoted_on, min(rate) AS lowest, max(rate) AS highest
 FROM (
     SELECT r.crypto_currency AS asset, r.fiat_currency AS currency,
         CAST(r.created_at AT TIME ZONE a.zone AS DATE) AS quoted_on, r.exchange_rate AS rate
-    FROM ramp_requests AS r CROSS JOIN asked AS a
+    FROM ramp_requests AS r
+    CROSS JOIN asked AS a
+    JOIN (SELECT DISTINCT asset, currency FROM conversion_accounts) AS c
+        ON c.asset = r.crypto_currency AND c.currency = r.fiat_currency
     WHERE r.exchange_rate > 0
     UNION ALL
     SELECT t.asset, t.fiat_currency AS currency,
         CAST(t.created_at AT TIME ZONE a.zone AS DATE) AS quoted_on, t.exchange_rate AS rate
-    FROM transfers AS t CROSS JOIN asked AS a
+    FROM transfers AS t
+    CROSS JOIN asked AS a
+    JOIN (SELECT DISTINCT asset, currency FROM conversion_accounts) AS c
+        ON c.asset = t.asset AND c.currency = t.fiat_currency
     WHERE t.exchange_rate > 0
         AND abs(TRY_CAST(t.amount AS DECIMAL(20, 6)) * TRY_CAST(t.exchange_rate AS DECIMAL(18, 8))
             - TRY_CAST(t.fiat_amount AS DECIMAL(20, 2))) <= 0.01
 ) AS quoted
-WHERE asset IS NOT NULL AND currency IS NOT NULL AND quoted_on IS NOT NULL
+WHERE quoted_on IS NOT NULL
 GROUP BY asset, currency, quoted_on
 ORDER BY asset, currency, quoted_on

@@ -1,0 +1,557 @@
+"""What closed months settled is left out of a later month's question, whose answer stays the same.
+
+The oracle is matching everything, where each settled line is accepted for the request that it was
+matched to: that is what taking part by what was decided means. Where everything matched anew gives
+each settled line the outcome it had, the answer is that of matching everything, without more.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from decide_desk import ANNA, clock_at, copy_of, double, october
+from settled_world import DrawnMonths
+from signed import close_month
+
+from treasury.reconcile.monthly import (
+    Reconciliation,
+    matched_in_full,
+    settling_terms,
+    worked_out,
+)
+from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_months import ClosedMonths
+from treasury.workspace import Workspace
+
+NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
+OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
+MORE = ("bank_cutoffs", "excess_lines")
+"""Tables of an answer that have no sheet."""
+
+
+def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
+    return {row["entry_id"]: row for row in answer.matches.lines.to_pylist()}
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One question, with what is settled left out and with everything matched.
+
+    `settled` gives what each line was settled for, where anything was left out; `out` the lines
+    that took no part, `reread` those that everything matched anew would read otherwise.
+    """
+
+    part: Reconciliation
+    full: Reconciliation
+    settled: dict[str, str | None]
+    out: set[str]
+    reread: set[str]
+
+
+def ask(world: DrawnMonths) -> Asked:
+    """Ask, and hold the answer to what it has to be."""
+    basis, closed = world.basis(None), world.closed_months()
+    kept = closed and closed.read(basis.snapshot, settling_terms(basis.question))
+    part, full = worked_out(world.basis(closed)).answer, worked_out(basis).answer
+    whole = outcomes(full)
+    out = whole.keys() - outcomes(part).keys()
+    settled: dict[str, str | None] = {}
+    if out:
+        assert kept
+        rows = kept.tables["settled_lines"].to_pylist()
+        settled = {row["entry_id"]: row["expectation_id"] for row in rows}
+    assert out <= settled.keys()
+    reread = {
+        entry
+        for entry, expectation in settled.items()
+        if (whole[entry]["outcome"], whole[entry]["expectation_id"])
+        not in {("matched" if expectation else "ignored", expectation), ("returned", expectation)}
+    }
+    require_alike(part, full if not reread else by_decisions(world, settled), settled)
+    return Asked(part, full, settled, out, reread)
+
+
+def by_decisions(world: DrawnMonths, settled: dict[str, str | None]) -> Reconciliation:
+    """Everything matched, each settled line accepted for what it was settled for."""
+    world_decides = {
+        entry
+        for entry, rows in world.decided.items()
+        if any(row["verdict"] == "accept" for row in rows)
+    }
+    accepted = [
+        {"entry_id": entry, "expectation_id": expectation, "verdict": "accept", "reason": "settled"}
+        for entry, expectation in settled.items()
+        if expectation and entry not in world_decides
+    ]
+    return worked_out(world.basis(None, accepted)).answer
+
+
+def require_alike(
+    part: Reconciliation, full: Reconciliation, settled: dict[str, str | None]
+) -> None:
+    """The same answer, and the same verdict, candidates and shares of each unsettled line."""
+    for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
+        ours = getattr(part, name) if name in MORE else part.sheets()[name]
+        assert ours.equals(table), name
+    for name in ("lines", "candidates", "allocations"):
+        mine, theirs = (unsettled_rows(answer, name, settled) for answer in (part, full))
+        assert mine == theirs, name
+    states = {row["expectation_id"]: row for row in full.matches.expectations.to_pylist()}
+    for row in part.matches.expectations.to_pylist():
+        assert row == states[row["expectation_id"]]
+
+
+def unsettled_rows(
+    answer: Reconciliation, name: str, settled: dict[str, str | None]
+) -> list[dict[str, Any]]:
+    """What matching says of the lines that are not settled, in one order."""
+    rows = getattr(answer.matches, name).to_pylist()
+    return sorted((row for row in rows if row["entry_id"] not in settled), key=str)
+
+
+def forget(world: DrawnMonths) -> None:
+    """Let a moment pass, so that the question is another and nothing is answered from before."""
+    world.now += timedelta(days=1)
+
+
+# Drawn
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.acceptance) for seed in range(1, 40))]
+)
+def test_drawn_months_are_answered_alike(seed: int, tmp_path: Path) -> None:
+    world = DrawnMonths(seed, tmp_path)
+    out = 0
+    for _ in range(4):
+        world.pass_month()
+        answers = ask(world)
+        out += len(answers.out)
+        need = [row for row in outcomes(answers.full).values() if row["outcome"] in OPEN]
+        candidates = answers.full.matches.candidates.to_pylist()
+        world.decide(need, [(row["entry_id"], row["expectation_id"]) for row in candidates])
+        out += len(ask(world).out)
+        world.surprise()
+        ask(world)
+        world.close()
+    assert out, "nothing was left out"
+
+
+# Case by case
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> DrawnMonths:
+    """April, closed: three requests received in full, each by a payer of its own."""
+    world = DrawnMonths(0, tmp_path)
+    world.month = world.month.next
+    for number, code in enumerate(("PAY-2026-004417", "PAY-2026-004435", "INV-77-08153"), 1):
+        request = world.request() | {
+            "id": f"r{number}",
+            "payment_reference": code,
+            "ramp_type": "OFF_RAMP",
+            "fiat_amount": Decimal(100 * number),
+            "fiat_net_amount": Decimal(100 * number),
+            "company_bank_account_iban": "BE68539007547034",
+            "deposit_iban": None,
+            "created_at": world.now,
+        }
+        world.requests[request["id"]] = request
+        world.book([paid(world, request, entry_id=f"e{number}")])
+        request |= {"status": "SUCCEEDED", "is_open": False, "completed_at": world.now}
+    world.store()
+    world.close()
+    world.month = world.month.next
+    assert not ask(world).out, "what is settled is not left out of the run that settles"
+    return world
+
+
+def paid(world: DrawnMonths, request: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A line that names a request in full, by the payer of its number."""
+    number = request["id"][1:]
+    row = world.line(request, text=f"Invoice {request['payment_reference']}", day=world.month.first)
+    same = {
+        "amount": request["fiat_amount"],
+        "end_to_end_id": f"E2E-{number}",
+        "counterparty_name": f"Payer {number}",
+        "counterparty_account": f"LT00000000000000100{number}",
+    }
+    return row | same | more
+
+
+def test_what_nothing_concerns_is_left_out(world: DrawnMonths) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    out = ask(world).out
+    # of a length of codes that nothing open has one takes part: texts are read as far as ever
+    assert out == {"e2", "e3"}
+
+
+LINES: dict[str, dict[str, Any]] = {
+    "paid again": {"remittance": ["Invoice PAY-2026-004435"]},
+    "paid again, of another amount": {"remittance": ["PAY-2026-004435"], "amount": Decimal(70)},
+    "split": {"remittance": ["PAY-2026-00 4435"], "amount": Decimal(200)},
+    "one character off": {"remittance": ["PAY-2026-004436"]},
+    "two characters swapped": {"remittance": ["PAY-2026-004453"]},
+    "cut off": {"remittance": ["PAY-2026-0044"]},
+    "letters for digits": {"remittance": ["PAY-2O26-OO4435"]},
+    "inside a longer word": {"remittance": ["XPAY-2026-004435X"]},
+    "between slashes": {"remittance": ["/RFB/PAY-2026-004435/INV"]},
+    "in another field": {"remittance": ["as agreed"], "end_to_end_id": "PAY-2026-004435"},
+    "beside another code": {"remittance": ["PAY-2026-004435 VFY-8M3T-407"]},
+    "the whole came back, marked": {
+        "remittance": ["Return"], "return_reason": "AC04", "original_end_to_end_id": "E2E-2",
+        "direction": "DBIT",
+    },
+    "a part came back, marked": {
+        "remittance": ["PAY-2026-004435"], "return_reason": "AC04", "amount": Decimal(50),
+        "original_end_to_end_id": "E2E-2", "direction": "DBIT",
+    },
+    "it came back without a word": {"remittance": ["Refund"], "direction": "DBIT"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_a_line_that_may_concern_a_settled_request_takes_it_up_again(
+    world: DrawnMonths, case: str
+) -> None:
+    line = paid(world, world.requests["r2"], entry_id="new", end_to_end_id=None) | LINES[case]
+    world.book([line])
+    world.store()
+    answers = ask(world)
+    part = answers.part
+    assert "e2" not in answers.out
+    assert outcomes(part)["new"]["expectation_id"] or outcomes(part)["new"]["outcome"] == "conflict"
+
+
+def test_money_paid_twice_is_said_to_be(world: DrawnMonths) -> None:
+    world.book([paid(world, world.requests["r2"], entry_id="new")])
+    world.store()
+    part = ask(world).part
+    assert outcomes(part)["new"]["outcome"] == "duplicate"
+
+
+def test_a_payer_stays_known_from_a_settled_line_alone(world: DrawnMonths) -> None:
+    request = world.requests["r2"] | {
+        "id": "r9",
+        "payment_reference": "XYZ-40-99001",
+        "status": "AWAITING_FUNDS",
+        "is_open": True,
+        "completed_at": None,
+        "created_at": world.now + timedelta(days=1),
+        "fiat_amount": Decimal(321),
+        "fiat_net_amount": Decimal(321),
+    }
+    world.requests["r9"] = request
+    payer = {"counterparty_account": "LT000000000000001002", "counterparty_name": "Payer 2"}
+    text = {"remittance": ["as agreed"], "end_to_end_id": None}
+    day = world.month.first + timedelta(days=5)
+    world.book([paid(world, request, entry_id="new", booking_date=day) | payer | text])
+    world.store()
+    answers = ask(world)
+    part = answers.part
+    assert "e2" in answers.out
+    new = outcomes(part)["new"]
+    assert (new["outcome"], new["expectation_id"]) == ("suggested", "r9")
+    assert "known counterparty" in new["reason"]
+
+
+def test_a_payer_known_for_a_settled_code_alone_is_asked_about(world: DrawnMonths) -> None:
+    """Two settled codes, each with a payer; the open one is known for a third and paid by one."""
+    request = world.requests["r2"] | {
+        "id": "r9",
+        "payment_reference": "XYZ-40-99001",
+        "status": "AWAITING_FUNDS",
+        "is_open": True,
+        "completed_at": None,
+        "fiat_amount": Decimal(900),
+        "fiat_net_amount": Decimal(900),
+    }
+    world.requests["r9"] = request
+    first, second = world.month.first + timedelta(days=1), world.month.first + timedelta(days=9)
+    own = {"counterparty_account": "LT000000000000001009", "counterparty_name": "Payer 9"}
+    other = {"counterparty_account": "LT000000000000001002", "counterparty_name": "Payer 2"}
+    ids = {"end_to_end_id": None}
+    world.book(
+        [
+            paid(world, request, entry_id="own", booking_date=first, amount=Decimal(10))
+            | own
+            | ids,
+            paid(world, request, entry_id="new", booking_date=second, amount=Decimal(10))
+            | other
+            | ids,
+        ]
+    )
+    world.store()
+    answers = ask(world)
+    part = answers.part
+    assert "e2" in answers.out
+    assert outcomes(part)["new"]["outcome"] == "suggested"
+    assert "its payer is known for another code" in outcomes(part)["new"]["reason"]
+
+
+def test_what_settled_payments_teach_about_one_without_a_reference_stays_learnt(
+    world: DrawnMonths,
+) -> None:
+    """Wires to one account, of one amount and on one day of the month, for requests of months."""
+    wire = {
+        "ramp_type": "ON_RAMP",
+        "deposit_iban": "LT000000000000000009",
+        "fiat_amount": Decimal(777),
+    }
+    text = {"remittance": ["as agreed"], "end_to_end_id": None}
+    for month in range(3):
+        day = world.month.first + timedelta(days=4)
+        made = datetime.combine(world.month.first, datetime.min.time(), UTC)
+        request = world.requests["r2"] | wire
+        request |= {"id": f"r{5 + month}", "payment_reference": f"PAY-2026-00910{month}"}
+        request |= {"created_at": made, "completed_at": made, "company_bank_account_iban": None}
+        request |= {"updated_at": made}
+        line = paid(world, request, entry_id=f"e{5 + month}", booking_date=day)
+        line |= {"counterparty_account": wire["deposit_iban"], "counterparty_name": "Ramp Operator"}
+        if month == 2:
+            request |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
+            line |= text
+        world.requests[request["id"]] = request
+        world.book([line])
+        world.store()
+        if month < 2:
+            world.close()
+            world.month = world.month.next
+            ask(world)
+    answers = ask(world)
+    part = answers.part
+    assert {"e5", "e6"} & answers.out
+    assert "paid for its counterparty before" in outcomes(part)["e7"]["reason"]
+
+
+def test_a_later_request_changes_nothing_that_was_decided(world: DrawnMonths) -> None:
+    """Matched anew the settled line would be a question: its text may mean the later request."""
+    again = world.requests["r2"] | {"id": "again"}
+    again |= {"status": "AWAITING_FUNDS", "is_open": True, "completed_at": None}
+    world.requests["again"] = again
+    world.store()
+    answers = ask(world)
+    assert (answers.reread, "e2" in answers.out) == ({"e2"}, True)
+    world.book([paid(world, again, entry_id="new")])
+    world.store()
+    new = outcomes(ask(world).part)["new"]
+    assert new["outcome"] in OPEN, "a text that two requests may mean is a question"
+
+
+def test_a_late_line_that_comes_before_a_settled_one_lets_everything_be_matched(
+    world: DrawnMonths,
+) -> None:
+    day = world.lines["e2"]["booking_date"] - timedelta(days=1)
+    world.book([paid(world, world.requests["r2"], entry_id="late", booking_date=day)])
+    world.store()
+    part = changed(world)
+    assert outcomes(part)["late"]["outcome"] == "matched"
+    assert outcomes(part)["e2"]["outcome"] == "duplicate"
+    forget(world)
+    assert {"late", "e2"} & ask(world).out == set(), "they are settled no more"
+
+
+def test_a_hash_that_a_settled_request_has_is_used_twice(world: DrawnMonths) -> None:
+    """Known by the request's own record, whatever its text."""
+    hash_ = "0x" + "ab" * 32
+    for name in ("r1", "r2", "r3"):
+        world.requests[name]["blockchain_transaction_hash"] = hash_[:-1] + name[1]
+    world.store()
+    changed(world)
+    world.requests["r9"] = world.requests["r2"] | {
+        "id": "r9", "payment_reference": "XYZ-40-99001", "status": "AWAITING_FUNDS",
+        "is_open": True, "completed_at": None,
+    }  # fmt: skip
+    world.store()
+    answers = ask(world)
+    assert "e2" not in answers.out
+    assert answers.out
+    assert "HASH USED TWICE" in str(answers.part.differences.to_pylist())
+
+
+def test_what_a_ledger_is_held_against_rests_on_every_line(world: DrawnMonths) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    answers = ask(world)
+    assert answers.part.is_partial
+    assert matched_in_full(answers.part).matches.lines.equals(answers.full.matches.lines)
+    assert matched_in_full(answers.full) is answers.full
+
+
+def changed(world: DrawnMonths) -> Reconciliation:
+    """The answer after something settled was changed: everything is matched, and settled anew."""
+    answers = ask(world)
+    assert not answers.out
+    return answers.part
+
+
+def test_after_a_line_changed_everything_is_matched(world: DrawnMonths) -> None:
+    world.lines["e2"]["entry_status"] = "SUPERSEDED"
+    world.store()
+    states = {row["expectation_id"]: row for row in changed(world).matches.expectations.to_pylist()}
+    assert states["r2"]["state"] == "open"
+    world.lines["e2"]["entry_status"] = "BOOK"
+    world.store()
+    assert "e2" not in ask(world).out, "it came again after the others were settled"
+
+
+def test_after_a_request_was_reopened_by_its_service_everything_is_matched(
+    world: DrawnMonths,
+) -> None:
+    world.requests["r2"] |= {"status": "PROCESSING", "is_open": True, "completed_at": None}
+    world.store()
+    assert "r2" in changed(world).matches.expectations["expectation_id"].to_pylist()
+
+
+def test_after_a_statement_lost_its_proof_everything_is_matched(world: DrawnMonths) -> None:
+    world.statements[world.lines["e2"]["statement_id"]] |= {"proved": False, "proof": "fails"}
+    world.store()
+    assert outcomes(changed(world))["e2"]["outcome"] == "suggested"
+
+
+def test_after_a_virtual_account_changed_everything_is_matched(world: DrawnMonths) -> None:
+    world.virtual |= {"reference_code": "PAY-2026-0044"}
+    world.store()
+    changed(world)
+
+
+def test_after_a_late_decision_everything_is_matched(world: DrawnMonths) -> None:
+    world.judge("e2", "ignore", None)
+    assert outcomes(changed(world))["e2"]["outcome"] == "ignored"
+    del world.decided["e2"]
+    assert outcomes(changed(world))["e2"]["outcome"] == "matched"
+
+
+def test_after_other_rules_everything_is_matched(world: DrawnMonths) -> None:
+    world.rules = Rules(window_days=20)
+    changed(world)
+
+
+def test_a_reopened_month_is_matched_and_settled_again_by_its_close(world: DrawnMonths) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert ask(world).out
+    world.reopen()
+    assert not ask(world).out
+    world.month = world.month.previous
+    world.close()
+    world.month = world.month.next
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    changed(world)
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert "e2" in ask(world).out
+
+
+def test_a_close_settles_its_month_beside_what_was_settled_before(world: DrawnMonths) -> None:
+    request = world.requests["r2"] | {"id": "r4", "payment_reference": "INV-77-09876"}
+    day = datetime.combine(world.month.first, datetime.min.time(), UTC)
+    amounts = {"fiat_amount": Decimal(400), "fiat_net_amount": Decimal(400)}
+    request |= {"created_at": day, "updated_at": day, "completed_at": day, **amounts}
+    world.requests["r4"] = request
+    world.book([paid(world, request, entry_id="e4", end_to_end_id="E2E-4")])
+    world.store()
+    assert "e2" in ask(world).out
+    world.now += timedelta(days=1)
+    world.close()
+    world.month = world.month.next
+    assert "e4" not in ask(world).out, "this run settles it"
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert {"e3", "e4"} <= ask(world).out
+
+
+def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_written(
+    world: DrawnMonths,
+) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    for spoil in ("settled_lines-*.arrow", "settled.json"):
+        (file,) = (world.folder / "settled").glob(spoil)
+        file.write_bytes(file.read_bytes()[:-1])
+        forget(world)
+        assert not ask(world).out
+        forget(world)
+        assert "e2" in ask(world).out
+
+
+def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:
+    pool = {"account": "LT121000011101001000", "creditor_account": "LT601010012345678901"}
+    day = world.month.previous.first
+    world.book([world.line(None, text="VFY-8M3T-407", day=day, entry_id="va", **pool)])
+    world.store()
+    ask(world)
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    assert "va" not in ask(world).out
+
+
+# Workspaces whose months two people closed
+
+
+@pytest.fixture(scope="module")
+def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """September and October closed, on 20 November, with a line of November; to be copied."""
+    desk = copy_of(month_end, tmp_path_factory.mktemp("settled") / "desk")
+    for month in ("2026-09", "2026-10"):
+        close_month(desk, month)
+    later = clock_at(desk, NOVEMBER)
+    double(later, october(later)[0]["entry_id"], booking_date=date(2026, 11, 5))
+    return later
+
+
+@pytest.fixture
+def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A copy, the day after its closed months were settled, few lines as they have."""
+    monkeypatch.setattr(ClosedMonths, "before", partial(ClosedMonths.before, least=1))
+    copied = copy_of(closed, tmp_path / "desk")
+    assert not left_out(copied), "this run settles"
+    return clock_at(copied, LATER)
+
+
+def in_full(answer: Reconciliation) -> Reconciliation:
+    """The same question with everything matched."""
+    assert answer.basis is not None
+    return worked_out(answer.basis).answer
+
+
+def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
+    answer = desk.reconcile(month)
+    full = in_full(answer)
+    out = outcomes(full).keys() - outcomes(answer).keys()
+    require_alike(answer, full, dict.fromkeys(out))
+    return out
+
+
+def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> None:
+    out = left_out(desk)
+    assert out, "something of September or October is settled"
+    line = min(out)
+    desk.matches.ignore(line, reason="late", actor=ANNA)
+    assert line not in left_out(desk)
+    assert desk.trace(line).hops, "a settled line is traced as ever"
+    assert len(desk.matches.open())
+
+
+def test_a_reopened_month_settles_nothing_any_more(desk: Workspace) -> None:
+    assert left_out(desk)
+    desk.periods.reopen("2026-10", "a statement was wrong", actor=ANNA)
+    assert not left_out(desk)
+
+
+def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
+    assert left_out(desk)
+    (desk.folder / "rules.toml").write_text("window_days = 20\n", "utf-8")
+    assert not left_out(Workspace(desk.folder))
+
+
+def test_a_closed_month_comes_out_again_whatever_it_settled(closed: Workspace) -> None:
+    for month in ("2026-09", "2026-10"):
+        assert closed.periods.verify(month).answer.month

@@ -1,0 +1,113 @@
+"""A question as the tables that steps read: the month and its days, the accounts, the rules."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import Month, is_target_day, next_target_day
+from treasury.identifiers import plain_account
+from treasury.lake import INSTANT, TEXT
+from treasury.reconcile.matching import rule_tables
+from treasury.reconcile.question import Question
+from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
+from treasury.settings import BankAccount
+from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
+from treasury.statements.store.coverage import month_coverage
+
+__all__ = ["class_rule_table", "coverage_table", "month_days", "question_table", "question_terms"]
+
+
+def question_terms(question: Question) -> dict[str, pa.Table]:
+    """The accounts and the rules of a question, whatever its month, as the steps read them."""
+    rules, accounts = question.rules, question.accounts
+    return {
+        "declared_accounts": _accounts(accounts),
+        "class_rules": class_rule_table(rules, accounts, credits_by_text=question.credits_by_text),
+        **rule_tables(rules),
+    }
+
+
+def question_table(question: Question) -> pa.Table:
+    """The question as a table of one row, which the steps read."""
+    finished = question.today - timedelta(days=1)
+    while not is_target_day(finished):
+        finished -= timedelta(days=1)
+    days = month_days(question.month, question.zone)
+    return days.append_column("last_finished_day", pa.array([finished]))
+
+
+def month_days(month: Month, zone: ZoneInfo) -> pa.Table:
+    """The days and instants of a month, in one row."""
+    row: dict[str, Any] = {
+        "zone": pa.array([zone.key], TEXT),
+        "month_first": pa.array([month.first]),
+        "month_last": pa.array([month.last]),
+        "month_start": pa.array([month.start(zone)], INSTANT),
+        "month_end": pa.array([month.end(zone)], INSTANT),
+        "next_business_day": pa.array([next_target_day(month.last)]),
+    }
+    return pa.table(row)
+
+
+def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) -> pa.Table:
+    """Which days the proved statements of each account have without a gap, and the month's."""
+    stored, confirmed = (
+        connection.sql(f"SELECT * FROM {name} WHERE {COUNTING}").to_arrow_table()  # noqa: S608
+        for name in (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
+    )
+    return month_coverage(stored, question.accounts, confirmed, question.month)
+
+
+def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:
+    return pa.table(
+        {
+            "account": pa.array([plain_account(account.account) for account in accounts], TEXT),
+            "name": pa.array([account.name for account in accounts], TEXT),
+            "currency": pa.array([account.currency for account in accounts], TEXT),
+            "source": pa.array([account.source for account in accounts], TEXT),
+        }
+    )
+
+
+def class_rule_table(
+    rules: Rules, accounts: tuple[BankAccount, ...], *, credits_by_text: bool = False
+) -> pa.Table:
+    """The class rules in their order, transfers between our own accounts first."""
+    own = tuple(
+        ClassRule(
+            name="own transfer",
+            line_class="own_transfer",
+            source="own_bank",
+            counterparty_account=plain_account(account.account),
+        )
+        for account in accounts
+        if account.source == "own_bank"
+    )
+    names = ClassRule.__struct_fields__
+    schema = pa.schema(
+        [("turn", pa.int64()), ("meets_credits", pa.bool_()), *((name, TEXT) for name in names)]
+    )
+    return pa.Table.from_pylist(
+        [
+            {
+                "turn": turn,
+                "meets_credits": credits_by_text or not is_text_alone(rule),
+                **_compared(rule),
+            }
+            for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
+        ],
+        schema=schema,
+    )
+
+
+def _compared(rule: ClassRule) -> dict[str, str | None]:
+    """What lines are compared with: accounts as lines have them."""
+    own: dict[str, str | None] = msgspec.structs.asdict(rule)
+    accounts = ("account", "counterparty_account")
+    return own | {name: plain_account(own[name] or "") or None for name in accounts}

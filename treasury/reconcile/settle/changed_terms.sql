@@ -1,0 +1,22 @@
+-- What settled lines rest on and is not as it was: a statement's proof, what a virtual account expects, a decision about
+-- such a line; none where all that is settled stands. Whether the records themselves changed is told by their number.
+SELECT 'statement' AS what, s.statement_id AS id
+FROM settled_statements AS s
+LEFT JOIN counted_statements AS t ON t.statement_id = s.statement_id AND t.proof_state = s.proof_state
+WHERE t.statement_id IS NULL
+UNION ALL
+SELECT 'virtual account' AS what, s.id
+FROM settled_standing AS s
+LEFT JOIN standing_terms AS t ON t.id = s.id AND t.terms = s.terms
+WHERE t.id IS NULL
+UNION ALL
+SELECT 'decision' AS what, s.entry_id AS id
+FROM settled_verdicts AS s
+LEFT JOIN verdicts AS v ON v.entry_id = s.entry_id AND v.terms = s.terms
+WHERE v.entry_id IS NULL
+UNION ALL
+SELECT 'decision' AS what, v.entry_id AS id
+FROM verdicts AS v
+JOIN settled_lines AS l ON l.entry_id = v.entry_id
+LEFT JOIN settled_verdicts AS s ON s.entry_id = v.entry_id AND s.terms = v.terms
+WHERE s.entry_id IS NULL

@@ -1,0 +1,20 @@
+-- Settled lines that an unsettled one may bring back: by the reference that it states, or as much the other way with
+-- the same counterparty within the days allowed.
+SELECT s.entry_id, s.expectation_id
+FROM settled_lines AS s
+JOIN (
+    SELECT DISTINCT upper(trim(coalesce(l.original_reference, l.end_to_end_id, ''))) AS reference
+    FROM bank_lines AS l
+    WHERE l.is_reversal OR l.return_reason IS NOT NULL
+        OR l.entry_id IN (SELECT entry_id FROM decisions WHERE verdict = 'accept')
+) AS m ON m.reference = s.reference
+WHERE regexp_replace(m.reference, '[^\p{L}\p{N}]+', '', 'g') NOT IN (SELECT placeholder FROM placeholders)
+UNION
+SELECT s.entry_id, s.expectation_id
+FROM bank_lines AS l
+CROSS JOIN rules AS u
+JOIN settled_lines AS s
+    ON s.account = l.account AND s.currency = l.currency AND s.amount = l.amount
+    AND s.party = coalesce(l.counterparty_account, upper(replace(l.counterparty_name, ' ', '')))
+WHERE s.direction <> l.direction AND s.expectation_id IS NOT NULL
+    AND s.booking_date <= l.booking_date AND date_diff('day', s.booking_date, l.booking_date) <= u.window_days

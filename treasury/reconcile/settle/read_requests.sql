@@ -1,0 +1,25 @@
+-- Settled requests that something unsettled may concern: a text that may name them, in any reading; a decision; a
+-- transaction hash that is given again; an event that the service noted since.
+SELECT s.expectation_id
+FROM settled_requests AS s
+JOIN (
+    SELECT expectation_id FROM whole_references
+    UNION
+    SELECT expectation_id FROM rejoined
+    UNION
+    SELECT expectation_id FROM other_readings
+    UNION
+    SELECT expectation_id FROM damaged
+    UNION
+    SELECT expectation_id FROM one_slip_away
+    UNION
+    SELECT d.expectation_id
+    FROM decisions AS d
+    JOIN bank_lines AS l ON l.entry_id = d.entry_id
+    UNION
+    SELECT ramp_request_id AS expectation_id FROM new_ramp_request_events
+) AS n ON n.expectation_id = s.expectation_id
+UNION
+SELECT s.expectation_id
+FROM settled_requests AS s
+JOIN hash_uses AS h ON substr(md5(h.hash_key), 1, 16) = s.hash_digest

@@ -1,0 +1,6 @@
+-- Since when each counterparty is known, of what settled lines tell.
+SELECT e.kind, coalesce(e.account, '') AS tie, l.party, min(l.booking_date) AS since
+FROM settling_lines AS l
+JOIN expectations AS e ON e.expectation_id = l.expectation_id
+WHERE l.party IS NOT NULL
+GROUP BY e.kind, coalesce(e.account, ''), l.party

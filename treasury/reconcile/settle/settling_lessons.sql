@@ -1,0 +1,8 @@
+-- What settled lines teach about who pays what: those of requests whose counterparty is given.
+SELECT
+    l.entry_id, l.expectation_id, l.booking_date, l.amount, l.account, l.currency, l.direction, b.counterparty_account,
+    b.counterparty_name, b.remittance, e.counterparty_account AS owner_account, e.counterparty_name AS owner_name
+FROM settling_lines AS l
+JOIN expectations AS e ON e.expectation_id = l.expectation_id
+JOIN bank_lines AS b ON b.entry_id = l.entry_id
+WHERE e.counterparty_account IS NOT NULL OR e.counterparty_name IS NOT NULL

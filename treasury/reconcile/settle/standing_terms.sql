@@ -1,0 +1,7 @@
+-- What each virtual account expects, in one text to be compared.
+SELECT
+    id,
+    concat_ws(
+        '|', reference_code, array_to_string(rail_references, ','), iban, account_id, currency, CAST(created_at AS VARCHAR), status
+    ) AS terms
+FROM virtual_bank_accounts
