@@ -7,6 +7,7 @@ before it, and a worker that is lost takes nothing along that was done.
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -16,18 +17,19 @@ import pyarrow as pa
 from treasury.errors import InputError, StorageError
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.pipeline import Step
+from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
 __all__ = ["SparkRun", "session_of", "spark_columns", "spark_settings"]
 
-_INSTALL: Final = "install treasury[spark], which brings pyspark"
+_INSTALL: Final = "install it: pip install 'treasury[spark]'"
 
 
-def session_of(engine: Any) -> Any:
+def session_of(engine: Any, token: Secret | None = None) -> Any:
     """The Spark session that `engine` is, or the one at its address.
 
     An address is what Spark itself takes: `sc://host:15002` of a Spark Connect server, or
-    `spark://host:7077`, `yarn`, `local[2]` of a master. InputError for anything else, or where
-    pyspark is not installed.
+    `spark://host:7077`, `yarn`, `local[2]` of a master. A server that asks for a token is given it.
+    InputError for anything else, or where pyspark is not installed.
     """
     if not isinstance(engine, str):
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
@@ -36,20 +38,48 @@ def session_of(engine: Any) -> Any:
             f"engine: {type(engine).__name__} is no Spark session",
             do="give a session, its address, or nothing for DuckDB",
         )
+    if not is_spark_address(engine):
+        raise InputError(
+            f"engine: {engine.partition(';')[0]!r:.80} is no address of Spark",
+            do=f"write {SPARK_ADDRESSES}, or nothing for DuckDB",
+        )
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise InputError(f"engine: Spark is not installed ({error.name})", do=_INSTALL) from error
+    builder = SparkSession.builder.appName("treasury")
     try:
-        builder = SparkSession.builder.appName("treasury")
-        is_remote = engine.startswith("sc://")
-        return (builder.remote(engine) if is_remote else builder.master(engine)).getOrCreate()
+        if engine.startswith("sc://"):
+            return builder.remote(_with_token(engine, token)).getOrCreate()
+        if engine.startswith("local") and SparkSession.getActiveSession() is None:
+            for name, setting in _LOCAL.items():
+                builder = builder.config(name, setting)
+        return builder.master(engine).getOrCreate()
     except (PySparkException, RuntimeError) as error:
+        reason = _first_line(error)
+        if token is not None:
+            reason = reason.replace(token.reveal(), "…")
         raise InputError(
-            f"engine: there is no Spark at {engine!r:.80} ({_first_line(error)})",
-            do="start it, or correct the address",
-        ) from error
+            f"engine: there is no Spark at {engine.partition(';')[0]!r:.80} ({reason})",
+            do="start it (a master of this machine needs Java 17), or correct the address",
+        ) from None
+
+
+def _with_token(address: str, token: Secret | None) -> str:
+    if token is None:
+        return address
+    parted = address if "/;" in address else f"{address.rstrip('/')}/"
+    return f"{parted};token={token.reveal()}"
+
+
+_LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""A Spark of this process listens on this machine alone."""
 
 
 @contextmanager
@@ -74,6 +104,8 @@ def spark_columns(schema: pa.Schema) -> str:
 
 
 def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _spark_type(kind.value_type)
     if pa.types.is_list(kind):
         return f"array<{_spark_type(kind.value_type)}>"
     if pa.types.is_decimal(kind):
@@ -116,14 +148,26 @@ class SparkRun:
 
     def local(self, table: pa.Table) -> Any:
         """A small Arrow table as Spark's, in the same types."""
-        rows = table if table.num_rows else []
-        return self.session.createDataFrame(rows, spark_columns(table.schema))
+        plain = pa.schema(
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in table.schema
+        )
+        rows = table.cast(plain) if table.num_rows else []
+        return self.session.createDataFrame(rows, spark_columns(plain))
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each step in order."""
         for step in steps:
             rows = self.session.sql(render(step, called=self._views))
             self.give({step.name: self.between(step.name, rows) if step.is_stored else rows})
+
+    def rows(self, query: str) -> Any:
+        """The rows of a query, in DuckDB's words, over the tables and steps of this run."""
+        return self.session.sql(render(Step("query", query), called=self._views))
+
+    def first_row(self, query: str) -> Any:
+        """The first row of such a query, or None."""
+        return self.rows(query).head()
 
     def table(self, name: str) -> Any:
         """The rows of a table or step."""
@@ -142,7 +186,8 @@ class SparkRun:
     def end(self) -> None:
         """Give back the names and what only the run needed.
 
-        Spark Connect removes no files: there, in a folder, what begins with `steps_` stays.
+        Spark Connect removes no files: there, in a folder that this machine does not see, what
+        begins with `steps_` stays.
         """
         for view in self._views.values():
             self.session.catalog.dropTempView(view)
@@ -154,6 +199,8 @@ class SparkRun:
             active = java.org.apache.spark.sql.SparkSession.active().sparkContext()
             is_with_all_in_it = True
             steps.getFileSystem(active.hadoopConfiguration()).delete(steps, is_with_all_in_it)
+        else:
+            shutil.rmtree(f"{self._into.removeprefix('file://')}/steps_{self._mark}", True)
 
     def _written(self, name: str, rows: Any) -> Any:
         from pyspark.errors import AnalysisException
