@@ -16,7 +16,7 @@ import pyarrow as pa
 from treasury.lake import Snapshot
 from treasury.lake.delta import StoredFile, StoredTable
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO
-from treasury.reconcile.spark.spark_run import spark_columns
+from treasury.reconcile.spark.spark_run import spark_columns, spark_types, without_rows
 
 __all__ = ["read_lake"]
 
@@ -51,7 +51,7 @@ def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], n
 def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
     """The files of one version with the wanted columns; one that they lack reads as null."""
     if stored is None or not stored.files:
-        return session.createDataFrame([], spark_columns(schema))
+        return without_rows(session, spark_types(schema))
     parts = [
         _files(session, [file for file in stored.files if file.is_open is is_open], stored, schema)
         for is_open in {file.is_open for file in stored.files}
@@ -73,11 +73,10 @@ def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: p
     paths = ["file://" + _GLOB.sub(r"\\\1", file.path) for file in files]
     rows = session.read.schema(spark_columns(inside)).parquet(*paths)
     columns = []
-    for field in schema:
-        if field.name in inside.names:
-            columns.append(f"`{field.name}`")
+    for name, kind in spark_types(schema).items():
+        if name in inside.names:
+            columns.append(f"`{name}`")
             continue
-        known = str(is_open).upper() if field.name == OPEN and is_open is not None else "NULL"
-        kind = spark_columns(pa.schema([field])).removeprefix(f"`{field.name}` ")
-        columns.append(f"CAST({known} AS {kind}) AS `{field.name}`")
+        known = str(is_open).upper() if name == OPEN and is_open is not None else "NULL"
+        columns.append(f"CAST({known} AS {kind}) AS `{name}`")
     return rows.selectExpr(*columns)

@@ -12,14 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+import duckdb
 import pyarrow as pa
 
 from treasury.errors import InputError, StorageError
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.pipeline import Step
+from treasury.reconcile.engine.rowless import is_rowless
 from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
-__all__ = ["SparkRun", "session_of", "spark_columns", "spark_settings"]
+__all__ = [
+    "SparkRun", "session_of", "spark_columns", "spark_settings", "spark_types", "without_rows",
+]  # fmt: skip
 
 _INSTALL: Final = "install it: pip install 'treasury[spark]'"
 
@@ -100,7 +104,12 @@ def spark_settings(session: Any) -> Iterator[None]:
 
 def spark_columns(schema: pa.Schema) -> str:
     """The columns of an Arrow table as Spark writes them."""
-    return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
+    return ", ".join(f"`{name}` {kind}" for name, kind in spark_types(schema).items())
+
+
+def spark_types(schema: pa.Schema) -> dict[str, str]:
+    """Spark's type of each column of an Arrow table."""
+    return {field.name: _spark_type(field.type) for field in schema}
 
 
 def _spark_type(kind: pa.DataType) -> str:
@@ -124,11 +133,18 @@ _SPARK_TYPES: Final = {
 }
 
 
+def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
+    """A table of these columns and types of Spark that is known to be empty, to its planner too."""
+    kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
+    return session.sql(f"SELECT {kinds} WHERE FALSE")
+
+
 class SparkRun:
     """Tables and steps in a session under names of this run's own.
 
     `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
-    catalog. Nothing that is there already is written over.
+    catalog. Nothing that is there already is written over. What has no row is told to Spark as
+    such, and what can then have none is not run: most steps are about what is rare.
     """
 
     def __init__(self, session: Any, into: str) -> None:
@@ -138,13 +154,13 @@ class SparkRun:
         self._mark = f"treasury_{secrets.token_hex(6)}"
         self._views: dict[str, str] = {}
         self._between: list[str] = []
+        self._rowless: set[str] = set()
+        self._parser = duckdb.connect()
 
     def give(self, tables: Mapping[str, Any]) -> None:
         """Tables that steps read: Spark's, or small ones of Arrow."""
         for name, table in tables.items():
-            rows = self.local(table) if isinstance(table, pa.Table) else table
-            self._views[name] = f"{self._mark}_{name}"
-            rows.createOrReplaceTempView(self._views[name])
+            self._name(name, self.local(table) if isinstance(table, pa.Table) else table)
 
     def local(self, table: pa.Table) -> Any:
         """A small Arrow table as Spark's, in the same types."""
@@ -152,14 +168,33 @@ class SparkRun:
             field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
             for field in table.schema
         )
-        rows = table.cast(plain) if table.num_rows else []
-        return self.session.createDataFrame(rows, spark_columns(plain))
+        if not table.num_rows:
+            return without_rows(self.session, spark_types(plain))
+        return self.session.createDataFrame(table.cast(plain), spark_columns(plain))
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each step in order."""
         for step in steps:
             rows = self.session.sql(render(step, called=self._views))
-            self.give({step.name: self.between(step.name, rows) if step.is_stored else rows})
+            if is_rowless(self._parser, step.sql, self._rowless):
+                self._name(step.name, self._emptied(rows))
+            elif step.is_stored:
+                self._name(step.name, self.between(step.name, rows))
+            else:
+                self._views[step.name] = f"{self._mark}_{step.name}"
+                rows.createOrReplaceTempView(self._views[step.name])
+
+    def _name(self, name: str, rows: Any) -> None:
+        """Give rows that are there their name, and note where there are none."""
+        if rows.isEmpty():
+            self._rowless.add(name)
+            rows = self._emptied(rows)
+        self._views[name] = f"{self._mark}_{name}"
+        rows.createOrReplaceTempView(self._views[name])
+
+    def _emptied(self, rows: Any) -> Any:
+        kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
+        return without_rows(self.session, kinds)
 
     def rows(self, query: str) -> Any:
         """The rows of a query, in DuckDB's words, over the tables and steps of this run."""
@@ -189,6 +224,7 @@ class SparkRun:
         Spark Connect removes no files: there, in a folder that this machine does not see, what
         begins with `steps_` stays.
         """
+        self._parser.close()
         for view in self._views.values():
             self.session.catalog.dropTempView(view)
         if not self._is_folder:
