@@ -54,29 +54,29 @@ def everything(matches):
 
 
 def practice(folder):
-    """The practice company's month: now, as known earlier, and written out."""
+    """The practice company's month, written out; and what no month is."""
     desk = Workspace(folder / "practice")
     said = {}
     with spark(folder) as session:
-        ours, theirs = desk.reconcile("2026-10"), desk.reconcile("2026-10", engine=session)
-        said["now"] = differences(ours, theirs)
+        ours = desk.reconcile("2026-10")
+        theirs = desk.reconcile("2026-10", engine=session, into=folder / "october")
+        said["differences"] = differences(ours, theirs)
         said["rows"] = ours.lines.num_rows
         said["counts"] = [ours.counts(), theirs.counts()]
-        said["is partial"] = [theirs.is_partial, theirs.matches_on_spark is None]
-        said["left"] = [path.name for path in (folder / "practice" / "spark").iterdir()]
-        said["mode"] = oct((folder / "practice" / "spark").stat().st_mode & 0o777)
-        then = desk.at("2026-11-02T07:59Z")
-        said["nothing yet"] = refusal(lambda: then.reconcile("2026-10", engine=session))
-        said["too early"] = refusal(lambda: desk.reconcile("2027-10", engine=session))
-        said["long ago"] = refusal(lambda: desk.reconcile("2001-10", engine=session))
-        kept = desk.reconcile("2026-09", engine=session, into=folder / "september")
-        said["september"] = differences(desk.reconcile("2026-09"), kept)
-        said["kept"] = [
+        said["is partial"] = theirs.is_partial
+        said["written"] = [
             name
-            for name, rows in everything(kept.matches_on_spark).items()
+            for name, rows in everything(theirs.matches_on_spark).items()
             if rows != sorted(map(str, getattr(ours.matches, name).to_pylist()))
         ]
-        said["folder"] = sorted(path.name for path in (folder / "september").iterdir())
+        said["folder"] = sorted(path.name for path in (folder / "october").iterdir())
+        before = desk.at("2026-11-01T07:59Z")
+        said["nothing yet"] = refusal(lambda: before.reconcile("2026-10", engine=session))
+        said["too early"] = refusal(lambda: desk.reconcile("2027-10", engine=session))
+        said["long ago"] = refusal(lambda: desk.reconcile("2001-10", engine=session))
+        steps = folder / "practice" / "spark"
+        said["left"] = [path.name for path in steps.iterdir()]
+        said["mode"] = oct(steps.stat().st_mode & 0o777)
     return said
 
 
@@ -89,26 +89,28 @@ def refusal(ask):
 
 
 def drawn(folder):
-    """Months of a drawn company with decisions, surprises and closes; its lake at two instants."""
+    """Months of a drawn company, decided on and closed: on Spark what is settled is matched too."""
     from settled_world import DrawnMonths
 
     world = DrawnMonths(5, folder / "a lake [of] {ours}", lines=18)
-    said = {"months": []}
+    for _ in range(3):
+        world.pass_month()
+        answer = worked_out(world.basis(None)).answer
+        suggested = [row for row in answer.lines.to_pylist() if row["outcome"] == "suggested"]
+        pairs = answer.matches.candidates.select(["entry_id", "expectation_id"]).to_pylist()
+        world.decide(suggested, [tuple(row.values()) for row in pairs])
+        world.surprise()
+    world.close()
+    basis = world.basis(world.closed_months())
     with spark(folder) as session:
-        for _ in range(3):
-            world.pass_month()
-            answer = worked_out(world.basis(None)).answer
-            open_lines = [row for row in answer.lines.to_pylist() if row["outcome"] == "suggested"]
-            pairs = answer.matches.candidates.select(["entry_id", "expectation_id"]).to_pylist()
-            world.decide(open_lines, [tuple(row.values()) for row in pairs])
-            world.surprise()
-        world.close()
-        basis = world.basis(world.closed_months())
         theirs = month_on_spark(basis, engine=session, into=None, folder=folder / "steps")
-        said["months"].append(differences(worked_out(world.basis(None)).answer, theirs))
-        said["rows"] = theirs.lines.num_rows
-        said["decided"] = len(world.decided)
-    return said
+    everything_matched = worked_out(world.basis(None)).answer
+    return {
+        "differences": differences(everything_matched, theirs),
+        "rows": theirs.lines.num_rows,
+        "decided": len(world.decided),
+        "left": [path.name for path in (folder / "steps").iterdir()],
+    }
 
 
 def lake(folder):
