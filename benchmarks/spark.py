@@ -5,10 +5,11 @@
 The ways: `cluster`, a standalone cluster of real processes on loopback (a master, two workers, each
 with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
 middle; `same-amount`, `one-code` and `one-payer`, sets in which everybody pays the same amount,
-every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code, with
-decisions; `local`, two threads in one process; `connect`, a Spark Connect server. With `--tenfold`
-ten times the rows on the cluster as well. DuckDB matches each set in a process of its own. All four
-tables have to hold the same rows, by the hash of their sorted hashes; else the exit code is 1.
+every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code,
+with decisions; `local`, two threads in one process; `connect`, a Spark Connect server. With
+`--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a process of its
+own. All four tables have to hold the same rows, by the hash of their sorted hashes; else the exit
+code is 1.
 
 Both read the files and write their tables within the time. A cluster's machines are here one: four
 Java processes share its cores, and the ratio to DuckDB says nothing of a cluster of many.
