@@ -188,8 +188,14 @@ class ObjectPlace:
 
         if self.folder is not None:
             return LocalStore(self.folder)
+        # Options for the way there put aside what the environment says of plain http.
+        is_plain = os.environ.get("AWS_ALLOW_HTTP", "").casefold() in {"true", "1", "yes"}
         options: dict[str, Any] = {
-            "client_options": {"connect_timeout": "5s", "timeout": "120s"},
+            "client_options": {
+                "connect_timeout": "5s",
+                "timeout": "120s",
+                "allow_http": is_plain and self.address.startswith("s3:"),
+            },
             "retry_config": {"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
         }
         with reaching(self.address):
