@@ -6,7 +6,7 @@ Beside them lie the files themselves:
 
     heads/000000000012          what a commit came to
     manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
-    entries/<sha256>            entries of tables' logs and pins, by their content
+    entries/<sha256>            entries of tables' logs, pins, answers of closed months, by content
     lake/<table>/part-*.parquet files of rows, whose names no other desk gives
     lake/<table>/_delta_log/    the entries in their place, put there after the head
     desks/<desk>                who writes here
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -29,10 +30,13 @@ from treasury.lake.pins import PINS
 from treasury.lake.sealed import unseal
 
 __all__ = [
-    "HEADS", "MANIFESTS", "DeskNote", "Head", "HomeNote", "StagedCommit", "StoredPrint",
-    "head_name", "is_by_content", "object_of", "print_of", "read_head", "read_manifest",
+    "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "Head", "HomeNote", "StagedCommit", "StoredPrint",
+    "head_name", "is_by_content", "local_place", "object_of", "print_of", "read_head",
+    "read_manifest",
 ]  # fmt: skip
 
+CLOSES: Final = "closes"
+"""The folder beside the lake with what closes stored of their answers: it travels with the lake."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
 _FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
@@ -115,7 +119,12 @@ def head_name(number: int) -> str:
 
 def is_by_content(path: str) -> bool:
     """Whether a file lies in the home by its content: two desks may give it one name."""
-    return path.startswith(f"{PINS}/") or f"/{LOG}/" in path
+    return path.startswith((f"{PINS}/", f"{CLOSES}/")) or f"/{LOG}/" in path
+
+
+def local_place(folder: Path, path: str) -> Path:
+    """Where a file is on a desk whose lake is in `folder`."""
+    return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
 def object_of(path: str, stored: StoredPrint) -> str:

@@ -35,6 +35,7 @@ from treasury.lake.home.heads import (
     StagedCommit,
     StoredPrint,
     head_name,
+    local_place,
     object_of,
     print_of,
     read_head,
@@ -238,7 +239,7 @@ class LakeHome:
         manifest = msgspec.json.encode(files, order="sorted")
         stored_manifest = print_of(manifest)
         manifest_name = f"{MANIFESTS}{stored_manifest.sha256}"
-        self.each(lambda named: self._put(*named), added.items())
+        self.each(lambda named: self.put(*named), added.items())
         self.place.write(manifest_name, manifest)
         self.place.settle([manifest_name, *(object_of(*named) for named in added.items())])
         head = Head(
@@ -276,9 +277,9 @@ class LakeHome:
             is_probed=True,
         )
 
-    def _put(self, path: str, stored: StoredPrint) -> None:
+    def put(self, path: str, stored: StoredPrint) -> None:
         """Put a file as its hash says; WorkspaceDamaged where it is not as it was written."""
-        local = self.folder / path
+        local = local_place(self.folder, path)
         content: bytes | Path
         with disk.reading(local):
             if stored.size <= WHOLE:
