@@ -158,7 +158,7 @@ class Workspace:
 
         address = place.home
         if "://" not in address:
-            address = str((self.folder / Path(address).expanduser()).absolute())
+            address = os.path.abspath(self.folder / Path(address).expanduser())
         return LakeHome(
             address,
             self.folder / "lake",

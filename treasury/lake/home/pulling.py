@@ -208,18 +208,17 @@ def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> No
     where = f"{name} in the lake's home {home.place.address}"
     chunks = home.place.chunks(name)
     try:
-        chunk = next(chunks, b"")
+        chunk = next(chunks, None)
     except FileNotFoundError:
         raise WorkspaceDamaged(f"{where} is lost", do=_RESTORE) from None
     content_hash, size = hashlib.sha256(), 0
     with disk.writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with durable.created(target) as file:
-            while chunk:
+            while chunk is not None:
                 content_hash.update(chunk)
-                size += len(chunk)
-                file.write(chunk)
-                chunk = next(chunks, b"")
+                size += file.write(chunk)
+                chunk = next(chunks, None)
     if StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"
         if size != stored.size:
