@@ -30,7 +30,8 @@ from treasury.lake.pins import PINS
 from treasury.lake.sealed import unseal
 
 __all__ = [
-    "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "Head", "HomeNote", "StagedCommit", "StoredPrint",
+    "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
+    "StoredPrint",
     "head_name", "is_by_content", "local_place", "object_of", "print_of", "read_head",
     "read_manifest",
 ]  # fmt: skip
@@ -49,7 +50,7 @@ class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
     sha256: str
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     """A commit that came to a home: its place in the series, whose it is and what it names.
 
     `token` is drawn for it alone: a desk knows its own head by it. `parent` is the SHA-256 of the
@@ -137,14 +138,14 @@ def print_of(content: bytes) -> StoredPrint:
     return StoredPrint(len(content), hashlib.sha256(content).hexdigest())
 
 
-def read_head(place: ObjectPlace, number: int) -> tuple[Head, str]:
+def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
     """A head and its own SHA-256; FileNotFoundError where there is none of that number.
 
     WorkspaceDamaged where it is not as it was written.
     """
     content = place.read(head_name(number))
     try:
-        head = unseal(content, Head)
+        head = unseal(content, HomeHead)
     except (ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceDamaged(
             f"{head_name(number)} in the lake's home {place.address} does not read", do=_FURTHER
@@ -152,7 +153,7 @@ def read_head(place: ObjectPlace, number: int) -> tuple[Head, str]:
     return head, hashlib.sha256(content).hexdigest()
 
 
-def read_manifest(place: ObjectPlace, head: Head) -> dict[str, StoredPrint]:
+def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
     """Every file that a head names, by its path below the lake's folder."""
     content = place.read(f"{MANIFESTS}{head.manifest.sha256}")
     if print_of(content) != head.manifest:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import HomeUnreachable
-from treasury.lake.home.heads import Head, read_head
+from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 
 __all__ = ["HomeStatus", "home_status"]
@@ -27,7 +27,7 @@ class HomeStatus(msgspec.Struct, frozen=True):
     number: int
     problem: str = ""
     count: int = 0
-    behind: tuple[Head, ...] = ()
+    behind: tuple[HomeHead, ...] = ()
     staged: tuple[str, ...] = ()
 
     @property

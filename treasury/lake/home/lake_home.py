@@ -30,7 +30,7 @@ from treasury.lake.home.heads import (
     HEADS,
     MANIFESTS,
     DeskNote,
-    Head,
+    HomeHead,
     HomeNote,
     StagedCommit,
     StoredPrint,
@@ -144,7 +144,7 @@ class LakeHome:
             number += 1
         return list(range(note.number + 1, number))
 
-    def newest(self, note: HomeNote) -> tuple[Head, str] | None:
+    def newest(self, note: HomeNote) -> tuple[HomeHead, str] | None:
         """The newest head and its SHA-256; None where this desk stands on it already.
 
         StorageError where it is not of the lake, the environment or the form of this desk.
@@ -242,7 +242,7 @@ class LakeHome:
         self.each(lambda named: self.put(*named), added.items())
         self.place.write(manifest_name, manifest)
         self.place.settle([manifest_name, *(object_of(*named) for named in added.items())])
-        head = Head(
+        head = HomeHead(
             number=note.number + 1,
             parent=note.sha256,
             lake=note.lake or uuid.uuid4().hex,

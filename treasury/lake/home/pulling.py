@@ -23,7 +23,7 @@ from treasury.lake import delta, disk
 from treasury.lake.commits import LastCommit, put_last
 from treasury.lake.home.heads import (
     CLOSES,
-    Head,
+    HomeHead,
     HomeNote,
     StoredPrint,
     local_place,
@@ -78,7 +78,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 def take_head(
     home: LakeHome,
     digests: Digests,
-    head: Head,
+    head: HomeHead,
     note: HomeNote,
     *,
     before: HomeNote,

@@ -21,7 +21,7 @@ from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home.heads import (
     CLOSES,
-    Head,
+    HomeHead,
     HomeNote,
     StagedCommit,
     StoredPrint,
@@ -308,7 +308,7 @@ class Sharing:
         moved = head.number - note.number
         return Pulled(moved, head.number, head.sentence if moved else "", files, size, undone)
 
-    def _require_same_lake(self, head: Head) -> None:
+    def _require_same_lake(self, head: HomeHead) -> None:
         """StorageError where this desk has commits that are none of the home's."""
         lake = self._lake
         if is_incoming(lake.folder):
@@ -327,7 +327,7 @@ class Sharing:
                 do="clone the home into a new folder, and add there what only this one has",
             )
 
-    def _is_listed(self, head: Head) -> bool:
+    def _is_listed(self, head: HomeHead) -> bool:
         """Whether the list of commits here goes on to a head's commit as the head's does."""
         return all(
             stored.sha256 == digest_of(self._lake.folder / path)
