@@ -112,6 +112,7 @@ class Workspace:
         self._as_of = as_of
         self._clients: dict[str, Client] = {}
         self._readers: dict[str, Client] = {}
+        self._has_told = False
 
     def __repr__(self) -> str:
         desk = self.settings.workspace
@@ -138,6 +139,16 @@ class Workspace:
         tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
         return Lake(self.folder, tables, rests_on=closed_on, tell=_tell, home=self._home())
 
+    def _tell_unpulled(self) -> None:
+        """Say once where the journal knows decisions about commits that are not pulled yet."""
+        if self._has_told:
+            return
+        from treasury.desk.home_health import unpulled_decisions
+
+        self._has_told = True
+        if unpulled := unpulled_decisions(self.lake, self.journal):
+            _tell(f"{unpulled}: run `treasury lake pull`")
+
     def _home(self) -> LakeHome | None:
         """The home that the lake is shared through; None where it is shared with nobody."""
         place = self.settings.lake
@@ -147,7 +158,7 @@ class Workspace:
 
         address = place.home
         if "://" not in address:
-            address = str((self.folder / Path(address).expanduser()).absolute())
+            address = os.path.abspath(self.folder / Path(address).expanduser())
         return LakeHome(
             address,
             self.folder / "lake",
@@ -165,6 +176,8 @@ class Workspace:
         def answered(name: str) -> Callable[[], pa.Table]:
             return lambda: responses(self.journal, name, self._as_of)
 
+        if self.settings.lake is not None and self._as_of is None:
+            self._tell_unpulled()
         snapshot = self.lake.snapshot(self._as_of)
         return snapshot.beside({name: answered(name) for name in RESPONSES})
 

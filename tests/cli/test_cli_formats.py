@@ -28,7 +28,7 @@ ACTS = {
     "items": ("accept", "carry", "withdraw"),
     "journal": ("adopt",),
     "journal key": ("enrol", "make", "show"),
-    "lake": ("pin", "sweep", "unpin"),
+    "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
     "match": ("accept", "assign", "ignore", "reject", "undo"),
     "periods": ("reopen",),
     "request": ("mark-sent", "not-uploaded", "undo", "will-not-fund"),

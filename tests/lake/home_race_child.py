@@ -67,7 +67,7 @@ def pulled(folder: Path, home: str) -> None:
 
 
 def life(folder: Path, home: str, first: int, draw: random.Random) -> None:
-    """Commit, pull and push, drawn, until somebody kills it; each commit is said when it is made."""
+    """Commit, pull and push, drawn, until somebody kills it; each commit is said when made."""
     lake = shared_lake(folder, home)
     say("begun")
     for number in range(first, first + 1000):

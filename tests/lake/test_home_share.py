@@ -18,7 +18,7 @@ from treasury.errors import (
     StorageError,
     WorkspaceDamaged,
 )
-from treasury.lake import Lake
+from treasury.lake import Lake, damages
 from treasury.lake.home.lake_home import LakeHome
 
 
@@ -321,3 +321,17 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused(
     with pytest.raises(SettingsError, match=problem) as refused:
         LakeHome(address, tmp_path)
     assert "secret" not in str(refused.value)
+
+
+def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
+    tmp_path: Path, home: Path
+) -> None:
+    """A hint at a checkpoint of ours outlives it where the next one comes from another desk."""
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    for number in range(24):
+        add(anna, number, a="HELD" if number % 2 else "OPEN")
+    for number in range(24, 60):
+        add(ben, number, a="HELD" if number % 2 else "OPEN")
+    sharing_of(anna).pull()
+    assert damages(anna) == []
+    assert content(anna) == content(ben)

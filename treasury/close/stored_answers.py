@@ -13,7 +13,6 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -23,10 +22,9 @@ from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
 from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake import disk
+from treasury.lake.home.heads import CLOSES
 
 __all__ = ["CLOSES", "Answers", "altered_answers", "read_answers", "write_answers"]
-
-CLOSES: Final = "closes"
 
 
 class Answers(msgspec.Struct, frozen=True, eq=False):

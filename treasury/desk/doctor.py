@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,8 +19,10 @@ import pyarrow as pa
 
 from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
+from treasury.desk.health_finding import HealthFinding, State
+from treasury.desk.home_health import brought_from_home, home_findings, unpulled_decisions
 from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
-from treasury.errors import JournalError, SettingsError, StorageError, TreasuryError
+from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.wording import instant_words
 from treasury.identifiers import plain_account
@@ -29,7 +31,6 @@ from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import require_key
 from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
-from treasury.lake.home.sharing import Sharing
 from treasury.settings import FILE_NAME, Settings, is_loopback
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
@@ -46,22 +47,9 @@ LISTED: Final = 10
 OLD: Final = timedelta(days=1)
 """A workspace whose last sync is older is told to sync."""
 
-State = Literal["ok", "missing", "optional", "damaged", "repaired"]
-"""What is `optional` the desk works without, so that its step comes after all others."""
-
-
 _NEEDED: Final = ("damaged", "missing")
 _FIRST: Final = (*_NEEDED, "optional")
 """The states that have a next step, the first to be done first."""
-
-
-class HealthFinding(msgspec.Struct, frozen=True):
-    """A fact: what it is about, how it stands, what was found and the next step."""
-
-    topic: str
-    state: State
-    what: str
-    do: str = ""
 
 
 FINDINGS: Final = pa.schema([(name, pa.string()) for name in ("topic", "state", "what", "do")])
@@ -147,6 +135,12 @@ def examine(
     findings += [*_journal(journal), *_copied(journal)]
     mended, whole = _stored(lake, now, mend, ask_again)
     findings += mended
+    if lake.sharing is not None:
+        findings += home_findings(lake.sharing, mend=mend)
+        if unpulled := unpulled_decisions(lake, journal):
+            findings.append(
+                HealthFinding("journal", "missing", unpulled, "run `treasury lake pull`")
+            )
     findings += _answers(lake, journal)
     if whole:
         if has_services:
@@ -271,7 +265,7 @@ def _stored(
     findings: list[HealthFinding] = []
     if mend:
         if lake.sharing is not None:
-            findings += _from_home(lake.sharing)
+            findings += brought_from_home(lake.sharing)
         repairs = lake.again(lambda: repair(lake, now), "treasury doctor --repair")
         findings += [
             HealthFinding("stored files", "repaired", sentence)
@@ -305,18 +299,6 @@ def _stored(
             findings.append(HealthFinding("treasury.duckdb", state, sentence, do))
         findings += _closes(lake, now, mend)
     return findings, whole
-
-
-def _from_home(sharing: Sharing) -> Iterator[HealthFinding]:
-    """Bring back from the lake's home what is not here as it was written."""
-    try:
-        pulled = sharing.pull(is_checked=True)
-    except StorageError as error:
-        yield HealthFinding("lake's home", "missing", error.what, error.do or "")
-    else:
-        if pulled.files:
-            sentence = f"{pulled.files:,} files came back from the lake's home"
-            yield HealthFinding("stored files", "repaired", sentence)
 
 
 def _fetch_again(

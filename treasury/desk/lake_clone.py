@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -41,7 +42,7 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
     is a workspace already, HomeUnreachable, and NothingStored where the home has no head yet.
     """
     place = check_address(
-        address if "://" in address else str(Path(address).expanduser().absolute())
+        address if "://" in address else os.path.abspath(Path(address).expanduser())
     )
     path = folder / FILE_NAME
     if path.exists():

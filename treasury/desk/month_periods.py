@@ -106,6 +106,7 @@ class Periods:
 
         desk = self._desk
         require_present(desk.until)
+        desk.lake.require_writable()
         period, closing = sign_month(
             desk.journal,
             desk.lake,
@@ -113,6 +114,7 @@ class Periods:
             actor=actor or desk.journal.who(),
             policy=desk.policy(),
         )
+        desk.lake.offer(f"the close of {period.month}")
         if desk.heads is not None:
             last = desk.journal.last()
             assert last is not None  # the close, or what came after it

@@ -283,6 +283,7 @@ def trim_log(folder: Path, oldest: int) -> int:
         with disk.writing(folder):
             for path in dropped:
                 path.unlink(missing_ok=True)
+        drop_wrong_hint(folder)  # a checkpoint that came from another desk has no hint here
     return len(dropped)
 
 

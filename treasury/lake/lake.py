@@ -195,6 +195,12 @@ class Lake:
         """
         return work() if self.sharing is None else self.sharing.again(work, sentence)
 
+    def offer(self, subject: str) -> None:
+        """Bring to the lake's home, where there is one, what was stored beside the lake."""
+        if self.sharing is not None:
+            with self.locked("push"):
+                self.sharing.offer(subject)
+
     def require_writable(self) -> None:
         """HomeReadOnly, with who may, where this desk may not write to the lake's home."""
         if self.sharing is not None:
@@ -268,7 +274,7 @@ class Lake:
                 durable.sync_files([self.folder / LAST], self.workspace)  # its writer may be killed
             pin = add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
             if self.sharing is not None:
-                self.sharing.offer_pins()
+                self.sharing.offer("the pin")
             return pin
 
     def unpin(self, commit: int) -> None:

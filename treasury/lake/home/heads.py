@@ -6,7 +6,7 @@ Beside them lie the files themselves:
 
     heads/000000000012          what a commit came to
     manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
-    entries/<sha256>            entries of tables' logs and pins, by their content
+    entries/<sha256>            entries of tables' logs, pins, answers of closed months, by content
     lake/<table>/part-*.parquet files of rows, whose names no other desk gives
     lake/<table>/_delta_log/    the entries in their place, put there after the head
     desks/<desk>                who writes here
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -29,10 +30,14 @@ from treasury.lake.pins import PINS
 from treasury.lake.sealed import unseal
 
 __all__ = [
-    "HEADS", "MANIFESTS", "DeskNote", "Head", "HomeNote", "StagedCommit", "StoredPrint",
-    "head_name", "is_by_content", "object_of", "print_of", "read_head", "read_manifest",
+    "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
+    "StoredPrint",
+    "head_name", "is_by_content", "local_place", "object_of", "print_of", "read_head",
+    "read_manifest",
 ]  # fmt: skip
 
+CLOSES: Final = "closes"
+"""The folder beside the lake with what closes stored of their answers: it travels with the lake."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
 _FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
@@ -45,7 +50,7 @@ class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
     sha256: str
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     """A commit that came to a home: its place in the series, whose it is and what it names.
 
     `token` is drawn for it alone: a desk knows its own head by it. `parent` is the SHA-256 of the
@@ -115,7 +120,12 @@ def head_name(number: int) -> str:
 
 def is_by_content(path: str) -> bool:
     """Whether a file lies in the home by its content: two desks may give it one name."""
-    return path.startswith(f"{PINS}/") or f"/{LOG}/" in path
+    return path.startswith((f"{PINS}/", f"{CLOSES}/")) or f"/{LOG}/" in path
+
+
+def local_place(folder: Path, path: str) -> Path:
+    """Where a file is on a desk whose lake is in `folder`."""
+    return (folder.parent if path.startswith(f"{CLOSES}/") else folder) / path
 
 
 def object_of(path: str, stored: StoredPrint) -> str:
@@ -128,14 +138,14 @@ def print_of(content: bytes) -> StoredPrint:
     return StoredPrint(len(content), hashlib.sha256(content).hexdigest())
 
 
-def read_head(place: ObjectPlace, number: int) -> tuple[Head, str]:
+def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
     """A head and its own SHA-256; FileNotFoundError where there is none of that number.
 
     WorkspaceDamaged where it is not as it was written.
     """
     content = place.read(head_name(number))
     try:
-        head = unseal(content, Head)
+        head = unseal(content, HomeHead)
     except (ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceDamaged(
             f"{head_name(number)} in the lake's home {place.address} does not read", do=_FURTHER
@@ -143,7 +153,7 @@ def read_head(place: ObjectPlace, number: int) -> tuple[Head, str]:
     return head, hashlib.sha256(content).hexdigest()
 
 
-def read_manifest(place: ObjectPlace, head: Head) -> dict[str, StoredPrint]:
+def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
     """Every file that a head names, by its path below the lake's folder."""
     content = place.read(f"{MANIFESTS}{head.manifest.sha256}")
     if print_of(content) != head.manifest:

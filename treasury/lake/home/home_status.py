@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import HomeUnreachable
-from treasury.lake.home.heads import Head, read_head
+from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 
 __all__ = ["HomeStatus", "home_status"]
@@ -27,24 +27,28 @@ class HomeStatus(msgspec.Struct, frozen=True):
     number: int
     problem: str = ""
     count: int = 0
-    behind: tuple[Head, ...] = ()
+    behind: tuple[HomeHead, ...] = ()
     staged: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        """The home, how far behind this desk is, and what is staged, a line each."""
-        at = "this desk never pulled or pushed"
+    @property
+    def sentence(self) -> str:
+        """The home, where this desk stands and what it has not pulled."""
         if self.number:
-            at = f"this desk stands on head {self.number}{'' if self.count else ', the newest'}"
-        if self.problem:
-            lines = [f"home     {at.removesuffix(', the newest')}; {self.problem}"]
-        elif not self.count:
-            lines = [f"home     {self.address}: {at}"]
+            at = f"this desk stands on head {self.number}"
         else:
-            names = ", ".join(head.sentence for head in self.behind)
-            more = self.count - len(self.behind)
-            names += f" and {more:,} before them" if more else ""
-            behind = f"{at}, {self.count:,} behind ({names}): run `treasury lake pull`"
-            lines = [f"home     {self.address}: {behind}"]
+            at = "this desk never pulled or pushed"
+        if self.problem:
+            return f"{at}; {self.problem}"
+        if not self.count:
+            return f"{self.address}: {at}{', the newest' if self.number else ''}"
+        names = ", ".join(head.sentence for head in self.behind)
+        more = self.count - len(self.behind)
+        names += f" and {more:,} before them" if more else ""
+        return f"{self.address}: {at}, {self.count:,} behind ({names})"
+
+    def __str__(self) -> str:
+        """The sentence and the step that follows; then what is staged."""
+        lines = [f"home     {self.sentence}{': run `treasury lake pull`' if self.count else ''}"]
         if self.staged:
             works = "; ".join(self.staged)
             lines.append(f"staged   {works}: shows to nobody before `treasury lake push`")

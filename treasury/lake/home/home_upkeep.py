@@ -7,6 +7,7 @@ what a killed push left.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -21,14 +22,16 @@ from treasury.lake.home.heads import (
     HomeNote,
     StoredPrint,
     head_name,
+    local_place,
     object_of,
     read_head,
     read_manifest,
 )
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
 from treasury.lake.home.object_place import reaching
+from treasury.lake.home.pulling import lacks
 
-__all__ = ["HomeSwept", "put_logs_in_place", "sweep_home"]
+__all__ = ["HomeSwept", "broken_objects", "put_again", "put_logs_in_place", "sweep_home"]
 
 IN_PLACE: Final = "in_place/"
 TABLES: Final = "lake/"
@@ -82,6 +85,47 @@ def _marker(number: int) -> str:
 
 def _logs(files: Mapping[str, StoredPrint]) -> dict[str, StoredPrint]:
     return {path: stored for path, stored in files.items() if f"/{LOG}/" in path}
+
+
+def broken_objects(
+    home: LakeHome, files: Mapping[str, StoredPrint], *, whole: bool
+) -> dict[str, str]:
+    """The problem of each object of a head that is not as it was written, by the file's path.
+
+    With `whole` every object is read and compared, else its presence and its size alone.
+    """
+    place = home.place
+    sizes = {e.name: e.size for prefix in (TABLES, "entries/") for e in place.listed(prefix)}
+    problems: dict[str, str] = {}
+
+    def look(named: tuple[str, StoredPrint]) -> None:
+        path, stored = named
+        name = object_of(path, stored)
+        if name not in sizes:
+            problems[path] = f"{name} is lost"
+        elif sizes[name] != stored.size:
+            problems[path] = f"{name} has {sizes[name]:,} bytes, not the {stored.size:,} written"
+        elif whole:
+            content_hash = hashlib.sha256()
+            for chunk in place.chunks(name):
+                content_hash.update(chunk)
+            if content_hash.hexdigest() != stored.sha256:
+                problems[path] = f"{name} is not as it was written"
+
+    home.each(look, files.items())
+    return dict(sorted(problems.items()))
+
+
+def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
+    """Put files of the newest head into the home again where this desk has them whole; which."""
+    files = home.note().files
+    mended = set()
+    for path in paths:
+        if not lacks(local_place(home.folder, path), files[path], by_hash=True):
+            home.put(path, files[path])
+            mended.add(path)
+    home.place.settle(object_of(path, files[path]) for path in mended)
+    return frozenset(mended)
 
 
 def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:

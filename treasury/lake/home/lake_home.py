@@ -30,11 +30,12 @@ from treasury.lake.home.heads import (
     HEADS,
     MANIFESTS,
     DeskNote,
-    Head,
+    HomeHead,
     HomeNote,
     StagedCommit,
     StoredPrint,
     head_name,
+    local_place,
     object_of,
     print_of,
     read_head,
@@ -143,7 +144,7 @@ class LakeHome:
             number += 1
         return list(range(note.number + 1, number))
 
-    def newest(self, note: HomeNote) -> tuple[Head, str] | None:
+    def newest(self, note: HomeNote) -> tuple[HomeHead, str] | None:
         """The newest head and its SHA-256; None where this desk stands on it already.
 
         StorageError where it is not of the lake, the environment or the form of this desk.
@@ -238,10 +239,10 @@ class LakeHome:
         manifest = msgspec.json.encode(files, order="sorted")
         stored_manifest = print_of(manifest)
         manifest_name = f"{MANIFESTS}{stored_manifest.sha256}"
-        self.each(lambda named: self._put(*named), added.items())
+        self.each(lambda named: self.put(*named), added.items())
         self.place.write(manifest_name, manifest)
         self.place.settle([manifest_name, *(object_of(*named) for named in added.items())])
-        head = Head(
+        head = HomeHead(
             number=note.number + 1,
             parent=note.sha256,
             lake=note.lake or uuid.uuid4().hex,
@@ -276,9 +277,9 @@ class LakeHome:
             is_probed=True,
         )
 
-    def _put(self, path: str, stored: StoredPrint) -> None:
+    def put(self, path: str, stored: StoredPrint) -> None:
         """Put a file as its hash says; WorkspaceDamaged where it is not as it was written."""
-        local = self.folder / path
+        local = local_place(self.folder, path)
         content: bytes | Path
         with disk.reading(local):
             if stored.size <= WHOLE:

@@ -23,12 +23,16 @@ from treasury.ground import durable
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
+    from typing_extensions import Buffer
 
 __all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
 
 SCHEMES: Final = ("s3", "az", "gs", "file")
 _CHUNK: Final = 8 << 20
 """Bytes of an object that are in memory at a time."""
+
+_PART: Final = 1 << 20
+"""Bytes of a file that are: so many stay in the processor's cache while they are hashed."""
 
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
@@ -104,14 +108,21 @@ class ObjectPlace:
         with reaching(self.address):
             return bytes(obstore.get(self._store, name).bytes())
 
-    def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a large object, part by part; FileNotFoundError where there is none."""
+    def chunks(self, name: str) -> Iterator[Buffer]:
+        """The bytes of a large object, part by part; FileNotFoundError where there is none.
+
+        A part is to be used before the next one is asked for.
+        """
         import obstore
 
         with reaching(self.address):
-            answer = obstore.get(self._store, name)
-            for chunk in answer.stream(min_chunk_size=_CHUNK):
-                yield bytes(chunk)
+            if self.folder is not None:  # a stream of a file comes in parts of 8 KiB
+                part = memoryview(bytearray(_PART))
+                with (self.folder / name).open("rb", buffering=0) as file:
+                    while length := file.readinto(part):
+                        yield part[:length]
+            else:
+                yield from obstore.get(self._store, name).stream(min_chunk_size=_CHUNK)
 
     def write(self, name: str, content: bytes | Path) -> None:
         """Put an object, whatever stood there."""

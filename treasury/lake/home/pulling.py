@@ -21,7 +21,15 @@ from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
 from treasury.lake import delta, disk
 from treasury.lake.commits import LastCommit, put_last
-from treasury.lake.home.heads import Head, HomeNote, StoredPrint, object_of, read_manifest
+from treasury.lake.home.heads import (
+    CLOSES,
+    HomeHead,
+    HomeNote,
+    StoredPrint,
+    local_place,
+    object_of,
+    read_manifest,
+)
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.pins import PINS
 from treasury.lake.sealed import read_sealed, write_sealed
@@ -70,7 +78,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 def take_head(
     home: LakeHome,
     digests: Digests,
-    head: Head,
+    head: HomeHead,
     note: HomeNote,
     *,
     before: HomeNote,
@@ -88,7 +96,7 @@ def take_head(
         path: stored
         for path, stored in files.items()
         if lacks(
-            folder / path,
+            local_place(folder, path),
             stored,
             by_hash=is_checked or (delta.LOG in path and before.files.get(path) != stored),
         )
@@ -102,7 +110,8 @@ def take_head(
     note = msgspec.structs.replace(note, files=files)
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
-    digests.note({path: files[path].sha256 for path in placed if not path.startswith(PINS)})
+    beside = (f"{PINS}/", f"{CLOSES}/")
+    digests.note({path: files[path].sha256 for path in placed if not path.startswith(beside)})
     _drop_pins(folder, before.files.keys() - files.keys())
     if not storage_form.has_form(folder):
         storage_form.write_form(folder)
@@ -199,18 +208,17 @@ def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> No
     where = f"{name} in the lake's home {home.place.address}"
     chunks = home.place.chunks(name)
     try:
-        chunk = next(chunks, b"")
+        chunk = next(chunks, None)
     except FileNotFoundError:
         raise WorkspaceDamaged(f"{where} is lost", do=_RESTORE) from None
     content_hash, size = hashlib.sha256(), 0
     with disk.writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with durable.created(target) as file:
-            while chunk:
+            while chunk is not None:
                 content_hash.update(chunk)
-                size += len(chunk)
-                file.write(chunk)
-                chunk = next(chunks, b"")
+                size += file.write(chunk)
+                chunk = next(chunks, None)
     if StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"
         if size != stored.size:
@@ -229,14 +237,14 @@ _RESTORE: Final = (
 def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
     """Move files to their places, where nothing names them yet, and bring them to the disk."""
     for path in paths:
-        target = folder / path
+        target = local_place(folder, path)
         with disk.writing(target):
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True, exist_ok=True)
             (incoming / path).replace(target)
     if paths:
         with disk.writing(folder):
-            durable.sync_files(map(folder.joinpath, paths), folder.parent)
+            durable.sync_files((local_place(folder, path) for path in paths), folder.parent)
 
 
 def _drop_pins(folder: Path, paths: Iterable[str]) -> None:

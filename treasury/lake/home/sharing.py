@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -20,11 +20,13 @@ from treasury.errors import CommitOvertaken, HomeUnreachable, StorageError, Work
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
 from treasury.lake.home.heads import (
-    Head,
+    CLOSES,
+    HomeHead,
     HomeNote,
     StagedCommit,
     StoredPrint,
     is_by_content,
+    local_place,
     print_of,
     read_head,
     read_manifest,
@@ -51,6 +53,8 @@ ATTEMPTS: Final = 50
 """How often work is done again for another desk's sake before that is said to be hopeless."""
 PAUSE: Final = 0.5
 """Seconds that a desk waits at most before it does its work again, so that two do not collide."""
+BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
+"""What travels with the lake and is none of its tables."""
 GUARD: Final = timedelta(days=1)
 """What no head names and is younger stays in the home: a push may be under way."""
 SWEPT_EVERY: Final = 24
@@ -190,12 +194,12 @@ class Sharing:
         self.home.require_writable(self.home.note())
         self._pushed(without=pin)
 
-    def offer_pins(self) -> None:
-        """Let a head name the pins of this desk; offline they wait for the next push."""
+    def offer(self, subject: str) -> None:
+        """Let a head name the pins and closes of this desk; offline they wait for the next push."""
         try:
             self._pushed()
         except HomeUnreachable as error:
-            self._tell(f"{error.what}: the pin is kept here; `treasury lake push` brings it home")
+            self._tell(f"{error.what}: {subject} is here; `treasury lake push` brings it home")
 
     def require_writable(self) -> None:
         """HomeReadOnly says who may write where this desk may not; offline nothing is said."""
@@ -217,9 +221,10 @@ class Sharing:
             last = self._lake.last() if staged is None else staged.last
             if last is None:
                 return Pushed(note.number)
-            pins = {path: stored for path, stored in self._pins() if path != without}
-            pinned = {p: s for p, s in note.files.items() if p.startswith(f"{PINS}/")}
-            if note.number and staged is None and pins == pinned:
+            beside = self._beside(note)
+            beside.pop(without, None)
+            is_known = beside == {p: f for p, f in note.files.items() if p.startswith(BESIDE)}
+            if note.number and staged is None and is_known:
                 return Pushed(note.number)
             try:
                 after = self._push(note, staged, without=without)
@@ -271,7 +276,7 @@ class Sharing:
         newest = home.newest(note)
         if newest is None:
             whole = not is_checked and not any(
-                lacks(lake.folder / path, stored) for path, stored in note.files.items()
+                lacks(local_place(lake.folder, path), stored) for path, stored in note.files.items()
             )
             if staged is not None or not note.number or whole:
                 return Pulled(0, note.number)
@@ -303,7 +308,7 @@ class Sharing:
         moved = head.number - note.number
         return Pulled(moved, head.number, head.sentence if moved else "", files, size, undone)
 
-    def _require_same_lake(self, head: Head) -> None:
+    def _require_same_lake(self, head: HomeHead) -> None:
         """StorageError where this desk has commits that are none of the home's."""
         lake = self._lake
         if is_incoming(lake.folder):
@@ -322,7 +327,7 @@ class Sharing:
                 do="clone the home into a new folder, and add there what only this one has",
             )
 
-    def _is_listed(self, head: Head) -> bool:
+    def _is_listed(self, head: HomeHead) -> bool:
         """Whether the list of commits here goes on to a head's commit as the head's does."""
         return all(
             stored.sha256 == digest_of(self._lake.folder / path)
@@ -355,16 +360,23 @@ class Sharing:
                 if entry not in later:
                     path = lake.digests.name(entry)
                     files[path] = self._print(path, digests.get(path))
-        return files | dict(self._pins())
+        return files | self._beside(note)
 
     def _print(self, path: str, digest: str | None) -> StoredPrint:
         whole = self._lake.folder / path
         return StoredPrint(whole.stat().st_size, digest or digest_of(whole))
 
-    def _pins(self) -> Iterator[tuple[str, StoredPrint]]:
-        """The pins of this desk."""
-        for path in sorted((self._lake.folder / PINS).glob("*.json")):
-            yield f"{PINS}/{path.name}", print_of(path.read_bytes())
+    def _beside(self, note: HomeNote) -> dict[str, StoredPrint]:
+        """The pins of this desk, and what closes stored of their answers, which never changes."""
+        folder = self._lake.folder
+        files = {p: stored for p, stored in note.files.items() if p.startswith(f"{CLOSES}/")}
+        for path in sorted((folder / PINS).glob("*.json")):
+            files[f"{PINS}/{path.name}"] = print_of(path.read_bytes())
+        for path in sorted((folder.parent / CLOSES).glob("[!.]*/*.parquet")):
+            name = path.relative_to(folder.parent).as_posix()
+            if name not in files:
+                files[name] = StoredPrint(path.stat().st_size, digest_of(path))
+        return files
 
 
 class _NamedFiles:

@@ -1,0 +1,43 @@
+"""Two desks on one journal and one home: what one decides is there on the other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from postgres_server import Server
+from shared_desks import anna, ben, run
+
+from treasury.settings import FILE_NAME
+
+MONTH = "2026-10"
+__all__ = ["anna", "ben"]
+
+
+def test_decisions_on_commits_that_are_not_pulled_are_said(
+    anna: Path, ben: Path, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two desks on one journal: a match accepted on one is there on the other."""
+    url = postgresql.new_url()
+    for desk in (anna, ben):
+        with (desk / FILE_NAME).open("a") as settings:
+            settings.write(f'\n[journal]\nurl = "{url}"\n')
+    monkeypatch.setenv("TREASURY_USER", "ines")
+    path = next((anna / "bank").glob("*.xml"))
+    assert run(anna, "statements", "add", str(path)).exit_code == 0  # a commit, without news
+    line = json.loads(run(anna, "match", "open", "--format", "json").stdout)[0]
+    ignored = run(anna, "match", "ignore", str(line["entry_id"]), "--reason", "a test of the bank")
+    assert ignored.exit_code == 0, ignored.output
+    said = run(ben, "reconcile", MONTH).stderr
+    assert (
+        "the journal knows a decision made on commits up to 3, and this desk has pulled up to 2"
+        in said
+    )
+    assert "the journal knows a decision" in run(ben, "doctor").output
+    run(ben, "lake", "pull")
+    assert "the journal knows" not in run(ben, "reconcile", MONTH).stderr
+    printed = [
+        run(desk, "reconcile", MONTH, "--format", "csv").stdout_bytes for desk in (anna, ben)
+    ]
+    assert printed[0] == printed[1]
