@@ -92,7 +92,7 @@ def drawn(folder):
     """Months of a drawn company, decided on and closed: on Spark what is settled is matched too."""
     from settled_world import DrawnMonths
 
-    world = DrawnMonths(5, folder / "a lake [of] {ours}", lines=18)
+    world = DrawnMonths(5, folder / "a {lake} of ours", lines=18)
     for _ in range(3):
         world.pass_month()
         answer = worked_out(world.basis(None)).answer
@@ -122,7 +122,7 @@ def lake(folder):
     from treasury.reconcile.spark.spark_run import spark_settings
 
     never = Table("never", (Column("id", TEXT, "nobody"),))
-    place = folder / "tables *?[x]{y} z"
+    place = folder / "tables *?{x,y} é #1"
     place.mkdir()
     kept = Lake(place, (*CATALOGUE, never))
     for number, rows in enumerate((requests(a="OPEN", b="DONE"), requests(a="DONE", c="OPEN"))):
