@@ -261,39 +261,41 @@ def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
     """What runs on the standalone cluster."""
     with Cluster(bench.folder) as cluster:
         print(f"cluster {cluster.address}, heap of an executor {HEAP}", flush=True)
-        ordinary_wall = bench.match("cluster", "ordinary", bench.rows, cluster.address)
-        tell_peaks(cluster)
-        for name in ("same-amount", "one-code", "one-payer", "drawn"):
+
+        def match(way: str, name: str, rows: int = bench.rows) -> float:
+            wall = bench.match(way, name, rows, cluster.address)
+            peaks = ", ".join(f"{peak:,} MB" for peak in cluster.new_peaks())
+            print(f"    peak of each executor: {peaks}", flush=True)
+            return wall
+
+        if set(ways) - {"killed", "drawn"} or is_tenfold:
+            ordinary_wall = match("cluster", "ordinary")
+        for name in ("same-amount", "one-code", "one-payer"):
             if name in ways:
-                wall = bench.match("cluster", name, bench.rows, cluster.address)
-                print(f"{name}: {wall / ordinary_wall:.2f} of the ordinary set's time")
-                tell_peaks(cluster)
+                share = match("cluster", name) / ordinary_wall
+                print(f"    {name}: {share:.2f} of the ordinary set's time", flush=True)
+        if "drawn" in ways:
+            match("cluster", "drawn")
         if is_tenfold:
-            wall = bench.match("cluster", "ordinary", 10 * bench.rows, cluster.address)
-            print(f"ten times the rows: {wall / ordinary_wall:.1f} times the time")
-            tell_peaks(cluster)
+            times = match("cluster", "ordinary", 10 * bench.rows) / ordinary_wall
+            print(f"    ten times the rows: {times:.1f} times the time", flush=True)
         if "killed" in ways:
-            half = ordinary_wall / 2
-            killer = threading.Thread(target=kill_after, args=(half, bench, cluster), daemon=True)
+            killer = threading.Thread(target=kill_in_the_middle, args=(bench, cluster), daemon=True)
             killer.start()
-            bench.match("a worker killed", "ordinary", bench.rows, cluster.address)
-            killer.join()
+            match("a worker killed", "ordinary")
 
 
-def kill_after(seconds: float, bench: Bench, cluster: Cluster) -> None:
-    """End a worker so long after the first step of the run that goes is written."""
+MIDDLE = 30
+"""Steps that are written when a worker is killed; in the ordinary set some seventy are."""
+
+
+def kill_in_the_middle(bench: Bench, cluster: Cluster) -> None:
+    """End a worker while the run that begins next goes on."""
     place = bench.next_place()
-    while not list(place.glob("steps_*/*/_SUCCESS")):
+    while (written := len(list(place.glob("steps_*/*/_SUCCESS")))) < MIDDLE:
         time.sleep(0.2)
-    time.sleep(seconds)
-    steps = len(list(place.glob("steps_*/*/_SUCCESS")))
     cluster.kill_worker()
-    print(f"a worker was killed after {steps} written steps", flush=True)
-
-
-def tell_peaks(cluster: Cluster) -> None:
-    peaks = cluster.new_peaks()
-    print("peak of each executor:", ", ".join(f"{peak:,} MB" for peak in peaks), flush=True)
+    print(f"    a worker was killed after {written} written steps", flush=True)
 
 
 def main(arguments: argparse.Namespace) -> int:

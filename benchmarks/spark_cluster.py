@@ -73,11 +73,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that this one started and that live."""
+    """The processes that any thread of this one started and that live."""
+    children = []
     with suppress(OSError):
-        told = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-        return [int(child) for child in told.split()]
-    return []
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children += [int(child) for child in (thread / "children").read_text().split()]
+    return children
 
 
 def peak_mb(pid: int) -> int:

@@ -211,12 +211,10 @@ class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
 
     `address` is that of a Spark Connect server or of a master, `token` the place of what a server
-    asks for, as a client's secret. Everything that was matched is written to the folder or the
-    schema `into`; without it only the month's answer is kept.
+    asks for, as a client's secret.
     """
 
     address: str
-    into: str | None = None
     token: str | None = None
 
     def secret(self) -> Secret | None:

@@ -376,7 +376,7 @@ class Workspace:
 
         settings, token = self.settings.engine, None
         if engine is None and settings is not None:
-            engine, into, token = settings.address, into or settings.into, settings.secret()
+            engine, token = settings.address, settings.secret()
         is_on_spark = engine is not None and engine != "duckdb"
         if into is not None and not is_on_spark:
             raise InputError(

@@ -92,7 +92,7 @@ def drawn(folder):
     """Months of a drawn company, decided on and closed: on Spark what is settled is matched too."""
     from settled_world import DrawnMonths
 
-    world = DrawnMonths(5, folder / "a lake [of] {ours}", lines=18)
+    world = DrawnMonths(5, folder / "a {lake} of ours", lines=18)
     for _ in range(3):
         world.pass_month()
         answer = worked_out(world.basis(None)).answer
@@ -103,13 +103,13 @@ def drawn(folder):
     world.close()
     basis = world.basis(world.closed_months())
     with spark(folder) as session:
-        theirs = month_on_spark(basis, engine=session, into=None, folder=folder / "steps")
+        theirs = month_on_spark(basis, engine=session, into=None, folder=folder / "steps {x}")
     everything_matched = worked_out(world.basis(None)).answer
     return {
         "differences": differences(everything_matched, theirs),
         "rows": theirs.lines.num_rows,
         "decided": len(world.decided),
-        "left": [path.name for path in (folder / "steps").iterdir()],
+        "left": [path.name for path in (folder / "steps {x}").iterdir()],
     }
 
 
@@ -122,7 +122,7 @@ def lake(folder):
     from treasury.reconcile.spark.spark_run import spark_settings
 
     never = Table("never", (Column("id", TEXT, "nobody"),))
-    place = folder / "tables *?[x]{y} z"
+    place = folder / "tables {x,y} é #1"
     place.mkdir()
     kept = Lake(place, (*CATALOGUE, never))
     for number, rows in enumerate((requests(a="OPEN", b="DONE"), requests(a="DONE", c="OPEN"))):

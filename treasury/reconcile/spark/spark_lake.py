@@ -7,20 +7,22 @@ this machine does.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
 from treasury.lake import Snapshot
 from treasury.lake.delta import StoredFile, StoredTable
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO
-from treasury.reconcile.spark.spark_run import spark_columns, spark_types, without_rows
+from treasury.reconcile.spark.spark_run import (
+    literal_path,
+    spark_columns,
+    spark_types,
+    without_rows,
+)
 
 __all__ = ["read_lake"]
-
-_GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 
 
 def read_lake(session: Any, snapshot: Snapshot, names: Iterable[str]) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: p
         for field in schema
         if field.name in stored.columns and (field.name != OPEN or is_open is None)
     )
-    paths = ["file://" + _GLOB.sub(r"\\\1", file.path) for file in files]
+    paths = [f"file://{literal_path(file.path)}" for file in files]
     rows = session.read.schema(spark_columns(inside)).parquet(*paths)
     columns = []
     for name, kind in spark_types(schema).items():

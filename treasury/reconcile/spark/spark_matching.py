@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -25,15 +25,16 @@ from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_inputs import read_spark_table
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
 
-__all__ = ["SparkMatches", "kept_matches", "match_on_spark"]
+__all__ = ["KEPT", "SparkMatches", "kept_matches", "match_on_spark"]
 
-_ANSWERS = {
+_ANSWERS: Final = {
     "lines": "outcomes",
     "expectations": "expectation_states",
     "allocations": "allocations",
     "candidates": "candidates",
 }
 """What is written, and the step that each is read from."""
+KEPT: Final = tuple(_ANSWERS)
 
 
 class SparkMatches(msgspec.Struct, frozen=True, eq=False):
@@ -73,8 +74,9 @@ def match_on_spark(
         )
     session = session_of(engine)
     with spark_settings(session):
-        run = SparkRun(session, str(into))
+        run = SparkRun(session, into)
         try:
+            run.require_free(KEPT)
             run.give(_inputs(run, lines, expectations, decisions, rules))
             run.bring(STEPS)
             return kept_matches(run, rules)

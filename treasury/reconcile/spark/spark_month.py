@@ -33,7 +33,7 @@ from treasury.reconcile.monthly import (
 )
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_lake import read_lake
-from treasury.reconcile.spark.spark_matching import kept_matches
+from treasury.reconcile.spark.spark_matching import KEPT, kept_matches
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
 from treasury.settings import Secret
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
@@ -83,8 +83,10 @@ def month_on_spark(
         spark_settings(session),
         basis.snapshot.without_rows().connection(few=True) as home,
     ):
-        run = SparkRun(session, f"file://{folder.resolve()}" if into is None else str(into))
+        run = SparkRun(session, f"file://{folder.resolve()}" if into is None else into)
         try:
+            if into is not None:
+                run.require_free(KEPT)
             return _answer(run, home, basis, is_kept=into is not None)
         finally:
             run.end()

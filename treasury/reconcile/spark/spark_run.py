@@ -6,10 +6,12 @@ before it, and a worker that is lost takes nothing along that was done.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -22,9 +24,11 @@ from treasury.reconcile.engine.rowless import is_rowless
 from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
 __all__ = [
-    "SparkRun", "session_of", "spark_columns", "spark_settings", "spark_types", "without_rows",
+    "SparkRun", "literal_path", "session_of", "spark_columns", "spark_settings", "spark_types",
+    "without_rows",
 ]  # fmt: skip
 
+_ELSEWHERE: Final = "name another folder or schema with `into`; nothing is written over"
 _INSTALL: Final = "install it: pip install 'treasury[spark]'"
 
 
@@ -133,6 +137,14 @@ _SPARK_TYPES: Final = {
 }
 
 
+def literal_path(path: str) -> str:
+    """A path as Spark reads it where each of its characters stands for itself."""
+    return _GLOB.sub(r"\\\1", path)
+
+
+_GLOB: Final = re.compile(r"([\[\]{}*?\\])")
+
+
 def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
     """A table of these columns and types of Spark that is known to be empty, to its planner too."""
     kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
@@ -147,10 +159,10 @@ class SparkRun:
     such, and what can then have none is not run: most steps are about what is rare.
     """
 
-    def __init__(self, session: Any, into: str) -> None:
+    def __init__(self, session: Any, into: str | Path) -> None:
         self.session = session
-        self._is_folder = "/" in into or "\\" in into
-        self._into = into.rstrip("/")
+        self._is_folder = isinstance(into, Path) or "/" in into or "\\" in into
+        self._into = str(into.absolute() if isinstance(into, Path) else into).rstrip("/")
         self._mark = f"treasury_{secrets.token_hex(6)}"
         self._views: dict[str, str] = {}
         self._between: list[str] = []
@@ -238,20 +250,36 @@ class SparkRun:
         else:
             shutil.rmtree(f"{self._into.removeprefix('file://')}/steps_{self._mark}", True)
 
+    def require_free(self, names: Iterable[str]) -> None:
+        """StorageError where something is already at the place of one of these tables."""
+        from pyspark.errors import AnalysisException
+
+        for place in map(self._place, names):
+            try:
+                if self._is_folder:
+                    self.session.read.format("binaryFile").load(literal_path(place)).schema  # noqa: B018 - Connect looks when it is asked
+                elif not self.session.catalog.tableExists(place):
+                    continue
+            except AnalysisException:
+                continue
+            raise StorageError(f"{place} is not written: it is there already", do=_ELSEWHERE)
+
+    def _place(self, name: str) -> str:
+        return f"{self._into}/{name}" if self._is_folder else f"{self._into}.{name}"
+
     def _written(self, name: str, rows: Any) -> Any:
         from pyspark.errors import AnalysisException
 
-        place = f"{self._into}/{name}" if self._is_folder else f"{self._into}.{name}"
+        place = self._place(name)
         try:
             if not self._is_folder:
                 rows.write.saveAsTable(place)
                 return self.session.table(place)
             rows.write.parquet(place)
-            return self.session.read.schema(rows.schema).parquet(place)
+            return self.session.read.schema(rows.schema).parquet(literal_path(place))
         except AnalysisException as error:
             raise StorageError(
-                f"{place} is not written: {_first_line(error)}",
-                do="name another folder or schema with `into`; nothing is written over",
+                f"{place} is not written: {_first_line(error)}", do=_ELSEWHERE
             ) from error
 
 
