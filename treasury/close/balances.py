@@ -24,8 +24,9 @@ from treasury.identifiers import plain_account
 from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, total
-from treasury.reconcile.engine.pipeline import in_order, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.engine.kept_run import kept_run
+from treasury.reconcile.engine.pipeline import needed
+from treasury.reconcile.monthly import STEPS, Reconciliation
 from treasury.tables.tabular import wide
 
 __all__ = ["BALANCES", "month_balances"]
@@ -62,6 +63,8 @@ would prove it."""
 ZERO: Final = Decimal(0)
 _PROVED: Final = ("proved", "proved_as_group")
 _CHARGE: Final = "bank_charge"
+_LEVELS: Final = needed(STEPS, "balance_levels")
+"""The steps that tell what custodial wallets held; the answer's own run has mostly run them."""
 SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
 ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
@@ -167,8 +170,9 @@ class _End(msgspec.Struct, frozen=True):
 def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     if r.basis is None:
         return
-    with r.basis.snapshot.connection() as connection:
-        run(connection, in_order(steps_of(MONTH_PACKAGE), ("balance_levels",)))
+    with kept_run(r.basis.snapshot) as steps_run:
+        steps_run.bring(_LEVELS)
+        connection = steps_run.connection
         observed = connection.execute(
             "SELECT * FROM balance_levels WHERE account_id IS NOT NULL AND asset IS NOT NULL"
             " ORDER BY account_id, asset, moment, is_observed"

@@ -48,7 +48,8 @@ class View(msgspec.Struct, frozen=True, eq=False):
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> View:
     """The view of a month, on a connection on which every step has run."""
     month, zone, rules = question.month, question.zone, question.rules
-    proofs = conversions_of(connection, question)
+    credit_rows = _rows(connection, "conversion_credits")
+    proofs = conversions_of(connection, question, credit_rows)
     start, end = month.start(zone), month.end(zone)
     of_month = [
         row
@@ -70,18 +71,21 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> View:
         conversions=_table(of_month, CONVERSIONS),
         differences=_table(difference_rows(steps, of_month, transfers, today), DIFFERENCES),
         internal_transfers=_table(transfers, INTERNAL_TRANSFERS),
-        in_transit=_with_credits(
-            in_transit, proofs, _rows(connection, "conversion_credits"), month.last, question
-        ),
+        in_transit=_with_credits(in_transit, proofs, credit_rows, month.last, question),
     )
 
 
-def conversions_of(connection: duckdb.DuckDBPyConnection, question: Question) -> list[Conversion]:
-    """Every conversion that balances show, whatever the month."""
+def conversions_of(
+    connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: Rows | None = None
+) -> list[Conversion]:
+    """Every conversion that balances show, whatever the month.
+
+    `credit_rows` are those of the step `conversion_credits`, where they were read before.
+    """
     return conversion_rows(
         _rows(connection, "conversion_accounts"),
         _rows(connection, "conversion_intervals"),
-        _rows(connection, "conversion_credits"),
+        _rows(connection, "conversion_credits") if credit_rows is None else credit_rows,
         _rows(connection, "recorded_rates"),
         _rows(connection, "provider_coverage"),
         until=question.month.last,
@@ -93,7 +97,7 @@ def conversions_of(connection: duckdb.DuckDBPyConnection, question: Question) ->
 def _with_credits(
     in_transit: pa.Table,
     proofs: Iterable[Conversion],
-    credits: Iterable[dict[str, Any]],  # noqa: A002 - what a bank calls them
+    credits: Rows,  # noqa: A002 - what a bank calls them
     cut_off: date,
     question: Question,
 ) -> pa.Table:

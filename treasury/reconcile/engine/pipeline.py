@@ -27,8 +27,9 @@ __all__ = [
 READ_THROUGH: Final = "-- read through"
 """The first line of a step whose rows are many and read once or twice: storing them costs more."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
-_READ: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)')
-_OWN: Final = re.compile(r"(?:\bWITH|,)\s+(\w+) AS \(")
+_READ: Final = re.compile(r'(?:FROM|JOIN)\s+"?(\w+)')
+_WITH: Final = "WITH"
+_OWN: Final = re.compile(rf"(?:\b{_WITH}|,)\s+(\w+) AS \(")
 _LOADED: Final = "given_table"
 
 
@@ -49,7 +50,8 @@ class Step(msgspec.Struct, frozen=True):
 @cache
 def _read_by(sql: str) -> frozenset[str]:
     text = _COMMENT.sub("", sql)
-    return frozenset(_READ.findall(text)) - frozenset(_OWN.findall(text))
+    own = _OWN.findall(text) if _WITH in text else ()
+    return frozenset(_READ.findall(text)) - frozenset(own)
 
 
 @cache

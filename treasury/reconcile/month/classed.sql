@@ -2,7 +2,12 @@
 -- hide a payment. Nor is a return, whatever it says; and a credit, whose text its payer wrote, only by the bank's
 -- transaction code or the account that it came from.
 SELECT l.entry_id, r.name AS rule_name, r.line_class
-FROM bank_lines AS l
+FROM (
+    SELECT b.*
+    FROM bank_lines AS b
+    WHERE NOT b.is_reversal AND b.return_reason IS NULL
+        AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = b.entry_id)
+) AS l
 JOIN class_rules AS r
     ON (r.source IS NULL OR r.source = l.source)
     AND (r.account IS NULL OR r.account = l.account)
@@ -13,7 +18,5 @@ JOIN class_rules AS r
     AND (r.counterparty_name IS NULL
         OR regexp_matches(coalesce(l.counterparty_name, ''), '(?i)' || r.counterparty_name))
     AND (r.remittance IS NULL OR regexp_matches(coalesce(l.remittance, ''), '(?i)' || r.remittance))
-WHERE NOT l.is_reversal AND l.return_reason IS NULL
-    AND (l.direction = 'DBIT' OR r.meets_credits)
-    AND NOT EXISTS (SELECT 1 FROM whole_references AS w WHERE w.entry_id = l.entry_id)
+WHERE l.direction = 'DBIT' OR r.meets_credits
 QUALIFY row_number() OVER (PARTITION BY l.entry_id ORDER BY r.turn) = 1
