@@ -26,7 +26,7 @@ from treasury.identifiers import is_bic, is_iban, plain_account
 from treasury.money import format_amount, is_exact_in, total
 from treasury.text import clean, visible
 
-__all__ = ["NAMESPACE", "CreditTransfer", "Payer", "pain001"]
+__all__ = ["NAMESPACE", "CreditTransfer", "Payer", "message_id", "pain001"]
 
 NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"
 LARGEST: Final = Decimal("999999999.99")
@@ -59,10 +59,16 @@ class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pain001(
-    transfers: Sequence[CreditTransfer], payer: Payer, made_at: datetime, execution: date
+    transfers: Sequence[CreditTransfer],
+    payer: Payer,
+    made_at: datetime,
+    execution: date,
+    *,
+    attempt: int = 0,
 ) -> str:
     """The XML of these orders, each debited by itself; amounts in EUR.
 
+    `attempt` is how many files with one of them the bank has rejected before.
     Raises InputError, which names the order and the field, for what SEPA cannot carry.
     """
     if not transfers:
@@ -80,7 +86,7 @@ def pain001(
         repeated = next(name for name, count in references.items() if count > 1)
         raise _refused(f"{repeated}: the reference is there more than once")
     number, whole = str(len(transfers)), _amount(total(transfer.amount for transfer in transfers))
-    message = _message_id(transfers, payer)
+    message = message_id(transfers, payer, attempt)
     root = ET.Element("Document", xmlns=NAMESPACE)
     order = _under(root, "CstmrCdtTrfInitn")
     head = _under(order, "GrpHdr")
@@ -137,12 +143,14 @@ def _amount(amount: Decimal) -> str:
     return f"{amount:.2f}"
 
 
-def _message_id(transfers: Sequence[CreditTransfer], payer: Payer) -> str:
+def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int = 0) -> str:
+    """The file's id: the same for the same orders, another one for each attempt after the first."""
     ordered = sorted(
         (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
         for order in transfers
     )
-    whole = msgspec.json.encode([plain_account(payer.iban), ordered])
+    told_apart = [attempt] if attempt else []
+    whole = msgspec.json.encode([plain_account(payer.iban), ordered, *told_apart])
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
