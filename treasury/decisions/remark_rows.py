@@ -24,6 +24,7 @@ REQUEST_REMARKS: Final = pa.schema(
         ("marked_by", pa.string()),
         ("marked_at", pa.timestamp("us", tz="UTC")),
         ("file", pa.string()),
+        ("file_seq", pa.int64()),
         ("filed_by", pa.string()),
         ("filed_at", pa.timestamp("us", tz="UTC")),
         ("execution", pa.date32()),
@@ -37,9 +38,10 @@ REQUEST_REMARKS: Final = pa.schema(
 )
 """A row for each request with a remark, in a payment file, or given a hash; the rest is empty.
 
-`hash_state` is as in `GivenHash`. `file` is the payment file that it is in, to be carried out on
-`execution`; `order_messages` and `order_references` are the ids of that and of every earlier file
-that it left in, and of its payment in each, by which the bank answers; `orders_made` is when.
+`hash_state` is as in `GivenHash`. `file` is the payment file that it is in, at the place `file_seq`
+of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
+ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
+answers; `orders_made` is when.
 """
 
 
@@ -64,6 +66,7 @@ def remark_table(decided: Decided) -> pa.Table:
             if (file := files[-1]).is_standing:
                 row |= {
                     "file": file.name,
+                    "file_seq": file.seq,
                     "filed_by": file.by,
                     "filed_at": file.at,
                     "execution": file.execution,

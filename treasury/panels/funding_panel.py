@@ -106,8 +106,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     transfers: tuple[CreditTransfer, ...]
     requests: tuple[str, ...]
     execution: date
-    rejected: Mapping[str, str] = {}
-    """By request, the file before that the bank has finally rejected."""
+    rejected: Mapping[str, int] = {}
+    """By request, the place in the journal of the file before, which the bank has rejected."""
 
 
 class FundingPanel(ListPanel):
@@ -265,7 +265,7 @@ class FundingPanel(ListPanel):
             ),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
-            rejected={row["request"]: row["file"] for row in rows if row["state"] == REJECTED},
+            rejected={row["request"]: row["file_seq"] for row in rows if row["state"] == REJECTED},
         )
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 

@@ -33,8 +33,9 @@ __all__ = [
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`.
 
-    `file` is the payment file that it is in, `answer` what the bank says of it, `at_bank` the stage
-    of `OrderAnswer`, or `payee` where the bank did not find the payee's name as ordered.
+    `file` is the payment file that it is in, journaled at `file_seq`; `answer` what the bank says
+    of it; `at_bank` the stage of `OrderAnswer`, or `payee` where the bank did not find the payee's
+    name as ordered.
     """
 
     state: str
@@ -54,6 +55,7 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     silent: bool
     marked: str
     file: str
+    file_seq: int | None
     answer: str
     at_bank: str
     request: str
@@ -78,6 +80,7 @@ FUNDING = pa.schema(
         ("silent", pa.bool_()),
         ("marked", TEXT),
         ("file", TEXT),
+        ("file_seq", pa.int64()),
         ("answer", TEXT),
         ("at_bank", TEXT),
         ("request", TEXT),
@@ -175,6 +178,7 @@ def _row(
         silent=silent_since > 0,
         marked=_remark_words(remark, state),
         file=(remark["file"] or "") if remark is not None else "",
+        file_seq=remark["file_seq"] if remark is not None else None,
         answer=_answer_words(answer),
         at_bank=_at_bank(answer),
         request=request["request_id"],

@@ -24,11 +24,11 @@ def note_file(
     facts: Mapping[str, object],
     *,
     nonce: str,
-    rejected: Mapping[str, str] | None = None,
+    rejected: Mapping[str, int] | None = None,
 ) -> None:
     """Journal a file before it leaves.
 
-    `rejected` is the file that each request was in which the bank has finally rejected.
+    `rejected` is where the file is journaled that each request was in and that the bank rejected.
     ActionRefused where a request is in another file already, where somebody remarked on it, or
     where the nonce was used; JournalError where it cannot be written.
     """
@@ -49,7 +49,7 @@ def note_file(
             {
                 clean(files[request].name)
                 for request in names
-                if request in files and files[request].name != again.get(request)
+                if request in files and files[request].seq != again.get(request)
             }
         )
         if others:
