@@ -30,6 +30,8 @@ def measure(seeds: int, each: int) -> tuple[list[Figure], list[str]]:
         for row in figures(world, matches):
             counts = {"lines": row.lines, "matched": row.matched, "first": row.first}
             found[row.kind, row.ceiling].update(counts)
+        lines = sum(counts["lines"] for counts in found.values())
+        print(f"{seed} worlds: {lines:,} lines, {len(false)} false", file=sys.stderr, flush=True)
     rows = [Figure(kind, ceiling, **counts) for (kind, ceiling), counts in sorted(found.items())]
     return rows, false
 

@@ -26,6 +26,7 @@ from treasury.ground.decoding import convert
 from treasury.identifiers import plain_account
 
 __all__ = [
+    "SPARK_ADDRESSES",
     "WEEKDAYS",
     "BankAccount",
     "CompanySettings",
@@ -35,9 +36,11 @@ __all__ = [
     "Service",
     "Services",
     "Settings",
+    "SparkEngine",
     "StatementDays",
     "find_secret",
     "is_pinned",
+    "is_spark_address",
     "load_settings",
     "pin_environment",
     "place_of",
@@ -202,6 +205,35 @@ class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return secret_at(self.password, "the journal", "password")
 
 
+class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
+
+    `address` is that of a Spark Connect server or of a master, `token` the place of what a server
+    asks for, as a client's secret. Everything that was matched is written to the folder or the
+    schema `into`; without it only the month's answer is kept.
+    """
+
+    address: str
+    into: str | None = None
+    token: str | None = None
+
+    def secret(self) -> Secret | None:
+        """Fetch the token; None where the server asks for none."""
+        if self.token is None:
+            return None
+        return secret_at(self.token, self.address, "token")
+
+
+_SPARK_ADDRESS: Final = re.compile(r"(?:sc|spark|k8s)://\S+|yarn|local(?:\[[0-9*, ]+\])?")
+SPARK_ADDRESSES: Final = "sc://host:15002, spark://host:7077, k8s://…, yarn or local[2]"
+"""What an address of Spark looks like, for whoever wrote another."""
+
+
+def is_spark_address(address: str) -> bool:
+    """Whether Spark takes it: a Spark Connect server's address, or a master's."""
+    return _SPARK_ADDRESS.fullmatch(address) is not None
+
+
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -231,6 +263,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     accounts: tuple[BankAccount, ...] = ()
     journal: JournalPlace | None = None
     """Where people's decisions are kept; in the workspace where left out."""
+    engine: SparkEngine | None = None
+    """Where months are reconciled; in this process, by DuckDB, where left out."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -281,6 +315,7 @@ def load_settings(folder: Path) -> Settings:
 _BY_CREDENTIALS: Final = "take it out; the services are asked with what [credentials] names"
 _ADDRESSES: Final = {
     "journal.url": 'take it out, and say where it is with password = "env:NAME"',
+    "engine.address": 'take it out, and say where it is with token = "env:NAME"',
     "services.token_url": _BY_CREDENTIALS,
     "services.finance.base_url": _BY_CREDENTIALS,
     "services.ramp.base_url": _BY_CREDENTIALS,
@@ -442,6 +477,11 @@ def _check(settings: Settings, path: Path) -> None:
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
     _check_accounts(settings.accounts, path)
+    if settings.engine is not None and not is_spark_address(settings.engine.address):
+        raise SettingsError(
+            f"{path}: engine.address {settings.engine.address!r:.80} is no address of Spark",
+            do=f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
+        )
 
 
 def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:

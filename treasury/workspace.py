@@ -315,11 +315,21 @@ class Workspace:
         """The month that a verb is about: the one given, else the last one that has ended."""
         return self._this_month().previous if month is None else _month(month)
 
-    def reconcile(self, month: str | Month | None = None) -> Reconciliation:
+    def reconcile(
+        self,
+        month: str | Month | None = None,
+        *,
+        engine: Any = None,
+        into: str | Path | None = None,
+    ) -> Reconciliation:
         """Reconcile a month: each bank line in one outcome, and what waits, is missing or due.
 
         Without a month it is the last one that has ended. A closed month is given as it was closed,
         whatever became known since (`periods.late`). Raises NothingStored.
+
+        `engine` is a Spark session or its address, or "duckdb"; without it what `[engine]` says.
+        Spark reads the lake's files in place and writes everything matched to the folder or schema
+        `into`, if one is named; the answer is the same.
         """
         from treasury.decisions.remark_rows import remark_table
         from treasury.journal.decision_history import decision_table, standing
@@ -328,19 +338,39 @@ class Workspace:
         from treasury.reconcile.monthly import Basis, worked_out
         from treasury.reconcile.settle.settled_months import ClosedMonths
 
+        settings, token = self.settings.engine, None
+        if engine is None and settings is not None:
+            engine, into, token = settings.address, into or settings.into, settings.secret()
+        is_on_spark = engine is not None and engine != "duckdb"
+        if into is not None and not is_on_spark:
+            raise InputError(
+                "into: DuckDB writes nothing; its answer holds everything that was matched",
+                do="name an engine, or leave `into` out",
+            )
         period, decided = self.month(month), read_decided(self.journal, until=self._as_of)
         periods = closed_periods(decided.entries)
-        if str(period) in periods:
+        is_closed = str(period) in periods
+        if is_closed and not is_on_spark:
             return self.periods.month(period).r
-        closed = ClosedMonths.before(period, periods.values(), self.folder)
-        basis = Basis(
-            self.snapshot(),
-            self._question(period),
-            decision_table(standing(decided.entries)),
-            remark_table(decided),
-            closed if self._as_of is None else None,
-        )
-        return worked_out(basis).answer
+        if is_closed:
+            from treasury.close.period_pins import basis_of
+
+            basis = basis_of(self.journal, self.lake, periods[str(period)].close)
+        else:
+            closed = ClosedMonths.before(period, periods.values(), self.folder)
+            basis = Basis(
+                self.snapshot(),
+                self._question(period),
+                decision_table(standing(decided.entries)),
+                remark_table(decided),
+                closed if self._as_of is None else None,
+            )
+        if not is_on_spark:
+            return worked_out(basis).answer
+        from treasury.reconcile.spark.spark_month import month_on_spark
+
+        folder = self.folder / "spark"
+        return month_on_spark(basis, engine=engine, into=into, folder=folder, token=token)
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""

@@ -62,12 +62,12 @@ WRONG = {
 }
 
 
-def run_on_spark(way: str, folder: Path) -> dict[str, Any]:
+def run_on_spark(way: str, folder: Path, desk: Path = DESK) -> dict[str, Any]:
     """What the desk said, run in Spark's own environment."""
     assert PYTHON.exists(), "Apache Spark is not installed; run tools/spark"
     assert shutil.which("java"), "Spark needs Java; on Debian: apt-get install default-jre-headless"
     completed = subprocess.run(
-        [PYTHON, DESK, way, folder],
+        [PYTHON, desk, way, folder],
         env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
         cwd=folder,
         capture_output=True,

@@ -40,7 +40,8 @@ from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
 from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
 from treasury.lake import Lake, Snapshot
-from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month, require_begun
+from treasury.reconcile.month.month_refusals import require_begun
+from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge

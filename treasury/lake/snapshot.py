@@ -77,6 +77,16 @@ class Snapshot:
         self._beside = dict(tables)
         return self
 
+    def without_rows(self) -> Snapshot:
+        """The same commits and tables, none of which has a row: what a query would give."""
+        return Snapshot(
+            self._catalogue,
+            self.commit,
+            self.at,
+            lambda _, version: delta.StoredTable(version, (), ()),
+            self._commits,
+        )
+
     def key(self) -> Hashable | None:
         """A key that differs where the rows may: the instant, and each file with its time.
 
@@ -169,6 +179,12 @@ class Snapshot:
         """Each table and history that has been written, in the version of this snapshot."""
         names = () if self.commit is None else self.commit.versions
         return {name: table for name in names if (table := self._stored(name)) is not None}
+
+    def declares(self, name: str) -> bool:
+        """Whether there is a table or a history of this name."""
+        return name in self._catalogue or any(
+            table.records and table.history == name for table in self._catalogue.values()
+        )
 
     def declared(self, name: str) -> Table:
         """The declaration of a table; InputError says which there are."""

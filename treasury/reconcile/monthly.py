@@ -8,7 +8,7 @@ the question is asked at is part of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored, StatementError
+from treasury.errors import NothingStored
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
@@ -46,6 +46,11 @@ from treasury.reconcile.matching import (
     read_matches,
 )
 from treasury.reconcile.matching_inputs import Field, read_table
+from treasury.reconcile.month.month_refusals import (
+    require_begun,
+    require_currency,
+    require_month,
+)
 from treasury.reconcile.question import Question
 from treasury.reconcile.question_tables import (
     coverage_table,
@@ -62,25 +67,28 @@ from treasury.reconcile.settle.unsettled_run import (
     is_much,
     settled_now,
 )
-from treasury.reconcile.treasury_view import view_of
+from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
 from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
+from treasury.text import safe_html
 
 if TYPE_CHECKING:
     from treasury.reconcile.matching_inputs import TableLike
+    from treasury.reconcile.spark.spark_matching import SparkMatches
 
 __all__ = [
+    "READ_FOR_ANSWER",
     "Basis",
     "Matched",
     "Reconciliation",
     "WorkedOut",
+    "answer_on",
     "awaiting_funds",
     "knowledge_key",
     "matched",
     "matched_in_full",
+    "question_inputs",
     "reconcile_month",
     "requests_at_cut_off",
-    "require_begun",
     "settling_terms",
     "step_sql",
     "synced_at",
@@ -135,6 +143,8 @@ ANSWERS = (
     "fee_accruals",
     "fee_totals",
 )
+READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, "funding")
+"""The steps whose rows become an answer."""
 
 
 BANK_CUTOFFS = pa.schema(
@@ -225,7 +235,9 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     basis: Basis | None = None
     """What it was made from, to make it again or to compare it."""
     is_partial: bool = False
-    """Whether `matches` leave out what closed months settled."""
+    """Whether `matches` leave out what closed months settled, or what stays on Spark."""
+    matches_on_spark: SparkMatches | None = None
+    """Every line and expectation matched, where that was asked of Spark."""
 
     def sql(self, step: str) -> str:
         """The whole query behind one step ("month_lines", "funding", …), to read or run."""
@@ -285,14 +297,6 @@ def reconcile_month(
     line is stored, of which no request was completed, and that no account's balances cover.
     """
     return worked_out(Basis(snapshot, question, decisions, remarks)).answer
-
-
-def require_begun(question: Question) -> None:
-    """InputError for a month that has not begun."""
-    if question.month.start(question.zone) > question.as_of:
-        raise InputError(
-            f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
-        )
 
 
 def matched_in_full(answer: Reconciliation) -> Reconciliation:
@@ -392,7 +396,7 @@ def _work_out(basis: Basis) -> WorkedOut:
         return answered
     with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
         connection = steps_run.connection
-        _require_month(connection, question.month)
+        require_month(_first_row(connection), question.month)
         steps_run.bring(STEPS)
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
@@ -416,7 +420,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
         _give_question(steps_run, basis.question, basis.decisions)
         if not bring_unsettled(steps_run, settled, STEPS):
             return None
-        _require_month(connection, basis.question.month)
+        require_month(_first_row(connection), basis.question.month)
         answered = _read_answer(basis, steps_run)
         answer = msgspec.structs.replace(answered.answer, is_partial=True)
         return WorkedOut(answer, answered.matched)
@@ -431,12 +435,19 @@ def settling_terms(question: Question) -> str:
 
 
 def _read_answer(basis: Basis, steps_run: Run) -> WorkedOut:
-    question, connection = basis.question, steps_run.connection
+    matching = _read_matched(steps_run, basis.question.rules)
+    return WorkedOut(answer_on(steps_run.connection, basis, matching.matches), matching)
+
+
+def answer_on(
+    connection: duckdb.DuckDBPyConnection, basis: Basis, matches: Matches
+) -> Reconciliation:
+    """The month's answer, from a connection that has the rows of the steps READ_FOR_ANSWER."""
+    question = basis.question
     answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
     view = view_of(connection, question)
     funds = funding_table(connection, question.rules, question.today, basis.remarks)
-    matching = _read_matched(steps_run, question.rules)
-    answer = Reconciliation(
+    return Reconciliation(
         month=question.month,
         company=question.company,
         environment=question.environment,
@@ -451,7 +462,7 @@ def _read_answer(basis: Basis, steps_run: Run) -> WorkedOut:
         fee_requests=answers["fee_requests"],
         fee_accruals=answers["fee_accruals"],
         fee_totals=answers["fee_totals"],
-        matches=matching.matches,
+        matches=matches,
         conversions=view.conversions,
         differences=view.differences,
         internal_transfers=view.internal_transfers,
@@ -459,7 +470,6 @@ def _read_answer(basis: Basis, steps_run: Run) -> WorkedOut:
         excess_lines=answers["excess_lines"],
         rules=question.rules,
     )
-    return WorkedOut(answer, matching)
 
 
 def _read_matched(steps_run: Run, rules: Rules) -> Matched:
@@ -551,15 +561,28 @@ def run_on_question(
 
 def _give_question(steps_run: Run, question: Question, decisions: TableLike | None) -> None:
     """Give a run all that the steps read beside the records and what is settled of them."""
-    steps_run.give(
-        {
-            **question_terms(question),
-            **_decision_tables(decisions),
-            "asked": question_table(question),
-            "covered": coverage_table(steps_run.connection, question),
-        }
-    )
-    _require_currencies(steps_run.connection)
+    connection = steps_run.connection
+    steps_run.give(question_inputs(connection, question, decisions))
+    require_currency(_first_row(connection))
+
+
+def question_inputs(
+    connection: duckdb.DuckDBPyConnection, question: Question, decisions: TableLike | None
+) -> dict[str, pa.Table]:
+    """All that the steps read beside the records and what is settled, by name.
+
+    The connection has the statements and the confirmed balances.
+    """
+    return {
+        **question_terms(question),
+        **_decision_tables(decisions),
+        "asked": question_table(question),
+        "covered": coverage_table(connection, question),
+    }
+
+
+def _first_row(connection: duckdb.DuckDBPyConnection) -> Callable[[str], tuple[Any, ...] | None]:
+    return lambda query: connection.execute(query).fetchone()
 
 
 def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
@@ -570,54 +593,7 @@ def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
     }
 
 
-_WITHOUT_CURRENCY = """
-SELECT s.file_name, s.statement_id, s.account
-FROM statement_entries AS e
-JOIN statements AS s ON s.statement_id = e.statement_id
-JOIN (
-    SELECT account FROM declared_accounts GROUP BY account HAVING count(*) > 1
-) AS d ON d.account = upper(replace(s.account, ' ', ''))
-WHERE e.currency IS NULL AND s.currency IS NULL AND e.vanished_at IS NULL AND s.vanished_at IS NULL
-LIMIT 1
-"""
-"""A movement without a currency on an account of several: a single one would count for it."""
-
-
-def _require_currencies(connection: duckdb.DuckDBPyConnection) -> None:
-    """StatementError where the currency of a stored movement cannot be known."""
-    row = connection.execute(_WITHOUT_CURRENCY).fetchone()
-    if row is not None:
-        file, statement_id, account = (clean(text) for text in row)
-        raise StatementError(
-            f"{file} names no currency, and account {account} is declared in several",
-            do=f"run `treasury statements withdraw {statement_id[:8]} --reason …`, say the currency"
-            " in the profile of its CSV, and add it again",
-        )
-
-
 def _known_at(connection: duckdb.DuckDBPyConnection) -> datetime | None:
     """The instant of the last commit that this snapshot, or its view of an instant, shows."""
     last = connection.sql('SELECT max("at") AS known_at FROM commits').to_arrow_table()
     return last["known_at"][0].as_py()
-
-
-def _require_month(connection: duckdb.DuckDBPyConnection, month: Month) -> None:
-    booked = connection.execute(
-        "SELECT 1 FROM bank_lines WHERE coalesce(entry_status, 'BOOK') = 'BOOK'"
-        " AND booking_date <= ? LIMIT 1",
-        [month.last],
-    ).fetchone()
-    covered = connection.execute("SELECT 1 FROM covered WHERE is_covered LIMIT 1").fetchone()
-    completed = connection.execute("SELECT 1 FROM fee_requests LIMIT 1").fetchone()
-    if booked or covered or completed:
-        return
-    booked_days = connection.execute(
-        "SELECT CAST(min(booking_date) AS VARCHAR), CAST(max(booking_date) AS VARCHAR)"
-        " FROM bank_lines"
-    ).fetchone()
-    first, last = booked_days or (None, None)
-    stored = f"bank lines are stored from {first} to {last}" if first else "no bank line is stored"
-    raise NothingStored(
-        f"nothing is stored for {month}: {stored}",
-        do="run `treasury sync` and `treasury statements add FILE…`, or ask for another month",
-    )

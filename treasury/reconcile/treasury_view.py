@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import msgspec
@@ -18,7 +18,20 @@ from treasury.reconcile.differences import DIFFERENCES, TELLERS, Today, differen
 from treasury.reconcile.internal import INTERNAL_TRANSFERS, internal_transfer_rows
 from treasury.reconcile.question import Question
 
-__all__ = ["View", "conversions_of", "view_of"]
+__all__ = ["READ_FOR_VIEW", "View", "conversions_of", "view_of"]
+
+READ_FOR_VIEW: Final = (
+    *TELLERS,
+    "own_transfers",
+    "account_transfers",
+    "in_transit",
+    "conversion_accounts",
+    "conversion_intervals",
+    "conversion_credits",
+    "recorded_rates",
+    "provider_coverage",
+)
+"""The steps whose rows the view is made of."""
 
 Rows = list[dict[str, Any]]
 

@@ -50,9 +50,24 @@ def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
 @click.option(
     "--open", "only_open", is_flag=True, help="Only lines that need a person, earlier months' too."
 )
+@click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="Work it out on Spark: sc://host:15002, spark://host:7077, local[2]; or duckdb.",
+)
+@click.option(
+    "--into", metavar="PLACE", help="The folder or schema for everything that Spark matched."
+)
 @view_options
 def reconcile(
-    context: click.Context, month: str | None, only_open: bool, as_of: str | None, form: str
+    context: click.Context,
+    *,
+    month: str | None,
+    only_open: bool,
+    engine: str | None,
+    into: str | None,
+    as_of: str | None,
+    form: str,
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.close.result_words import LINES_NOT_KNOWN, are_lines_known, count
@@ -60,7 +75,7 @@ def reconcile(
     from treasury.report import outcome_word, reconciliation_summary
 
     workspace = workspace_of(context, as_of)
-    result = workspace.reconcile(month)
+    result = workspace.reconcile(month, engine=engine, into=into)
     lines = result.lines
     if only_open:
         lines = pa.concat_tables(map(needing_a_person, (result.earlier_lines, result.lines)))

@@ -21,10 +21,11 @@ from treasury.reconcile.matching import (
 )
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_inputs import read_spark_table
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
 
-__all__ = ["SparkMatches", "match_on_spark"]
+__all__ = ["SparkMatches", "kept_matches", "match_on_spark"]
 
 _ANSWERS = {
     "lines": "outcomes",
@@ -76,9 +77,14 @@ def match_on_spark(
         try:
             run.give(_inputs(run, lines, expectations, decisions, rules))
             run.bring(STEPS)
-            answers = {name: run.keep(name, run.table(step)) for name, step in _ANSWERS.items()}
+            return kept_matches(run, rules)
         finally:
             run.end()
+
+
+def kept_matches(run: SparkRun, rules: Rules) -> SparkMatches:
+    """What the steps of matching gave, written to the run's place."""
+    answers = {name: run.keep(name, run.table(step)) for name, step in _ANSWERS.items()}
     sql = compose(needed(STEPS, "outcomes"), "outcomes")
     return SparkMatches(**answers, sql=sql, rules_hash=rules.hash)
 
@@ -111,5 +117,9 @@ def _inputs(
         )
     if hasattr(decisions, "toArrow"):  # a person's, and few
         decisions = decisions.toArrow()
-    small: dict[str, pa.Table] = {"decisions": read_decisions(decisions), **rule_tables(rules)}
+    small: dict[str, pa.Table] = {
+        "decisions": read_decisions(decisions),
+        **NOTHING_SETTLED,
+        **rule_tables(rules),
+    }
     return tables | small

@@ -7,27 +7,33 @@ before it, and a worker that is lost takes nothing along that was done.
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+import duckdb
 import pyarrow as pa
 
 from treasury.errors import InputError, StorageError
 from treasury.reconcile.engine.dialect import SPARK_SETTINGS, render
 from treasury.reconcile.engine.pipeline import Step
+from treasury.reconcile.engine.rowless import is_rowless
+from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
-__all__ = ["SparkRun", "session_of", "spark_columns", "spark_settings"]
+__all__ = [
+    "SparkRun", "session_of", "spark_columns", "spark_settings", "spark_types", "without_rows",
+]  # fmt: skip
 
-_INSTALL: Final = "install treasury[spark], which brings pyspark"
+_INSTALL: Final = "install it: pip install 'treasury[spark]'"
 
 
-def session_of(engine: Any) -> Any:
+def session_of(engine: Any, token: Secret | None = None) -> Any:
     """The Spark session that `engine` is, or the one at its address.
 
     An address is what Spark itself takes: `sc://host:15002` of a Spark Connect server, or
-    `spark://host:7077`, `yarn`, `local[2]` of a master. InputError for anything else, or where
-    pyspark is not installed.
+    `spark://host:7077`, `yarn`, `local[2]` of a master. A server that asks for a token is given it.
+    InputError for anything else, or where pyspark is not installed.
     """
     if not isinstance(engine, str):
         if hasattr(engine, "sql") and hasattr(engine, "createDataFrame"):
@@ -36,20 +42,48 @@ def session_of(engine: Any) -> Any:
             f"engine: {type(engine).__name__} is no Spark session",
             do="give a session, its address, or nothing for DuckDB",
         )
+    if not is_spark_address(engine):
+        raise InputError(
+            f"engine: {engine.partition(';')[0]!r:.80} is no address of Spark",
+            do=f"write {SPARK_ADDRESSES}, or nothing for DuckDB",
+        )
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise InputError(f"engine: Spark is not installed ({error.name})", do=_INSTALL) from error
+    builder = SparkSession.builder.appName("treasury")
     try:
-        builder = SparkSession.builder.appName("treasury")
-        is_remote = engine.startswith("sc://")
-        return (builder.remote(engine) if is_remote else builder.master(engine)).getOrCreate()
+        if engine.startswith("sc://"):
+            return builder.remote(_with_token(engine, token)).getOrCreate()
+        if engine.startswith("local") and SparkSession.getActiveSession() is None:
+            for name, setting in _LOCAL.items():
+                builder = builder.config(name, setting)
+        return builder.master(engine).getOrCreate()
     except (PySparkException, RuntimeError) as error:
+        reason = _first_line(error)
+        if token is not None:
+            reason = reason.replace(token.reveal(), "…")
         raise InputError(
-            f"engine: there is no Spark at {engine!r:.80} ({_first_line(error)})",
-            do="start it, or correct the address",
-        ) from error
+            f"engine: there is no Spark at {engine.partition(';')[0]!r:.80} ({reason})",
+            do="start it (a master of this machine needs Java 17), or correct the address",
+        ) from None
+
+
+def _with_token(address: str, token: Secret | None) -> str:
+    if token is None:
+        return address
+    parted = address if "/;" in address else f"{address.rstrip('/')}/"
+    return f"{parted};token={token.reveal()}"
+
+
+_LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""A Spark of this process listens on this machine alone."""
 
 
 @contextmanager
@@ -70,10 +104,17 @@ def spark_settings(session: Any) -> Iterator[None]:
 
 def spark_columns(schema: pa.Schema) -> str:
     """The columns of an Arrow table as Spark writes them."""
-    return ", ".join(f"`{field.name}` {_spark_type(field.type)}" for field in schema)
+    return ", ".join(f"`{name}` {kind}" for name, kind in spark_types(schema).items())
+
+
+def spark_types(schema: pa.Schema) -> dict[str, str]:
+    """Spark's type of each column of an Arrow table."""
+    return {field.name: _spark_type(field.type) for field in schema}
 
 
 def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _spark_type(kind.value_type)
     if pa.types.is_list(kind):
         return f"array<{_spark_type(kind.value_type)}>"
     if pa.types.is_decimal(kind):
@@ -92,11 +133,18 @@ _SPARK_TYPES: Final = {
 }
 
 
+def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
+    """A table of these columns and types of Spark that is known to be empty, to its planner too."""
+    kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
+    return session.sql(f"SELECT {kinds} WHERE FALSE")
+
+
 class SparkRun:
     """Tables and steps in a session under names of this run's own.
 
     `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
-    catalog. Nothing that is there already is written over.
+    catalog. Nothing that is there already is written over. What has no row is told to Spark as
+    such, and what can then have none is not run: most steps are about what is rare.
     """
 
     def __init__(self, session: Any, into: str) -> None:
@@ -106,24 +154,55 @@ class SparkRun:
         self._mark = f"treasury_{secrets.token_hex(6)}"
         self._views: dict[str, str] = {}
         self._between: list[str] = []
+        self._rowless: set[str] = set()
+        self._parser = duckdb.connect()
 
     def give(self, tables: Mapping[str, Any]) -> None:
         """Tables that steps read: Spark's, or small ones of Arrow."""
         for name, table in tables.items():
-            rows = self.local(table) if isinstance(table, pa.Table) else table
-            self._views[name] = f"{self._mark}_{name}"
-            rows.createOrReplaceTempView(self._views[name])
+            self._name(name, self.local(table) if isinstance(table, pa.Table) else table)
 
     def local(self, table: pa.Table) -> Any:
         """A small Arrow table as Spark's, in the same types."""
-        rows = table if table.num_rows else []
-        return self.session.createDataFrame(rows, spark_columns(table.schema))
+        plain = pa.schema(
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in table.schema
+        )
+        if not table.num_rows:
+            return without_rows(self.session, spark_types(plain))
+        return self.session.createDataFrame(table.cast(plain), spark_columns(plain))
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each step in order."""
         for step in steps:
             rows = self.session.sql(render(step, called=self._views))
-            self.give({step.name: self.between(step.name, rows) if step.is_stored else rows})
+            if is_rowless(self._parser, step.sql, self._rowless):
+                self._name(step.name, self._emptied(rows))
+            elif step.is_stored:
+                self._name(step.name, self.between(step.name, rows))
+            else:
+                self._views[step.name] = f"{self._mark}_{step.name}"
+                rows.createOrReplaceTempView(self._views[step.name])
+
+    def _name(self, name: str, rows: Any) -> None:
+        """Give rows that are there their name, and note where there are none."""
+        if rows.isEmpty():
+            self._rowless.add(name)
+            rows = self._emptied(rows)
+        self._views[name] = f"{self._mark}_{name}"
+        rows.createOrReplaceTempView(self._views[name])
+
+    def _emptied(self, rows: Any) -> Any:
+        kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
+        return without_rows(self.session, kinds)
+
+    def rows(self, query: str) -> Any:
+        """The rows of a query, in DuckDB's words, over the tables and steps of this run."""
+        return self.session.sql(render(Step("query", query), called=self._views))
+
+    def first_row(self, query: str) -> Any:
+        """The first row of such a query, or None."""
+        return self.rows(query).head()
 
     def table(self, name: str) -> Any:
         """The rows of a table or step."""
@@ -142,8 +221,10 @@ class SparkRun:
     def end(self) -> None:
         """Give back the names and what only the run needed.
 
-        Spark Connect removes no files: there, in a folder, what begins with `steps_` stays.
+        Spark Connect removes no files: there, in a folder that this machine does not see, what
+        begins with `steps_` stays.
         """
+        self._parser.close()
         for view in self._views.values():
             self.session.catalog.dropTempView(view)
         if not self._is_folder:
@@ -154,6 +235,8 @@ class SparkRun:
             active = java.org.apache.spark.sql.SparkSession.active().sparkContext()
             is_with_all_in_it = True
             steps.getFileSystem(active.hadoopConfiguration()).delete(steps, is_with_all_in_it)
+        else:
+            shutil.rmtree(f"{self._into.removeprefix('file://')}/steps_{self._mark}", True)
 
     def _written(self, name: str, rows: Any) -> Any:
         from pyspark.errors import AnalysisException

@@ -1,0 +1,341 @@
+"""Matching on Apache Spark beside DuckDB, on the same Parquet files, in one run.
+
+    python -m benchmarks.spark [ROWS] [--tenfold] [--only WAY,…]
+
+The ways: `cluster`, a standalone cluster of real processes on loopback (a master, two workers, each
+with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
+middle; `same-amount`, `one-code` and `one-payer`, sets in which everybody pays the same amount,
+every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code,
+with decisions; `local`, two threads in one process; `connect`, a Spark Connect server. With
+`--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a process of its
+own. All four tables have to hold the same rows, by the hash of their sorted hashes; else the exit
+code is 1.
+
+Both read the files and write their tables within the time. A cluster's machines are here one: four
+Java processes share its cores, and the ratio to DuckDB says nothing of a cluster of many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+if importlib.util.find_spec("pyspark") is None:  # Spark has an environment of its own
+    python = ROOT / ".venv-spark" / "bin" / "python"
+    os.execv(python, [str(python), "-m", "benchmarks.spark", *sys.argv[1:]])
+sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
+
+import duckdb  # noqa: E402 - what follows is there in the environment of Spark
+import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+from benchmarks.reconcile import one_code, ordinary, peak_mb, same_amount  # noqa: E402
+from benchmarks.spark_cluster import HEAP, Cluster, connect_server  # noqa: E402
+
+ROWS = 1_000_000
+TABLES = ("lines", "expectations", "allocations", "candidates")
+WAYS = (
+    "cluster", "killed", "same-amount", "one-code", "one-payer", "drawn", "local", "connect",
+)  # fmt: skip
+PARTS = 8
+"""Files that each table is divided into, so that several read it."""
+ROWS_OF_PARTITION = 50_000
+"""How many rows of a set come upon each partition of a shuffle."""
+DRIVER = "3g"
+Tables = tuple[pa.Table, pa.Table]
+
+
+def one_payer(rows: int) -> Tables:
+    """The ordinary set, but every line comes from one account."""
+    lines, expectations = ordinary(rows)
+    column = lines.schema.get_field_index("counterparty_account")
+    same = pa.array(["LT000000000000000001"] * rows)
+    return lines.set_column(column, "counterparty_account", same), expectations
+
+
+def drawn(rows: int) -> Tables:
+    """Worlds in which each way of mangling occurs, as many as give so many lines."""
+    from mangled import draw
+
+    parts: list[Tables] = []
+    count = 0
+    while count < rows:
+        seed = len(parts) + 1
+        both = draw(seed, 9).tables()
+        parts.append(tuple(of_world(table, seed) for table in both))  # type: ignore[arg-type]
+        count += both[0].num_rows
+    lines, expectations = zip(*parts, strict=True)
+    return tuple(  # type: ignore[return-value]
+        pa.concat_tables(each, promote_options="permissive") for each in (lines, expectations)
+    )
+
+
+def of_world(table: pa.Table, seed: int) -> pa.Table:
+    """A world's table with ids of its own; its codes may be another world's as well."""
+    name = "entry_id" if "entry_id" in table.column_names else "expectation_id"
+    ids = pc.binary_join_element_wise(f"w{seed}", table[name].cast(pa.string()), "-")
+    return table.set_column(table.schema.get_field_index(name), name, ids)
+
+
+def decisions_on(lines: pa.Table, expectations: pa.Table) -> pa.Table:
+    """A few decisions of each verdict, by the order of the rows."""
+    few = range(0, min(lines.num_rows, expectations.num_rows), 997)
+    rows = [
+        {
+            "entry_id": lines["entry_id"][n].as_py(),
+            "expectation_id": expectations["expectation_id"][n].as_py(),
+            "verdict": ("accept", "reject", "ignore")[n % 3],
+            "reason": "by telephone",
+        }
+        for n in few
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+SETS: dict[str, Callable[[int], Tables]] = {
+    "ordinary": ordinary,
+    "same-amount": same_amount,
+    "one-code": one_code,
+    "one-payer": one_payer,
+    "drawn": drawn,
+}
+
+
+def write_set(name: str, rows: int, place: Path) -> None:
+    """The files of a set: each table in parts, and the decisions where it has some."""
+    lines, expectations = SETS[name](rows)
+    for what, table in (("lines", lines), ("expectations", expectations)):
+        (place / what).mkdir(parents=True)
+        size = -(-table.num_rows // PARTS)
+        for part in range(PARTS):
+            piece = table.slice(part * size, size)
+            if piece.num_rows:
+                pq.write_table(piece, place / what / f"part-{part}.parquet")
+    if name == "drawn":
+        pq.write_table(decisions_on(lines, expectations), place / "decisions.parquet")
+
+
+def inputs_of(place: Path) -> dict[str, Any]:
+    decisions = place / "decisions.parquet"
+    return {
+        "lines": str(place / "lines"),
+        "expectations": str(place / "expectations"),
+        "decisions": pq.read_table(decisions) if decisions.exists() else None,
+    }
+
+
+def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:
+    from treasury import match_references
+
+    begin = time.perf_counter()
+    matches = match_references(**inputs_of(place))
+    for name in TABLES:
+        (into / name).mkdir(parents=True)
+        pq.write_table(getattr(matches, name), into / name / "part-0.parquet")
+    return {"wall": time.perf_counter() - begin, "peak": peak_mb(), "counts": matches.counts()}
+
+
+def match_with_spark(place: Path, into: Path, address: str, partitions: int) -> dict[str, Any]:
+    from pyspark.sql import SparkSession
+
+    from treasury import match_references
+
+    session: Any = address
+    if not address.startswith("sc://"):
+        builder = SparkSession.builder.master(address)
+        for name, setting in {
+            "spark.driver.memory": DRIVER,
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": HEAP,
+            "spark.executor.cores": "1",
+            "spark.local.dir": str(into.parent / "shuffles"),
+            "spark.sql.shuffle.partitions": str(partitions),
+            "spark.sql.warehouse.dir": str(into.parent / "warehouse"),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }.items():
+            builder = builder.config(name, setting)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+    begin = time.perf_counter()
+    matches = match_references(**inputs_of(place), engine=session, into=into)
+    wall = time.perf_counter() - begin
+    return {"wall": wall, "peak": 0, "counts": matches.counts()}
+
+
+def apart(*arguments: object) -> dict[str, Any]:
+    """A part of this module in a process of its own; what it says."""
+    command = [sys.executable, "-m", "benchmarks.spark", *map(str, arguments)]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr[-4000:])
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def hashes_of(place: Path) -> dict[str, tuple[int, str]]:
+    """Of each table the number of its rows, and the hash of the sorted hashes of its rows."""
+    hashes = {}
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for name in TABLES:
+            files = f"read_parquet('{place / name}/*.parquet')"
+            columns = sorted(connection.sql(f"FROM {files}").columns)
+            row = ", ".join(f'coalesce(CAST("{column}" AS VARCHAR), chr(0))' for column in columns)
+            found = connection.execute(
+                "SELECT count(*), md5(string_agg(h, '' ORDER BY h))"
+                f" FROM (SELECT md5(concat_ws(chr(1), {row})) AS h FROM {files})"
+            ).fetchone()
+            assert found is not None
+            hashes[name] = found
+    return hashes
+
+
+class Bench:
+    """One run: the sets' files, what DuckDB made of them, and what was told."""
+
+    def __init__(self, folder: Path, rows: int) -> None:
+        self.folder, self.rows = folder, rows
+        self.is_alike = True
+        self._duckdb: dict[Path, tuple[float, dict[str, tuple[int, str]]]] = {}
+        self._number = 0
+
+    def set_of(self, name: str, rows: int) -> Path:
+        """The folder of a set, written and matched by DuckDB where it is not there."""
+        place = self.folder / f"{name}-{rows}"
+        if not place.exists():
+            apart("--write", name, rows, place)
+            said = apart("--duckdb", place, place / "duckdb")
+            self._duckdb[place] = said["wall"], hashes_of(place / "duckdb")
+            self._tell(f"{name}, DuckDB", rows, said, "")
+        return place
+
+    def match(self, way: str, name: str, rows: int, address: str) -> float:
+        """One run on Spark, told beside DuckDB's; its seconds."""
+        place = self.set_of(name, rows)
+        into = self.next_place()
+        self._number += 1
+        said = apart("--spark", place, into, address, partitions_of(rows))
+        wall, hashes = self._duckdb[place]
+        wrong = [table for table, found in hashes_of(into).items() if hashes[table] != found]
+        self.is_alike = self.is_alike and not wrong
+        alike = f"OTHER ROWS in {', '.join(wrong)}" if wrong else "the same rows"
+        self._tell(f"{name}, {way}", rows, said, f"{said['wall'] / wall:6.1f} × DuckDB, {alike}")
+        return float(said["wall"])
+
+    def next_place(self) -> Path:
+        """Where the run that is matched next writes."""
+        return self.folder / f"into{self._number + 1}" / "answer"
+
+    def _tell(self, what: str, rows: int, said: dict[str, Any], more: str) -> None:
+        peak = f"peak {said['peak']:6,} MB" if said["peak"] else ""
+        print(f"{what:<28} {rows:>10,} rows {said['wall']:8.1f} s  {more}{peak}", flush=True)
+
+
+def partitions_of(rows: int) -> int:
+    return max(4, rows // ROWS_OF_PARTITION)
+
+
+def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
+    """What runs on the standalone cluster."""
+    with Cluster(bench.folder) as cluster:
+        print(f"cluster {cluster.address}, heap of an executor {HEAP}", flush=True)
+        ordinary_wall = bench.match("cluster", "ordinary", bench.rows, cluster.address)
+        tell_peaks(cluster)
+        for name in ("same-amount", "one-code", "one-payer", "drawn"):
+            if name in ways:
+                wall = bench.match("cluster", name, bench.rows, cluster.address)
+                print(f"{name}: {wall / ordinary_wall:.2f} of the ordinary set's time")
+                tell_peaks(cluster)
+        if is_tenfold:
+            wall = bench.match("cluster", "ordinary", 10 * bench.rows, cluster.address)
+            print(f"ten times the rows: {wall / ordinary_wall:.1f} times the time")
+            tell_peaks(cluster)
+        if "killed" in ways:
+            half = ordinary_wall / 2
+            killer = threading.Thread(target=kill_after, args=(half, bench, cluster), daemon=True)
+            killer.start()
+            bench.match("a worker killed", "ordinary", bench.rows, cluster.address)
+            killer.join()
+
+
+def kill_after(seconds: float, bench: Bench, cluster: Cluster) -> None:
+    """End a worker so long after the first step of the run that goes is written."""
+    place = bench.next_place()
+    while not list(place.glob("steps_*/*/_SUCCESS")):
+        time.sleep(0.2)
+    time.sleep(seconds)
+    steps = len(list(place.glob("steps_*/*/_SUCCESS")))
+    cluster.kill_worker()
+    print(f"a worker was killed after {steps} written steps", flush=True)
+
+
+def tell_peaks(cluster: Cluster) -> None:
+    peaks = cluster.new_peaks()
+    print("peak of each executor:", ", ".join(f"{peak:,} MB" for peak in peaks), flush=True)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    ways = arguments.only.split(",")
+    strange = set(ways) - set(WAYS)
+    if strange:
+        raise SystemExit(f"there is no way {', '.join(sorted(strange))}; there are: {WAYS}")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
+        bench = Bench(Path(name), arguments.rows)
+        if set(ways) - {"local", "connect"}:
+            on_cluster(bench, ways, is_tenfold=arguments.tenfold)
+        if "local" in ways:
+            bench.match("local[2]", "ordinary", bench.rows, "local[2]")
+        if "connect" in ways:
+            partitions = partitions_of(bench.rows)
+            with connect_server(bench.folder, DRIVER, partitions) as address:
+                bench.match("Connect", "ordinary", bench.rows, address)
+    return 0 if bench.is_alike else 1
+
+
+def part(arguments: list[str]) -> dict[str, Any]:
+    """What a process of its own does."""
+    match arguments:
+        case ["--write", name, rows, place]:
+            write_set(name, int(rows), Path(place))
+            return {}
+        case ["--duckdb", place, into]:
+            return match_with_duckdb(Path(place), Path(into))
+        case ["--spark", place, into, address, partitions]:
+            return match_with_spark(Path(place), Path(into), address, int(partitions))
+    raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in {"--write", "--duckdb", "--spark"}:
+        print(json.dumps(part(sys.argv[1:])))
+        sys.exit()
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark")
+    parser.add_argument("rows", nargs="?", type=int, default=ROWS)
+    parser.add_argument("--tenfold", action="store_true")
+    parser.add_argument("--only", default=",".join(WAYS), metavar="WAY,…")
+    # What was started is ended when this process is asked to end as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    parser.add_argument("--folder", help="Where the files go; a temporary folder else.")
+    sys.exit(main(parser.parse_args()))

@@ -1,0 +1,189 @@
+"""A standalone Spark cluster of real processes on loopback, out of the pyspark wheel.
+
+One master and two workers, each with an executor of a core and a limited heap. What is started here
+is ended here, by its id.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+__all__ = ["HEAP", "Cluster", "connect_server"]
+
+HEAP = "2560m"
+"""What an executor may hold of Java's objects; with all beside it, it stays below 4 GB."""
+WORKERS = 2
+ENDED = 60
+"""Seconds after which a process that was asked to end is made to."""
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until somebody listens there; RuntimeError with the log's end where the process died."""
+    while True:
+        if process.poll() is not None:
+            raise RuntimeError(log.read_text("utf-8", "replace")[-2000:])
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.2)
+
+
+def start(log: Path, script: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """A script of Spark's own as a process; it becomes the Java process itself."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    environment = {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_SCALA_VERSION": "2.13",
+    }
+    with log.open("wb") as file:
+        return subprocess.Popen(
+            [home / "bin" / script, *arguments],
+            env=os.environ | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+        )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(ENDED)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that this one started and that live."""
+    with suppress(OSError):
+        told = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(child) for child in told.split()]
+    return []
+
+
+def peak_mb(pid: int) -> int:
+    """The most memory that a living process held; 0 where it is gone."""
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) // 1024
+    return 0
+
+
+class Cluster:
+    """A master and its workers while the context lasts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.address = ""
+        self.peaks: dict[int, int] = {}
+        """The most MB that each executor held, by its process."""
+        self._master: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._is_over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        port = free_port()
+        log = self.folder / "master.log"
+        self._master = start(
+            log, "spark-class", "org.apache.spark.deploy.master.Master",
+            "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port()),
+        )  # fmt: skip
+        try:
+            wait_for(port, self._master, log)
+            self.address = f"spark://127.0.0.1:{port}"
+            for number in range(WORKERS):
+                self._start_worker(number)
+        except BaseException:
+            self.__exit__()
+            raise
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        for process in (*self._workers, self._master):
+            if process is not None and process.poll() is None:
+                end(process)
+
+    def _start_worker(self, number: int) -> None:
+        port, log = free_port(), self.folder / f"worker{number}.log"
+        worker = start(
+            log, "spark-class", "org.apache.spark.deploy.worker.Worker",
+            "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port()),
+            "--cores", "1", "--memory", "4g", "--work-dir", str(self.folder / f"worker{number}"),
+            self.address,
+        )  # fmt: skip
+        self._workers.append(worker)
+        wait_for(port, worker, log)
+
+    def executors(self) -> list[int]:
+        """The processes of the executors that live."""
+        return [child for worker in self._workers for child in children_of(worker.pid)]
+
+    def kill_worker(self) -> None:
+        """End a worker and what it started at once, as when its machine is lost."""
+        worker = self._workers[0]
+        for pid in (worker.pid, *children_of(worker.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        worker.wait()
+        del self._workers[0]
+
+    def new_peaks(self) -> list[int]:
+        """What the executors since the last call held at most, in MB."""
+        peaks, self.peaks = self.peaks, {}
+        return sorted(peaks.values())
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.5):
+            for pid in self.executors():
+                held = peak_mb(pid)
+                if held:
+                    self.peaks[pid] = max(held, self.peaks.get(pid, 0))
+
+
+@contextmanager
+def connect_server(folder: Path, memory: str, partitions: int) -> Iterator[str]:
+    """A Spark Connect server of two threads in a process of its own; its address."""
+    port, log = free_port(), folder / "connect.log"
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    server = start(
+        log, "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master", "local[2]", "--driver-memory", memory,
+        *(word for pair in settings.items() for word in ("--conf", "=".join(pair))),
+        "spark-internal",
+    )  # fmt: skip
+    try:
+        wait_for(port, server, log)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        end(server)

@@ -1,0 +1,160 @@
+"""Reconciles months on Apache Spark beside DuckDB; executed in Spark's own environment.
+
+    python spark_month_desk.py practice|drawn|lake FOLDER
+
+What differs between the two engines, and what was said, goes to FOLDER/<way>.json. FOLDER/practice
+is a practice workspace in November; the rest is made here.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from spark_desk import spark
+
+from treasury.errors import TreasuryError
+from treasury.reconcile.monthly import SHEETS, worked_out
+from treasury.reconcile.spark.spark_month import month_on_spark
+from treasury.workspace import Workspace
+
+sys.path.append(str(Path(__file__).parents[1] / "lake"))
+TABLES = (*SHEETS.values(), "fee_totals", "bank_cutoffs", "excess_lines")
+SCALARS = ("month", "company", "environment", "as_of", "known_at", "rules")
+
+
+def differences(duckdb, on_spark):
+    """What is not alike in two answers, by name; the order of rows counts."""
+    wrong = [name for name in TABLES if not alike(duckdb, on_spark, name)]
+    wrong += [name for name in SCALARS if getattr(duckdb, name) != getattr(on_spark, name)]
+    shown = [
+        *on_spark.lines["entry_id"].to_pylist(),
+        *on_spark.earlier_lines["entry_id"].to_pylist(),
+    ]
+    for name in ("lines", "allocations", "candidates"):
+        rows, brought = getattr(duckdb.matches, name), getattr(on_spark.matches, name)
+        kept = rows.filter(pc.is_in(rows["entry_id"], pa.array(shown, pa.string())))
+        wrong += [f"matches.{name}"] * (not kept.equals(brought))
+    states, brought = duckdb.matches.expectations, on_spark.matches.expectations
+    ids = brought["expectation_id"]
+    kept = states.filter(pc.is_in(states["expectation_id"], ids.combine_chunks()))
+    return wrong + ["matches.expectations"] * (not kept.equals(brought))
+
+
+def alike(duckdb, on_spark, name):
+    left, right = getattr(duckdb, name), getattr(on_spark, name)
+    return left.schema == right.schema and left.equals(right)
+
+
+def everything(matches):
+    """Every table of `SparkMatches` as sorted rows."""
+    names = ("lines", "expectations", "allocations", "candidates")
+    return {name: sorted(map(str, getattr(matches, name).toArrow().to_pylist())) for name in names}
+
+
+def practice(folder):
+    """The practice company's month, written out; and what no month is."""
+    desk = Workspace(folder / "practice")
+    said = {}
+    with spark(folder) as session:
+        ours = desk.reconcile("2026-10")
+        theirs = desk.reconcile("2026-10", engine=session, into=folder / "october")
+        said["differences"] = differences(ours, theirs)
+        said["rows"] = ours.lines.num_rows
+        said["counts"] = [ours.counts(), theirs.counts()]
+        said["is partial"] = theirs.is_partial
+        said["written"] = [
+            name
+            for name, rows in everything(theirs.matches_on_spark).items()
+            if rows != sorted(map(str, getattr(ours.matches, name).to_pylist()))
+        ]
+        said["folder"] = sorted(path.name for path in (folder / "october").iterdir())
+        before = desk.at("2026-11-01T07:59Z")
+        said["nothing yet"] = refusal(lambda: before.reconcile("2026-10", engine=session))
+        said["too early"] = refusal(lambda: desk.reconcile("2027-10", engine=session))
+        said["long ago"] = refusal(lambda: desk.reconcile("2001-10", engine=session))
+        steps = folder / "practice" / "spark"
+        said["left"] = [path.name for path in steps.iterdir()]
+        said["mode"] = oct(steps.stat().st_mode & 0o777)
+    return said
+
+
+def refusal(ask):
+    try:
+        ask()
+    except TreasuryError as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def drawn(folder):
+    """Months of a drawn company, decided on and closed: on Spark what is settled is matched too."""
+    from settled_world import DrawnMonths
+
+    world = DrawnMonths(5, folder / "a lake [of] {ours}", lines=18)
+    for _ in range(3):
+        world.pass_month()
+        answer = worked_out(world.basis(None)).answer
+        suggested = [row for row in answer.lines.to_pylist() if row["outcome"] == "suggested"]
+        pairs = answer.matches.candidates.select(["entry_id", "expectation_id"]).to_pylist()
+        world.decide(suggested, [tuple(row.values()) for row in pairs])
+        world.surprise()
+    world.close()
+    basis = world.basis(world.closed_months())
+    with spark(folder) as session:
+        theirs = month_on_spark(basis, engine=session, into=None, folder=folder / "steps")
+    everything_matched = worked_out(world.basis(None)).answer
+    return {
+        "differences": differences(everything_matched, theirs),
+        "rows": theirs.lines.num_rows,
+        "decided": len(world.decided),
+        "left": [path.name for path in (folder / "steps").iterdir()],
+    }
+
+
+def lake(folder):
+    """Tables of every form, at commits and instants: what Spark reads, and what DuckDB does."""
+    from lake_samples import CATALOGUE, REQUESTS, WALLETS, day, requests
+
+    from treasury.lake import AMOUNT, TEXT, Column, Lake, Table
+    from treasury.reconcile.spark.spark_lake import read_lake
+    from treasury.reconcile.spark.spark_run import spark_settings
+
+    never = Table("never", (Column("id", TEXT, "nobody"),))
+    place = folder / "tables *?[x]{y} z"
+    place.mkdir()
+    kept = Lake(place, (*CATALOGUE, never))
+    for number, rows in enumerate((requests(a="OPEN", b="DONE"), requests(a="DONE", c="OPEN"))):
+        with kept.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, rows)
+    late = (Column("late", TEXT, "new"), Column("late_amount", AMOUNT, "new", unit="euros"))
+    wider = Table("requests", (*REQUESTS.columns, *late), settles=True)
+    later = Lake(place, (wider, WALLETS, *CATALOGUE[2:], never))
+    names = [name for t in (wider, WALLETS, never) for name in (t.name, t.history)] + ["balances"]
+    said = {}
+    with spark(folder) as session, spark_settings(session):
+        views = {
+            "now": later.snapshot(),
+            "first commit": later.snapshot(commit=1),
+            "before": later.snapshot(day(-1)),
+            "between": later.snapshot(day(0)),
+            "after": later.snapshot(day(5)),
+        }
+        for when, snapshot in views.items():
+            for name, rows in read_lake(session, snapshot, names).items():
+                ours, theirs = snapshot.table(name), rows.toArrow()
+                assert theirs.column_names == ours.column_names, (when, name)
+                alike = in_order(ours) == in_order(theirs.cast(ours.schema))
+                said[f"{when}: {name}"] = [ours.num_rows, alike]
+    return said
+
+
+def in_order(table):
+    return sorted(map(str, table.to_pylist()))
+
+
+if __name__ == "__main__":
+    way, place = sys.argv[1], Path(sys.argv[2])
+    answers = {"practice": practice, "drawn": drawn, "lake": lake}[way](place)
+    (place / f"{way}.json").write_text(json.dumps(answers), "utf-8")

@@ -1,0 +1,78 @@
+"""What a month's question is refused for: too early, nothing is stored, a currency is not known.
+
+Each check is a short query of its own, so that it runs wherever the records are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from treasury.calendar import Month
+from treasury.errors import InputError, NothingStored, StatementError
+from treasury.reconcile.question import Question
+from treasury.text import clean
+
+__all__ = ["require_begun", "require_currency", "require_month"]
+
+FirstRow: TypeAlias = Callable[[str], Sequence[Any] | None]
+"""What gives the first row of a query over the tables of a run, or None."""
+
+
+def require_begun(question: Question) -> None:
+    """InputError for a month that has not begun."""
+    if question.month.start(question.zone) > question.as_of:
+        raise InputError(
+            f"{question.month} has not begun on {question.today}", do="ask for an earlier month"
+        )
+
+
+_WITHOUT_CURRENCY: Final = """
+SELECT s.file_name, s.statement_id, s.account
+FROM statement_entries AS e
+JOIN statements AS s ON s.statement_id = e.statement_id
+JOIN (
+    SELECT account FROM declared_accounts GROUP BY account HAVING count(*) > 1
+) AS d ON d.account = upper(replace(s.account, ' ', ''))
+WHERE e.currency IS NULL AND s.currency IS NULL AND e.vanished_at IS NULL AND s.vanished_at IS NULL
+LIMIT 1
+"""
+"""A movement without a currency on an account of several: a single one would count for it."""
+
+
+def require_currency(first_row: FirstRow) -> None:
+    """StatementError where the currency of a stored movement cannot be known."""
+    row = first_row(_WITHOUT_CURRENCY)
+    if row is not None:
+        file, statement_id, account = (clean(text) for text in row)
+        raise StatementError(
+            f"{file} names no currency, and account {account} is declared in several",
+            do=f"run `treasury statements withdraw {statement_id[:8]} --reason …`, say the currency"
+            " in the profile of its CSV, and add it again",
+        )
+
+
+_BOOKED_DAYS: Final = """
+SELECT
+    min(booking_date) FILTER (WHERE coalesce(entry_status, 'BOOK') = 'BOOK') AS first_booked,
+    CAST(min(booking_date) AS VARCHAR) AS first_day,
+    CAST(max(booking_date) AS VARCHAR) AS last_day
+FROM bank_lines
+"""
+_COVERED_OR_COMPLETED: Final = """
+SELECT 1 AS one FROM covered WHERE is_covered UNION ALL SELECT 1 AS one FROM fee_requests LIMIT 1
+"""
+
+
+def require_month(first_row: FirstRow, month: Month) -> None:
+    """NothingStored where no line, no balance and no completed request tells of the month."""
+    first_booked, first, last = first_row(_BOOKED_DAYS) or (None, None, None)
+    if first_booked is not None and first_booked <= month.last:
+        return
+    if first_row(_COVERED_OR_COMPLETED) is not None:
+        return
+    stored = f"bank lines are stored from {first} to {last}" if first else "no bank line is stored"
+    raise NothingStored(
+        f"nothing is stored for {month}: {stored}",
+        do="run `treasury sync` and `treasury statements add FILE…`, or ask for another month",
+    )

@@ -1,0 +1,151 @@
+"""A month's reconciliation on Apache Spark: the steps of DuckDB's, over the lake's files in place.
+
+Records and matches stay where they are. What an answer is made of comes home and is laid into a
+DuckDB database whose steps have run over tables without a row, so that its types and what is worded
+of it are DuckDB's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+
+from treasury.ground import durable
+from treasury.reconcile.engine.kept_run import Run
+from treasury.reconcile.engine.pipeline import drop, load, needed
+from treasury.reconcile.matching import RESULTS, read_matches
+from treasury.reconcile.month.month_refusals import (
+    require_begun,
+    require_currency,
+    require_month,
+)
+from treasury.reconcile.monthly import (
+    READ_FOR_ANSWER,
+    STEPS,
+    Basis,
+    Reconciliation,
+    answer_on,
+    question_inputs,
+)
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+from treasury.reconcile.spark.spark_lake import read_lake
+from treasury.reconcile.spark.spark_matching import kept_matches
+from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
+from treasury.settings import Secret
+from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
+
+__all__ = ["month_on_spark"]
+
+_STEPS: Final = needed(STEPS, *READ_FOR_ANSWER, *RESULTS)
+_SHOWN: Final = ("month_lines", "earlier_lines")
+"""The steps by which matches come home: of the lines that the answer shows."""
+_OF_LINES: Final = """
+SELECT s.* FROM {step} AS s
+WHERE s.entry_id IN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines)
+"""
+_OF_EXPECTATIONS: Final = """
+SELECT s.* FROM expectation_states AS s
+WHERE s.expectation_id IN (
+    SELECT a.expectation_id
+    FROM (
+        SELECT entry_id, expectation_id FROM allocations
+        UNION ALL
+        SELECT entry_id, expectation_id FROM candidates
+    ) AS a
+    JOIN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines) AS l
+        ON l.entry_id = a.entry_id
+)
+"""
+
+
+def month_on_spark(
+    basis: Basis,
+    *,
+    engine: Any,
+    into: str | Path | None,
+    folder: Path,
+    token: Secret | None = None,
+) -> Reconciliation:
+    """The month's answer, worked out in a Spark session; errors as `worked_out`.
+
+    Everything that was matched is written to `into`, where it is given. What the steps hand on is
+    else below `folder` until the run ends.
+    """
+    require_begun(basis.question)
+    session = session_of(engine, token)
+    if into is None:
+        durable.make_folder(folder)
+    with (
+        spark_settings(session),
+        basis.snapshot.without_rows().connection(few=True) as home,
+    ):
+        run = SparkRun(session, f"file://{folder.resolve()}" if into is None else str(into))
+        try:
+            return _answer(run, home, basis, is_kept=into is not None)
+        finally:
+            run.end()
+
+
+def _answer(
+    run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, *, is_kept: bool
+) -> Reconciliation:
+    question = basis.question
+    inputs = _inputs(run, home, basis)
+    run.give(inputs)
+    require_currency(run.first_row)
+    _run_without_rows(home, inputs)
+    begin = needed(_STEPS, "bank_lines", "fee_requests")
+    run.bring(begin)
+    require_month(run.first_row, question.month)
+    read_later = frozenset[str]().union(*(step.reads for step in _STEPS), RESULTS, _SHOWN)
+    run.bring(step for step in _STEPS if step not in begin and step.name in read_later)
+    for step in _STEPS:
+        if step.name in READ_FOR_ANSWER:
+            _bring_home(home, step.name, run.rows(step.sql))
+    for name in RESULTS:
+        query = _OF_EXPECTATIONS if name == "expectation_states" else _OF_LINES.format(step=name)
+        _bring_home(home, name, run.rows(query))
+    matches = read_matches(
+        lambda name, order: home.table(name).order(order).to_arrow_table(), STEPS, question.rules
+    )
+    return msgspec.structs.replace(
+        answer_on(home, basis, matches),
+        basis=msgspec.structs.replace(basis, closed=None),
+        is_partial=True,
+        matches_on_spark=kept_matches(run, question.rules) if is_kept else None,
+    )
+
+
+def _inputs(run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis) -> dict[str, Any]:
+    """What the steps read: the lake's tables on Spark, and what is small beside them."""
+    counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
+    read = frozenset[str]().union(*(step.reads for step in _STEPS))
+    declared = {name for name in read | {*counting} if basis.snapshot.declares(name)}
+    records = read_lake(run.session, basis.snapshot, sorted(declared))
+    load(home, {name: records[name].where(COUNTING).toArrow() for name in counting})
+    small = question_inputs(home, basis.question, basis.decisions)
+    for name in counting:
+        drop(home, name)
+    return {**records, **NOTHING_SETTLED, **small}
+
+
+def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -> None:
+    """Make the table of every step, so that what comes home has its types."""
+    empty = {
+        name: table.slice(0, 0) for name, table in inputs.items() if isinstance(table, pa.Table)
+    }
+    empty_run = Run(home)
+    empty_run.give(empty)
+    empty_run.bring(_STEPS)
+
+
+def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
+    """Put Spark's rows, in their order, in the place of a step's own."""
+    home.register("brought", rows.toArrow())
+    home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
+    home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
+    home.unregister("brought")
