@@ -43,19 +43,22 @@ notebook: .venv/run.stamp
 .venv-spark/spark.stamp: .venv/dev.stamp tools/spark tools/apart
 	@tools/spark
 
-test: .venv/dev.stamp
+.venv-s3/s3.stamp: .venv/dev.stamp tools/s3 tools/apart
+	@tools/s3
+
+test: .venv/dev.stamp .venv-s3/s3.stamp
 	@$(PYTEST)
 
-acceptance: .venv/dev.stamp .venv-spark/spark.stamp
+acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
 	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
 
-longer: .venv/dev.stamp
+longer: .venv/dev.stamp .venv-s3/s3.stamp
 	@: > tests/longer.txt
 	@$(PYTEST) --junitxml=.longer.xml
 	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
 
-coverage: .venv/dev.stamp
+coverage: .venv/dev.stamp .venv-s3/s3.stamp
 	@$(PYTEST) --cov --cov-report=term
 
 check: .venv/dev.stamp

@@ -9,7 +9,10 @@
      ├─ StorageError               the workspace on disk
      │   ├─ WorkspaceLocked        another process is writing
      │   ├─ NothingStored          there is no committed data to answer from yet
-     │   └─ WorkspaceDamaged       a stored file is missing or does not read
+     │   ├─ WorkspaceDamaged       a stored file is missing or does not read
+     │   ├─ HomeUnreachable        the lake's home does not answer, or refuses the credential
+     │   ├─ HomeReadOnly           the lake's home may be read and not written
+     │   └─ CommitOvertaken        another desk's commit came to the lake's home first
      ├─ JournalError               people's decisions cannot be read or written
      ├─ ActionRefused              an action that may not, or need not, be carried out
      └─ ServiceError               a payment service, or the way to it
@@ -89,6 +92,18 @@ class NothingStored(StorageError):
 
 class WorkspaceDamaged(StorageError):
     """A stored file is missing or does not read."""
+
+
+class HomeUnreachable(StorageError):
+    """The home of the lake does not answer, or refuses the credential; the desk goes on."""
+
+
+class HomeReadOnly(StorageError):
+    """The home of the lake may be read and not written."""
+
+
+class CommitOvertaken(StorageError):
+    """Another desk's commit came to the home of the lake first; nothing of either is lost."""
 
 
 class JournalError(TreasuryError):

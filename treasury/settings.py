@@ -32,6 +32,7 @@ __all__ = [
     "CompanySettings",
     "Credential",
     "JournalPlace",
+    "LakePlace",
     "Secret",
     "Service",
     "Services",
@@ -46,6 +47,7 @@ __all__ = [
     "place_of",
     "require_https",
     "secret_at",
+    "settings_for_colleagues",
 ]
 
 FILE_NAME = "treasury.toml"
@@ -234,6 +236,16 @@ def is_spark_address(address: str) -> bool:
     return _SPARK_ADDRESS.fullmatch(address) is not None
 
 
+class LakePlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[lake]`: the home that desks share the lake through: `s3://bucket/folder`, or a folder.
+
+    A folder is given by its whole path, or by its path from the workspace. The credential comes
+    from the environment, as every tool of that cloud takes it.
+    """
+
+    home: str
+
+
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -265,6 +277,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where people's decisions are kept; in the workspace where left out."""
     engine: SparkEngine | None = None
     """Where months are reconciled; in this process, by DuckDB, where left out."""
+    lake: LakePlace | None = None
+    """Where the lake is shared; with nobody where left out."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -316,6 +330,7 @@ _BY_CREDENTIALS: Final = "take it out; the services are asked with what [credent
 _ADDRESSES: Final = {
     "journal.url": 'take it out, and say where it is with password = "env:NAME"',
     "engine.address": 'take it out, and say where it is with token = "env:NAME"',
+    "lake.home": "take it out; the credential comes from the environment (docs/lake.md)",
     "services.token_url": _BY_CREDENTIALS,
     "services.finance.base_url": _BY_CREDENTIALS,
     "services.ramp.base_url": _BY_CREDENTIALS,
@@ -394,6 +409,16 @@ def holds_secret(url: str) -> bool:
         return True
     names = (unquote_plus(part.partition("=")[0]) for part in re.split(r"[?&;#]", url)[1:])
     return any(_SECRET_NAME.search(name.strip()) for name in names)
+
+
+def settings_for_colleagues(settings: Settings) -> str:
+    """What another desk on the same lake begins with, as JSON: no credential, no place of one."""
+    desk = msgspec.structs.replace(settings.workspace, allow_writes=False, shared=None)
+    services = settings.services
+    if services is not None:
+        services = msgspec.structs.replace(services, environment=None, allow_writes=None)
+    shared = Settings(workspace=desk, services=services, accounts=settings.accounts)
+    return msgspec.json.encode(shared).decode()
 
 
 def pin_environment(folder: Path, settings: Settings) -> None:

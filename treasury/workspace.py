@@ -26,6 +26,8 @@ from treasury.settings import (
     is_pinned,
     load_settings,
     pin_environment,
+    place_of,
+    settings_for_colleagues,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from treasury.journal import Actor, Journal
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
+    from treasury.lake.home.lake_home import LakeHome
     from treasury.panels import Panels
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
     from treasury.report import ClosePack, Fees, Tied
@@ -133,7 +136,24 @@ class Workspace:
             return {close.commit: f"the close of {close.month}" for close in closes}
 
         tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
-        return Lake(self.folder, tables, rests_on=closed_on, tell=_tell)
+        return Lake(self.folder, tables, rests_on=closed_on, tell=_tell, home=self._home())
+
+    def _home(self) -> LakeHome | None:
+        """The home that the lake is shared through; None where it is shared with nobody."""
+        place = self.settings.lake
+        if place is None:
+            return None
+        from treasury.lake.home.lake_home import LakeHome
+
+        address = place.home
+        if "://" not in address:
+            address = str((self.folder / Path(address).expanduser()).absolute())
+        return LakeHome(
+            address,
+            self.folder / "lake",
+            environment=place_of(self.settings),
+            settings=settings_for_colleagues(self.settings),
+        )
 
     def snapshot(self) -> Snapshot:
         """The last commit of the lake, or the records as known at this workspace's instant.
@@ -186,7 +206,10 @@ class Workspace:
             client.require_answers()
             pin_environment(self.folder, self.settings)
         bars = progress or self._progress()
-        return sync(client, self.lake, self.settings.now(), scope=scope, progress=bars)
+        return self.lake.again(
+            lambda: sync(client, self.lake, self.settings.now(), scope=scope, progress=bars),
+            "treasury sync",
+        )
 
     def watching(self) -> str | None:
         """What `treasury sync --watch` is doing here, in a line; None where nobody watches."""

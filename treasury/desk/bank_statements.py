@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from decimal import Decimal
@@ -65,18 +66,24 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         from treasury.statements import add_statements
 
         self._require_now("add statements")
-        report = add_statements(
-            self.lake,
-            [
-                path
-                for entry in files
-                for path in ([entry] if isinstance(entry, str | Path) else entry)
-            ],
-            self.settings.now(),
-            declared={block.account: block.source for block in self.settings.accounts},
-            currencies=self.settings.currencies,
-            account=account,
-        )
+        paths = [
+            Path(path)
+            for entry in files
+            for path in ([entry] if isinstance(entry, str | Path) else entry)
+        ]
+
+        def work() -> AddReport:
+            return add_statements(
+                self.lake,
+                paths,
+                self.settings.now(),
+                declared={block.account: block.source for block in self.settings.accounts},
+                currencies=self.settings.currencies,
+                account=account,
+            )
+
+        named = " ".join(shlex.quote(str(path.absolute())) for path in paths)
+        report = self.lake.again(work, f"treasury statements add {named}")
         return msgspec.structs.replace(report, problems=(*report.problems, *self._back(report)))
 
     def _back(self, report: AddReport) -> Iterable[Problem]:
@@ -118,9 +125,13 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return planned_withdrawal(self.snapshot(), statement)
         body = {**msgspec.to_builtins(statement), "reason": reason.strip()}
         who = actor or self.journal.who()
+        self.lake.require_writable()
         self.journal.append(WITHDRAWN, statement.statement_id, body, actor=who)
-        return withdraw_statement(
-            self.lake, statement, self.settings.now(), self.settings.currencies
+        return self.lake.again(
+            lambda: withdraw_statement(
+                self.lake, statement, self.settings.now(), self.settings.currencies
+            ),
+            f"treasury statements withdraw {statement.statement_id} --reason …",
         )
 
     def confirm(
@@ -150,15 +161,18 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             raise InputError(f"{on} is not over", do="give the day at whose end it was so")
         if not source.strip():
             raise InputError("a confirmed balance needs a source", do="say where it was read")
-        stated = confirm_balance(
-            self.lake,
-            now,
-            account=declared.account,
-            currency=declared.currency,
-            balance=typed_amount(balance, name="balance"),
-            day=on,
-            source=source.strip(),
-            by=(actor or self.journal.who()).name,
+        stated = self.lake.again(
+            lambda: confirm_balance(
+                self.lake,
+                now,
+                account=declared.account,
+                currency=declared.currency,
+                balance=typed_amount(balance, name="balance"),
+                day=on,
+                source=source.strip(),
+                by=(actor or self.journal.who()).name,
+            ),
+            f"treasury statements confirm {declared.account} {balance} {on} --source …",
         )
         return Rows(stated.drop_columns(["raw"]), _CONFIRMED, self.settings.zone)
 

@@ -6,6 +6,7 @@ read off; both say who added them, and when, and where it comes from.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -69,18 +70,22 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         until = None if last is None else _instant(last, self.zone, end=True)
         if until is not None and last == now.astimezone(self.zone).date().isoformat():
             until = now  # a day that is not over is covered to now
-        return add_export(
-            self.lake,
-            Path(file),
-            require_company_wallet(self.lake, chain, address),
-            now,
-            by=(actor or self.who()).name,
-            source=source,
-            first=None if first is None else _instant(first, self.zone),
-            last=until,
-            assets=assets,
-            names=names,
-            replace=replace,
+        covered_assets = tuple(assets)
+        return self.lake.again(
+            lambda: add_export(
+                self.lake,
+                Path(file),
+                require_company_wallet(self.lake, chain, address),
+                now,
+                by=(actor or self.who()).name,
+                source=source,
+                first=None if first is None else _instant(first, self.zone),
+                last=until,
+                assets=covered_assets,
+                names=names,
+                replace=replace,
+            ),
+            f"treasury wallets add {shlex.quote(str(Path(file).absolute()))} …",
         )
 
     def add_balance(
@@ -102,15 +107,18 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         from treasury.statements.store.wallet_evidence import add_balance, require_company_wallet
 
         now = self._present()
-        return add_balance(
-            self.lake,
-            require_company_wallet(self.lake, chain, address),
-            now,
-            asset=asset,
-            balance=typed_amount(balance, name="balance"),
-            at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
-            by=(actor or self.who()).name,
-            source=source,
+        return self.lake.again(
+            lambda: add_balance(
+                self.lake,
+                require_company_wallet(self.lake, chain, address),
+                now,
+                asset=asset,
+                balance=typed_amount(balance, name="balance"),
+                at=at if isinstance(at, datetime) else _instant(at, self.zone, end=True),
+                by=(actor or self.who()).name,
+                source=source,
+            ),
+            f"treasury wallets balance {balance} {asset} …",
         )
 
     def list(self) -> Rows:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
 from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
-from treasury.errors import JournalError, SettingsError, TreasuryError
+from treasury.errors import JournalError, SettingsError, StorageError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.wording import instant_words
 from treasury.identifiers import plain_account
@@ -29,6 +29,7 @@ from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import require_key
 from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
+from treasury.lake.home.sharing import Sharing
 from treasury.settings import FILE_NAME, Settings, is_loopback
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
@@ -269,12 +270,15 @@ def _stored(
     """What is stored: whole, damaged or repaired; whether it can be read now."""
     findings: list[HealthFinding] = []
     if mend:
-        repairs = repair(lake, now)
+        if lake.sharing is not None:
+            findings += _from_home(lake.sharing)
+        repairs = lake.again(lambda: repair(lake, now), "treasury doctor --repair")
         findings += [
             HealthFinding("stored files", "repaired", sentence)
             for sentence in (*map(str, repairs.tables), *repairs.sentences)
         ]
-        narrow_marks(lake, now, {table.table: table.lost for table in repairs.tables})
+        lost = {table.table: table.lost for table in repairs.tables}
+        lake.again(lambda: narrow_marks(lake, now, lost), "treasury doctor --repair")
     damaged = damages(lake)
     findings += [
         HealthFinding(
@@ -301,6 +305,18 @@ def _stored(
             findings.append(HealthFinding("treasury.duckdb", state, sentence, do))
         findings += _closes(lake, now, mend)
     return findings, whole
+
+
+def _from_home(sharing: Sharing) -> Iterator[HealthFinding]:
+    """Bring back from the lake's home what is not here as it was written."""
+    try:
+        pulled = sharing.pull(is_checked=True)
+    except StorageError as error:
+        yield HealthFinding("lake's home", "missing", error.what, error.do or "")
+    else:
+        if pulled.files:
+            sentence = f"{pulled.files:,} files came back from the lake's home"
+            yield HealthFinding("stored files", "repaired", sentence)
 
 
 def _fetch_again(

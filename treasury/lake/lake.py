@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -37,6 +37,9 @@ from treasury.lake.commits import (
     rows_of,
 )
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake.home.lake_home import STAGED, LakeHome
+from treasury.lake.home.pulling import is_exchanging, is_incoming
+from treasury.lake.home.sharing import Sharing
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
 from treasury.lake.pins import PINS, Pin, add_pin, all_pins, read_pins, remove_pin
@@ -57,6 +60,8 @@ COMMITS_KEPT: Final = 24
 OPENED_KEPT: Final = 256
 """How many versions of tables a process that runs for months keeps in mind."""
 
+T = TypeVar("T")
+
 
 class Lake:
     """The tables of one workspace, in the folder `lake` of `workspace`.
@@ -65,7 +70,8 @@ class Lake:
     files that nobody needs are removed; one younger than `grace` stays, as a reader may be at it
     that could not say so. `rests_on` tells which commits something outside rests on, and what: a
     pin of one of them is not let go. A lake that an earlier version stored is brought to the
-    present form by whoever opens it first, and `tell` is given a sentence about that.
+    present form by whoever opens it first, and `tell` is given a sentence about that. With a
+    `home` a commit shows here once a head there names it.
     """
 
     def __init__(
@@ -77,6 +83,7 @@ class Lake:
         grace: timedelta = timedelta(hours=1),
         rests_on: Callable[[], Mapping[int, str]] = dict,
         tell: Callable[[str], object] = lambda _: None,
+        home: LakeHome | None = None,
     ) -> None:
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
@@ -88,6 +95,7 @@ class Lake:
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
         self.digests = Digests(self.folder)
+        self.sharing = None if home is None else Sharing(self, home, tell)
 
     def snapshot(self, at: datetime | None = None, *, commit: int | None = None) -> Snapshot:
         """The last commit, or the records as they were known at `at`; empty before the first.
@@ -107,12 +115,22 @@ class Lake:
         """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
         self.migrate()
         last = last_commit(self.folder)
+        if last is None and is_incoming(self.folder):
+            raise WorkspaceDamaged(
+                f"the first pull into {self.folder} was cut off",
+                do="run `treasury lake pull`: it goes on from there",
+            )
         # Without a commit a run that was cut off lists one at most.
         listed = self.folder / COMMITS
-        if last is None and (
-            (self.workspace / FILE_NAME).exists()
-            or any((self.folder / PINS).glob("*.json"))
-            or (delta.exists(listed) and delta.newest(listed) > 0)
+        is_staged = (self.folder / STAGED).exists()
+        if (
+            last is None
+            and not is_staged
+            and (
+                (self.workspace / FILE_NAME).exists()
+                or any((self.folder / PINS).glob("*.json"))
+                or (delta.exists(listed) and delta.newest(listed) > 0)
+            )
         ):
             raise WorkspaceDamaged(
                 f"{self.folder / LAST}, which names the last of the commits, is lost",
@@ -122,7 +140,10 @@ class Lake:
 
     def commits(self) -> pa.Table:
         """Every commit, oldest first: number, at, kind, versions (JSON), note, refetch."""
-        last = self.last()
+        return self._listed(self.last())
+
+    def _listed(self, last: LastCommit | None) -> pa.Table:
+        """Every commit up to one, oldest first."""
         return (
             COMMITS_SCHEMA.empty_table() if last is None else commits_in(self.folder, last.listed)
         )
@@ -133,6 +154,9 @@ class Lake:
         Raises WorkspaceLocked while another process writes, and StorageError where the lake may
         only be read.
         """
+        if is_exchanging(self.folder):
+            with self.locked("pull"):  # which finishes it
+                return
         if self._has_form or storage_form.is_present(self.folder):
             return
         try:
@@ -159,7 +183,22 @@ class Lake:
                     " work on it with this version only"
                 )
             self._has_form = storage_form.has_form(self.folder)
+            if self.sharing is not None:
+                self.sharing.finish_pull()
             yield
+
+    def again(self, work: Callable[[], T], sentence: str) -> T:
+        """Do work that ends in a commit on the newest head of the home, where there is a home.
+
+        Where another desk's commit comes first, it is done again. `sentence` is what a person would
+        do to do it again.
+        """
+        return work() if self.sharing is None else self.sharing.again(work, sentence)
+
+    def require_writable(self) -> None:
+        """HomeReadOnly, with who may, where this desk may not write to the lake's home."""
+        if self.sharing is not None:
+            self.sharing.require_writable()
 
     @contextmanager
     def writer(self, kind: str, now: datetime, *, note: str = "") -> Iterator[Writer]:
@@ -180,7 +219,8 @@ class Lake:
             if last is not None:
                 instant = max(instant, last.at + timedelta(microseconds=1))
             refetch = () if last is None else last.refetch
-            base = self._snapshot(last)
+            opened = None if before == self.last() else self._opened_anew
+            base = self._snapshot(last, opened=opened, commits=lambda: self._listed(before))
             with closing(Writer(self.folder, instant, base, versions, refetch)) as writer:
                 yield writer
                 writer.join_small_files()
@@ -189,9 +229,10 @@ class Lake:
                 commit = Commit(number, instant, kind, writer.versions, note, refetch_after)
                 versions_before = {} if before is None else before.versions
                 self.show(self._list(commit), versions_before, writer.stored)
-                for name, version in commit.versions.items():
-                    if writer.is_loaded(name):
-                        self._keep_in_mind(name, version, writer.stored(name, version))
+                if self.last_commit() == commit:  # what is staged may be undone, and is not kept
+                    for name, version in commit.versions.items():
+                        if writer.is_loaded(name):
+                            self._keep_in_mind(name, version, writer.stored(name, version))
             self.refresh(commit)
             if number % self._commits_kept == 0:
                 self._sweep()
@@ -202,6 +243,10 @@ class Lake:
         Returns the tables that were marked; where none was, nothing is committed.
         """
         names = {self.snapshot().declared(name).name for name in tables}
+        verb = f"treasury doctor {' '.join(f'--accept-loss {name}' for name in sorted(names))}"
+        return self.again(lambda: self._accepted_loss(names, now), verb)
+
+    def _accepted_loss(self, names: set[str], now: datetime) -> tuple[str, ...]:
         last = self.last_commit()
         if last is None or not names & set(tables_of(last.refetch)):
             return ()
@@ -215,12 +260,16 @@ class Lake:
     def pin(self, why: str, now: datetime, *, commit: int | None = None) -> Pin:
         """Keep a commit, the last one if not said, readable for good; NothingStored before one."""
         with self.locked("pin"):
+            self.require_writable()
             snapshot = self.snapshot(commit=commit)
             if snapshot.commit is None:
                 raise InputError("there is no commit to keep", do="run `treasury sync` first")
             with disk.writing(self.folder):
                 durable.sync_files([self.folder / LAST], self.workspace)  # its writer may be killed
-            return add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
+            pin = add_pin(self.folder, snapshot.commit, why, now, snapshot.stored())
+            if self.sharing is not None:
+                self.sharing.offer_pins()
+            return pin
 
     def unpin(self, commit: int) -> None:
         """Let a pinned commit go; ActionRefused where something rests on it."""
@@ -231,7 +280,9 @@ class Lake:
                     f"commit {commit} is what {reason} rests on",
                     do="keep it: nothing brings its files back",
                 )
-            if not remove_pin(self.folder, commit):
+            if self.sharing is not None:
+                self.sharing.let_go(f"{PINS}/{commit}.json")
+            if not remove_pin(self.folder, commit) and self.sharing is None:
                 raise InputError(
                     f"commit {commit} is not pinned",
                     do="`treasury lake status` lists those that are",
@@ -257,14 +308,20 @@ class Lake:
             self._undone()
             return self._sweep()
 
+    def tidy(self, before: int) -> None:
+        """Sweep, for whoever holds the lock, where commits came after the number `before`."""
+        last = self.last_commit()
+        if last is not None and last.number // self._commits_kept > before // self._commits_kept:
+            self._sweep()
+
     def _sweep(self) -> compaction.Swept:
-        last = self.last()
+        last = self._tip()
         if last is None:
             return compaction.Swept()
         pins, reading = self.pins(), leased(self.folder)
         unpinned = reading - {pin.commit.number for pin in pins}  # a pinned commit needs no log
         reach = last.commit.number - min(unpinned) + 1 if unpinned else 0
-        commits = self._recent(max(self._commits_kept, reach))
+        commits = self._recent(max(self._commits_kept, reach), last)
         repaired = _last_repair(commits)
         recent = {c.number for c in commits[-self._commits_kept :] if c.number >= repaired}
         needed = [
@@ -285,9 +342,9 @@ class Lake:
 
     # What is read
 
-    def _recent(self, count: int) -> list[Commit]:
-        """The newest `count` commits, oldest first."""
-        commits = self.commits()
+    def _recent(self, count: int, last: LastCommit | None) -> list[Commit]:
+        """The newest `count` commits up to one, oldest first."""
+        commits = self._listed(last)
         return rows_of(commits.slice(max(commits.num_rows - count, 0)))
 
     def _leased(self, commit: Commit | None, at: datetime | None) -> Snapshot:
@@ -301,16 +358,18 @@ class Lake:
         commit: Commit | None,
         at: datetime | None = None,
         opened: Callable[[str, int], delta.StoredTable] | None = None,
+        commits: Callable[[], pa.Table] | None = None,
     ) -> Snapshot:
         tables, altered = opened or self._open, self.digests.is_altered
-        return Snapshot(self.catalogue, commit, at, tables, self.commits, altered=altered)
+        listed = commits or self.commits
+        return Snapshot(self.catalogue, commit, at, tables, listed, altered=altered)
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
         if pin is not None:
             tables = pin.opened(self.folder)
             return self._snapshot(pin.commit, at, lambda *key: tables[key])
-        recent = self._recent(self._commits_kept)
+        recent = self._recent(self._commits_kept, self.last())
         for commit in recent:
             if commit.number == number >= _last_repair(recent):
                 return self._leased(commit, at)
@@ -326,6 +385,10 @@ class Lake:
             table = delta.load(self.folder / name, version)
             self._keep_in_mind(name, version, table)
         return table
+
+    def _opened_anew(self, name: str, version: int) -> delta.StoredTable:
+        """A version that no commit shows yet, which another may take the place of."""
+        return delta.load(self.folder / name, version)
 
     def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
         self._opened[self._key(name, version)] = table
@@ -347,16 +410,21 @@ class Lake:
         """Bring to the disk what a commit names, then let readers see the commit.
 
         The versions of tables in `before` are there; `opened` is how to come by one that no commit
-        names yet.
+        names yet. With a home it shows once a head there names it; CommitOvertaken where another
+        desk's commit came there first.
         """
         versions = last.versions
         changed = {name: number for name, number in versions.items() if before.get(name) != number}
-        stored = [(opened or self._open)(name, version) for name, version in changed.items()]
+        load = opened or self._opened_anew
+        stored = [load(name, version) for name, version in changed.items()]
         self.digests.keep(
             (file.path for table in stored for file in table.files),
             (e for name in changed for e in delta.log_after(self.folder / name, before.get(name))),
         )
-        put_last(self.folder, last)
+        if self.sharing is None:
+            put_last(self.folder, last)
+        else:
+            self.sharing.commit(last, stored)
 
     def _list(self, commit: Commit) -> LastCommit:
         table = self.folder / COMMITS
@@ -365,9 +433,11 @@ class Lake:
         return LastCommit(commit, add_commit(self.folder, commit))
 
     def refresh(self, commit: Commit) -> None:
-        """Let `treasury.duckdb` show a commit."""
+        """Let `treasury.duckdb` show a commit, unless it is staged and shows to nobody yet."""
         last = self.last()
-        files = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
+        if last is None or last.commit != commit:
+            return
+        files = delta.load(self.folder / COMMITS, last.listed).files
         paths = ", ".join(engine.literal(file.path) for file in files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}
@@ -412,9 +482,14 @@ class Lake:
                 self._sweep()  # a run wrote into a table and came to no commit
         return last
 
+    def _tip(self) -> LastCommit | None:
+        """The commit that the next one is made on: the last, or what is staged for the home."""
+        staged = None if self.sharing is None else self.sharing.tip()
+        return staged or self.last()
+
     def _undone(self) -> LastCommit | None:
         """The last commit, once tables have no version that it does not name."""
-        last = self.last()
+        last = self._tip()
         versions = {} if last is None else last.versions
         listed = () if last is None else delta.load(self.folder / COMMITS, last.listed).files
         for file in listed:  # nothing is added to a list of commits that is not there
@@ -432,8 +507,9 @@ class Lake:
         return last
 
     def _committed_at(self) -> float:
-        """When the last commit came to the disk, by the clock of the files."""
-        return (self.folder / LAST).stat().st_mtime
+        """When the last commit came to the disk, or was staged, by the clock of the files."""
+        paths = [path for name in (LAST, STAGED) if (path := self.folder / name).exists()]
+        return max(path.stat().st_mtime for path in paths)
 
 
 def _last_repair(commits: Iterable[Commit]) -> int:

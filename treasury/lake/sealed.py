@@ -14,7 +14,7 @@ import msgspec
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 
-__all__ = ["read_sealed", "write_sealed"]
+__all__ = ["read_sealed", "seal", "unseal", "write_sealed"]
 
 T = TypeVar("T")
 
@@ -24,16 +24,26 @@ class _Sealed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: msgspec.Raw
 
 
-def write_sealed(path: Path, value: object) -> None:
-    """Put a value in its place, on the disk when this returns; OSError where that fails."""
+def seal(value: object) -> bytes:
+    """The bytes of a value with the hash of its content."""
     content = msgspec.json.format(msgspec.json.encode(value), indent=1)
     sealed = _Sealed(hashlib.sha256(content).hexdigest(), msgspec.Raw(content))
-    durable.write_whole(path, msgspec.json.encode(sealed))
+    return msgspec.json.encode(sealed)
+
+
+def unseal(content: bytes, kind: type[T]) -> T:
+    """The value as it was sealed; ValueError where it is another now."""
+    sealed = decode_json(content, _Sealed)
+    if hashlib.sha256(bytes(sealed.content)).hexdigest() != sealed.sha256:
+        raise ValueError("it is not as it was written")
+    return decode_json(sealed.content, kind)
+
+
+def write_sealed(path: Path, value: object) -> None:
+    """Put a value in its place, on the disk when this returns; OSError where that fails."""
+    durable.write_whole(path, seal(value))
 
 
 def read_sealed(path: Path, kind: type[T]) -> T:
     """The value as it was written; ValueError where it is another now, OSError where unreadable."""
-    sealed = decode_json(path.read_bytes(), _Sealed)
-    if hashlib.sha256(bytes(sealed.content)).hexdigest() != sealed.sha256:
-        raise ValueError("it is not as it was written")
-    return decode_json(sealed.content, kind)
+    return unseal(path.read_bytes(), kind)

@@ -77,8 +77,9 @@ class Writer:
         self.refetch = set(refetch)
         """Tables that a repair could not make whole. Who asks the source for everything that it
         has, and not only for what can have changed, takes the name out."""
+        self.base = base
+        """What was committed before this, as its rows are compared with it."""
         self._folder = folder
-        self._base = base
         self._loaded: dict[tuple[str, int], delta.StoredTable] = {}
         self._adding: dict[str, _Adding] = {}
         self._database: duckdb.DuckDBPyConnection | None = None
@@ -94,7 +95,7 @@ class Writer:
         """Let the versions have all that was written, at a few files for each table."""
         for name in list(self._adding):
             self._settle(name)
-        before = {} if self._base.commit is None else self._base.commit.versions
+        before = {} if self.base.commit is None else self.base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
                 folder = self._folder / name
@@ -115,11 +116,11 @@ class Writer:
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
         """The last committed rows, not what this writer added; `where` is SQL of our own."""
-        if self._base.commit is None or table.name not in self._base.commit.versions:
+        if self.base.commit is None or table.name not in self.base.commit.versions:
             return table.schema.empty_table().select(columns or table.schema.names)
         selected = "*" if columns is None else ", ".join(map(engine.quoted, columns))
         condition = "" if where is None else f" WHERE {where}"
-        return self._base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
+        return self.base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
 
     def append(self, table: Table, rows: pa.Table) -> int:
         """Add observations; the number added."""

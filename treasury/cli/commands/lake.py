@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
@@ -10,6 +12,12 @@ import pyarrow.compute as pc
 
 from treasury.cli.commands.desk import workspace_of
 from treasury.cli.output import format_option, print_options, print_rows, view_options
+from treasury.errors import SettingsError
+from treasury.settings import FILE_NAME
+from treasury.workspace import Workspace
+
+if TYPE_CHECKING:
+    from treasury.lake.home.sharing import Sharing
 
 __all__ = ["changes", "doctor", "durations", "lake", "tables"]
 
@@ -114,12 +122,60 @@ def lake_status(context: click.Context, form: str) -> None:
 @lake.command("sweep")
 @click.pass_context
 def sweep(context: click.Context) -> None:
-    """Remove superseded files that nobody needs; happens by itself after some commits."""
-    swept = workspace_of(context).lake.sweep()
+    """Remove superseded files that nobody needs; happens by itself after some commits.
+
+    In the lake's home, what no head of the last day names and is older than that.
+    """
+    lake = workspace_of(context).lake
+    swept = lake.sweep()
     click.echo(
         f"removed {swept.files:,} files of {swept.size:,} bytes"
         f" and {swept.log_entries:,} log entries"
     )
+    if lake.sharing is not None:
+        at_home = lake.sharing.sweep()
+        click.echo(f"removed {at_home.objects:,} objects of {at_home.size:,} bytes from the home")
+
+
+@lake.command("clone")
+@click.argument("url")
+@click.argument("folder", type=click.Path(file_okay=False))
+def clone(url: str, folder: str) -> None:
+    """Begin a workspace in FOLDER on the lake whose home is at URL, and pull it.
+
+    URL is s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder; the credential
+    comes from the environment.
+    """
+    from treasury.desk.lake_clone import clone_lake
+
+    click.echo(str(clone_lake(url, Path(folder), lambda path: Workspace(path).lake)))
+
+
+@lake.command("pull")
+@click.pass_context
+def pull(context: click.Context) -> None:
+    """Bring from the lake's home what this desk lacks, each file compared with its hash."""
+    click.echo(str(_sharing(context).pull()))
+
+
+@lake.command("push")
+@click.pass_context
+def push(context: click.Context) -> None:
+    """Bring to the lake's home what only this desk has: the lake itself, staged work, pins.
+
+    Verbs that write do so by themselves; this is for the first time, and after having been offline.
+    """
+    click.echo(str(_sharing(context).push()))
+
+
+def _sharing(context: click.Context) -> Sharing:
+    workspace = workspace_of(context)
+    if workspace.lake.sharing is None:
+        raise SettingsError(
+            f"{workspace.folder} shares its lake with nobody",
+            do=f'add [lake] with home = "s3://bucket/folder", or a folder, to {FILE_NAME}',
+        )
+    return workspace.lake.sharing
 
 
 @lake.command("pin")

@@ -20,7 +20,7 @@ from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.lake import disk
 
-__all__ = ["FILE_NAME", "Digests"]
+__all__ = ["FILE_NAME", "Digests", "digest_of"]
 
 FILE_NAME: Final = "digests.jsonl"
 
@@ -79,12 +79,20 @@ class Digests:
             return
         with disk.writing(self._path):
             durable.sync_files(map(self._folder.joinpath, fresh), self._folder.parent)
-            lines = [_lined(name, digest_of(self._folder / name)) for name in fresh]
-            with self._path.open("ab") as file:
-                if file.tell():
-                    file.write(b"\n")  # whatever a crash left of the last line ends here
-                file.write(b"\n".join(lines))
-            durable.sync_files([self._path], self._folder)
+            self._add(_lined(name, digest_of(self._folder / name)) for name in fresh)
+
+    def note(self, digests: Mapping[str, str]) -> None:
+        """Note files whose hash was compared as they came, and which are on the disk."""
+        if digests:
+            with disk.writing(self._path):
+                self._add(_lined(*noted) for noted in digests.items())
+
+    def _add(self, lines: Iterable[bytes]) -> None:
+        with self._path.open("ab") as file:
+            if file.tell():
+                file.write(b"\n")  # whatever a crash left of the last line ends here
+            file.write(b"\n".join(lines))
+        durable.sync_files([self._path], self._folder)
 
     def forget_removed(self) -> None:
         """Drop the lines of files that are there no longer."""

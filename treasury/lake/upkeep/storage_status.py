@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake.commits import Commit
+from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
 from treasury.lake.table_declaration import INTEGER, TEXT
@@ -36,6 +37,8 @@ class LakeStatus(msgspec.Struct, frozen=True):
     last_runs: dict[str, datetime]
     refetch: tuple[str, ...]
     tables: pa.Table
+    home: HomeStatus | None = None
+    """How this desk stands to its lake's home, where it has one."""
 
     def __str__(self) -> str:
         """The sizes, the last runs and what is kept, a line each."""
@@ -48,6 +51,8 @@ class LakeStatus(msgspec.Struct, frozen=True):
         ]
         if self.refetch:
             lines.append(f"missing  {', '.join(tables_of(self.refetch))}: run `treasury doctor`")
+        if self.home is not None:
+            lines.append(str(self.home))
         return "\n".join(lines)
 
 
@@ -83,6 +88,7 @@ def lake_status(lake: Lake) -> LakeStatus:
         last_runs=dict(zip(kinds, instants, strict=True)),
         refetch=() if commit is None else commit.refetch,
         tables=pa.Table.from_pylist(rows, STATUS),
+        home=None if lake.sharing is None else home_status(lake.sharing.home),
     )
 
 

@@ -181,7 +181,7 @@ def add_statements(
             )
         tables = [file.statements for file in files]
         with lake.writer("statements", now) as writer:
-            versions = versions_of(lake, staging, tables)
+            versions = versions_of(writer.base, staging, tables)
             heads = heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads)
             write_heads(writer, tables, heads)

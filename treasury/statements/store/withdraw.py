@@ -177,7 +177,7 @@ def withdraw_statement(
     """
     parameters: dict[str, Any] = {"id": statement.statement_id}
     with lake.writer("withdrawal", now, note=f"{statement.statement_id} withdrawn") as writer:
-        snapshot = lake.snapshot()
+        snapshot = writer.base
         movements = snapshot.sql(_MOVEMENTS, parameters)
         lacking = snapshot.sql(_LACKING, parameters).to_pylist()
         writer.refetch |= {mark_of(STATEMENT_ENTRIES.name, row["statement_id"]) for row in lacking}

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StorageError
-from treasury.lake import BOOL, INTEGER, TEXT, Changes, Lake, Writer
+from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.store.movement_identity import MovementRegister, MovementVersion
@@ -106,11 +106,10 @@ _FILES_ADDED: Final = f"""
 """
 
 
-def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Versions:
+def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
     """What the rows that came say beside the stored ones, which are looked up for it."""
     # The stored movements that the incoming ones could be: those of days not far from theirs.
     first, last = _days(staging, files)
-    snapshot = lake.snapshot()
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
     try:
@@ -137,7 +136,7 @@ def versions_of(lake: Lake, staging: Staging, files: Sequence[pa.Table]) -> Vers
         staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
     # Every version of the statements that came that was ever added.
     ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
-    added = lake.snapshot().sql(_FILES_ADDED, {"ids": ids}).to_pylist()
+    added = snapshot.sql(_FILES_ADDED, {"ids": ids}).to_pylist()
     return Versions(
         frozenset((row["statement_id"], row["file_sha256"]) for row in added),
         {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},

@@ -1,0 +1,46 @@
+"""Small lakes that share a home, for the tests: a folder, or an S3 of its own process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from lake_samples import CATALOGUE, KEPT, REQUESTS, day, requests
+
+from treasury.lake import Lake
+from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.sharing import Sharing
+
+
+def shared_lake(
+    folder: Path, home: str | Path, *, tell: Callable[[str], object] = lambda _: None
+) -> Lake:
+    """The lake of a desk in `folder`, with that home."""
+    place = LakeHome(str(home), folder / "lake", environment="sandbox")
+    return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0), home=place, tell=tell)
+
+
+def sharing_of(lake: Lake) -> Sharing:
+    assert lake.sharing is not None
+    return lake.sharing
+
+
+def add(lake: Lake, number: int, **statuses: str) -> Any:
+    """Upsert requests in a commit of their own, on what is newest in the home."""
+
+    def work() -> Any:
+        with lake.writer("sync", day(number)) as writer:
+            return writer.upsert(REQUESTS, requests(**statuses))
+
+    return lake.again(work, f"add {' '.join(statuses)}")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

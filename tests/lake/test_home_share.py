@@ -1,0 +1,323 @@
+"""Desks that share a lake through a folder: what one commits, the others pull; nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from home_samples import add, files_of, shared_lake, sharing_of
+from lake_samples import BALANCES, KEPT, REQUESTS, balances, content, day, requests, small_lake
+from lake_samples import statuses as statuses_of
+
+from treasury.errors import (
+    CommitOvertaken,
+    HomeUnreachable,
+    SettingsError,
+    StorageError,
+    WorkspaceDamaged,
+)
+from treasury.lake import Lake
+from treasury.lake.home.lake_home import LakeHome
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def desk(tmp_path: Path, name: str, home: Path, said: list[str] | None = None) -> Lake:
+    return shared_lake(tmp_path / name, home, tell=[].append if said is None else said.append)
+
+
+def test_what_one_desk_commits_another_pulls(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN", b="OPEN")
+    add(anna, 1, a="DONE")
+    pulled = sharing_of(ben).pull()
+    assert (pulled.heads, pulled.number) == (2, 2)
+    assert content(ben) == content(anna)
+    add(ben, 2, c="OPEN")
+    assert statuses_of(anna.snapshot()) == {"a": "DONE", "b": "OPEN"}
+    pulled = sharing_of(anna).pull()
+    assert pulled.sentence.startswith("commit 3 (sync) by ")
+    assert content(ben) == content(anna)
+    assert sharing_of(anna).pull().files == 0
+    assert not sharing_of(anna).push().is_new
+    assert ben.commits().equals(anna.commits())
+    assert ben.unpublished() == anna.unpublished() == ""
+
+
+def test_who_was_second_pulls_and_does_the_work_again(tmp_path: Path, home: Path) -> None:
+    said: list[str] = []
+    anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    turns = iter([lambda: add(ben, 1, b="OPEN"), lambda: None])
+
+    def work() -> None:
+        next(turns)()  # the other desk commits while this one works
+        with anna.writer("sync", day(2)) as writer:
+            writer.upsert(REQUESTS, requests(c="OPEN"))
+
+    anna.again(work, "sync")
+    assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
+    assert [text for text in said if "commit 2 (sync) by" in text and "again" in text]
+    assert [row["number"] for row in anna.commits().to_pylist()] == [1, 2, 3]
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
+
+
+def test_a_writer_that_is_behind_is_refused_and_changes_nothing(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    add(anna, 1, b="OPEN")
+    before = content(ben)
+    with (
+        pytest.raises(CommitOvertaken, match=r"commit 2 .*came to the lake's home first"),
+        ben.writer("sync", day(1)) as writer,
+    ):
+        writer.upsert(REQUESTS, requests(z="OPEN"))
+    assert content(ben) == before
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
+
+
+def test_offline_work_is_staged_shows_to_nobody_and_is_pushed_later(
+    tmp_path: Path, home: Path
+) -> None:
+    said: list[str] = []
+    anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    away = home.rename(tmp_path / "unmounted")
+    add(anna, 1, b="OPEN")
+    add(anna, 2, c="OPEN", b="DONE")
+    assert statuses_of(anna.snapshot()) == {"a": "OPEN"}
+    assert any("staged and shows to nobody yet" in text for text in said)
+    with pytest.raises(HomeUnreachable, match="is not there"):
+        sharing_of(anna).push()
+    away.rename(home)
+    pushed = sharing_of(anna).push()
+    assert (pushed.is_new, pushed.number, pushed.commit) == (True, 2, 3)
+    assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "DONE", "c": "OPEN"}
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
+    assert anna.unpublished() == ""
+
+
+def test_the_first_commit_of_all_may_be_staged(tmp_path: Path) -> None:
+    anna = desk(tmp_path, "anna", tmp_path / "no share" / "home")
+    add(anna, 0, a="OPEN")
+    add(anna, 1, b="OPEN")
+    assert anna.snapshot().commit is None
+    (tmp_path / "no share").mkdir()
+    sharing_of(anna).push()
+    assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN"}
+
+
+def test_staged_work_that_is_overtaken_is_undone_and_named(tmp_path: Path, home: Path) -> None:
+    said: list[str] = []
+    anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    away = home.rename(tmp_path / "unmounted")
+    add(anna, 1, b="OPEN")
+    away.rename(home)
+    add(ben, 1, c="OPEN")
+    sharing_of(anna).pull()
+    assert said[-1].endswith("do it again: add b")
+    assert content(ben) == content(anna)
+    add(anna, 3, b="OPEN")
+    assert statuses_of(anna.snapshot()) == {"a": "OPEN", "b": "OPEN", "c": "OPEN"}
+
+
+def test_a_lake_that_is_there_already_is_pushed_whole(tmp_path: Path, home: Path) -> None:
+    lake = small_lake(tmp_path / "anna")
+    for number in range(2 * KEPT):
+        with lake.writer("sync", day(number)) as writer:
+            writer.upsert(REQUESTS, requests(a="OPEN" if number % 2 else "HELD", b="DONE"))
+            writer.append(BALANCES, balances("1"))
+    lake.pin("kept", day(20))
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    assert sharing_of(anna).push().is_new
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna) == content(lake)
+    assert [pin.commit.number for pin in ben.pins()] == [2 * KEPT]
+    number = 2 * KEPT - 2
+    assert (
+        ben.snapshot(commit=number)
+        .sql("FROM requests")
+        .equals(anna.snapshot(commit=number).sql("FROM requests"))
+    )
+
+
+def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    anna.pin("the close", day(1))
+    sharing_of(ben).pull()
+    assert [pin.why for pin in ben.pins()] == ["the close"]
+    for number in range(1, 3 * KEPT):
+        add(ben, number, a="HELD" if number % 2 else "OPEN")
+    sharing_of(anna).pull()
+    for lake in (anna, ben):
+        assert statuses_of(lake.snapshot(commit=1)) == {"a": "OPEN"}
+    anna.unpin(1)
+    sharing_of(ben).pull()
+    assert ben.pins() == anna.pins() == []
+    away = home.rename(tmp_path / "unmounted")
+    ben.pin("offline", day(40))
+    with pytest.raises(HomeUnreachable):
+        ben.unpin(3 * KEPT)
+    away.rename(home)
+    sharing_of(ben).push()
+    sharing_of(anna).pull()
+    assert [pin.why for pin in anna.pins()] == ["offline"]
+
+
+def test_a_changed_file_of_the_home_is_refused_before_it_is_read(
+    tmp_path: Path, home: Path
+) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN", b="DONE")
+    sharing_of(ben).pull()
+    before = content(ben)
+    add(anna, 1, b="OPEN", c="OPEN")
+    kinds = {
+        "lake/**/*.parquet": "is not as it was written",
+        "entries/*": "is not as it was written",
+        "manifests/*": "is not as it was written",
+        "heads/*": "does not read",
+    }
+    for pattern, problem in kinds.items():
+        paths = (path for path in home.glob(pattern) if path.is_file())
+        newest = max(paths, key=lambda path: path.stat().st_mtime_ns)
+        whole = newest.read_bytes()
+        for altered, words in (
+            (whole[:-9] + b"?" + whole[-8:], problem),
+            (whole[: len(whole) // 2], "has .* bytes, not the" if pattern[0] in "le" else problem),
+        ):
+            shutil.rmtree(ben.folder / ".incoming", ignore_errors=True)
+            newest.write_bytes(altered)
+            with pytest.raises(WorkspaceDamaged, match=words):
+                sharing_of(ben).pull()
+            assert content(ben) == before
+        newest.write_bytes(whole)
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
+
+
+def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    path = next(home.glob("lake/requests/**/*.parquet"))
+    path.unlink()
+    with pytest.raises(WorkspaceDamaged, match=path.name + " in the lake's home .* is lost"):
+        sharing_of(ben).pull()
+    with pytest.raises(WorkspaceDamaged, match=r"first pull .* cut off"):
+        ben.snapshot()
+
+
+def test_what_is_lost_here_comes_back_with_a_pull(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    before = content(ben)
+    next((ben.folder / "requests").rglob("*.parquet")).unlink()
+    assert sharing_of(ben).pull().files == 1
+    assert content(ben) == before
+    path = next((ben.folder / "requests").rglob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert sharing_of(ben).pull().files == 0
+    assert sharing_of(ben).pull(is_checked=True).files == 1
+    shutil.rmtree(ben.folder / "requests" / "_delta_log")
+    (ben.folder / "last_commit.json").unlink()
+    sharing_of(ben).pull()
+    assert content(ben) == before
+
+
+def test_another_lakes_home_is_refused(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", tmp_path / "other")
+    add(anna, 0, a="OPEN")
+    add(ben, 0, b="OPEN")
+    stranger = small_lake(tmp_path / "carl")
+    with stranger.writer("sync", day(0)) as writer:
+        writer.upsert(REQUESTS, requests(c="OPEN"))
+    carl = desk(tmp_path, "carl", home)
+    for verb in (sharing_of(carl).push, sharing_of(carl).pull):
+        with pytest.raises(StorageError, match="those of another lake"):
+            verb()
+    lost = desk(tmp_path, "ben", tmp_path / "third")
+    (tmp_path / "third").mkdir()
+    with pytest.raises(StorageError, match="lacks head 1"):
+        sharing_of(lost).pull()
+    add(anna, 1, a="DONE")
+    other = desk(tmp_path, "ben", home)
+    with pytest.raises(StorageError, match="does not follow head 1"):
+        sharing_of(other).pull()
+
+
+def test_another_environment_and_a_later_form_are_refused(tmp_path: Path, home: Path) -> None:
+    anna = desk(tmp_path, "anna", home)
+    add(anna, 0, a="OPEN")
+    place = LakeHome(str(home), tmp_path / "ben" / "lake", environment="staging at x.test")
+    ben = Lake(tmp_path / "ben", anna.catalogue.values(), home=place)
+    with pytest.raises(SettingsError, match="holds the records of sandbox"):
+        sharing_of(ben).pull()
+
+
+def test_a_sweep_removes_what_no_head_of_late_names(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    for number in range(3 * KEPT):
+        add(anna, number, a="HELD" if number % 2 else "OPEN", b="OPEN")
+    (home / "lake" / "requests" / "part-stray.parquet").write_bytes(b"of a push that was killed")
+    (home / "entries" / "0123#4").write_bytes(b"of a put that was killed")
+    sharing = sharing_of(anna)
+    assert sharing.sweep().objects == 0  # a push may be under way
+    sharing.guard = timedelta(seconds=-1)
+    swept = sharing.sweep()
+    assert swept.objects > 2
+    assert not (home / "lake" / "requests" / "part-stray.parquet").exists()
+    assert not (home / "entries" / "0123#4").exists()
+    named = set(sharing.home.note().files)
+    left = {p.removeprefix("lake/") for p in files_of(home) if p.startswith("lake/")}
+    assert left == {path for path in named if not path.startswith("pins/")}
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
+
+
+def test_the_homes_tables_are_read_in_place(tmp_path: Path, home: Path) -> None:
+    from deltalake import DeltaTable
+
+    anna = desk(tmp_path, "anna", home)
+    for number in range(2 * KEPT):
+        add(anna, number, a="HELD" if number % 2 else "OPEN", **{f"r{number}": "OPEN"})
+        version = anna.last_commit().versions["requests"]  # type: ignore[union-attr]
+        table = DeltaTable(home / "lake" / "requests")
+        assert table.version() == version
+        assert table.to_pyarrow_table().num_rows == len(statuses_of(anna.snapshot()))
+    for path in home.glob("in_place/*"):
+        path.unlink()
+    shutil.rmtree(home / "lake" / "requests" / "_delta_log")  # of a push that was killed
+    add(anna, 40, a="DONE")
+    assert DeltaTable(home / "lake" / "requests").version() == version + 1
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("s3://key:secret@bucket/x", "holds a credential"),
+        ("az://container/x?sig=secret", "holds a credential"),
+        ("ftp://bucket/x", "ftp:// is no home"),
+        ("somewhere/relative", "is no home"),
+        ("s3://", "is no home"),
+    ],
+)
+def test_an_address_that_is_none_or_holds_a_secret_is_refused(
+    tmp_path: Path, address: str, problem: str
+) -> None:
+    with pytest.raises(SettingsError, match=problem) as refused:
+        LakeHome(address, tmp_path)
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,89 @@
+"""A new desk on a lake that others fill: a folder, its settings out of the home, its first pull."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import tomli_w
+
+from treasury.errors import InputError, NothingStored, StorageError
+from treasury.ground import durable
+from treasury.lake.home.heads import HomeNote, read_head
+from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.object_place import check_address
+from treasury.lake.home.pulling import Pulled
+from treasury.settings import FILE_NAME, load_settings, pin_environment
+
+if TYPE_CHECKING:
+    from treasury.lake import Lake
+
+__all__ = ["clone_lake"]
+
+_CREDENTIALS: Final = """
+# To sync from here as well, name credentials of your own; a secret is never written here.
+# [credentials.maker]
+# client_id = "…"
+# client_secret = "env:TREASURY_MAKER_SECRET"
+
+# People's decisions are shared through a journal in PostgreSQL (docs/setup.md).
+# [journal]
+# url = "postgresql+psycopg://user@host/treasury"
+"""
+
+
+def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pulled:
+    """Begin a workspace in `folder` on the lake whose home is at `address`, and pull it.
+
+    A clone that was cut off goes on where it is asked for again. Raises InputError where the folder
+    is a workspace already, HomeUnreachable, and NothingStored where the home has no head yet.
+    """
+    place = check_address(
+        address if "://" in address else str(Path(address).expanduser().absolute())
+    )
+    path = folder / FILE_NAME
+    if path.exists():
+        settings = load_settings(folder)
+        if settings.lake is None or settings.lake.home != place:
+            raise InputError(
+                f"{folder} is a workspace already",
+                do=f'name another folder, or add [lake] home = "{place}" to {path} and run'
+                " `treasury lake pull`",
+            )
+    else:
+        _write_settings(path, place)
+        settings = load_settings(folder)
+    pin_environment(folder, settings)
+    sharing = opened(folder).sharing
+    assert sharing is not None  # the settings name a home
+    return sharing.pull()
+
+
+def _write_settings(path: Path, place: str) -> None:
+    """Write the settings that the newest head brings, and the home itself."""
+    home = LakeHome(place, path.parent / "lake")
+    numbers = home.numbers_after(HomeNote(desk=""))
+    if not numbers:
+        raise NothingStored(
+            f"the lake's home {home.place.address} has no commit yet",
+            do="run `treasury lake push` on the desk that has the lake",
+        )
+    head, _ = read_head(home.place, numbers[-1])
+    document = {**_without_empty(msgspec.json.decode(head.settings)), "lake": {"home": place}}
+    try:
+        durable.make_folder(path.parent)
+        durable.write_whole(path, (tomli_w.dumps(document) + _CREDENTIALS).encode())
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}", do="make the folder writable"
+        ) from error
+
+
+def _without_empty(node: Any) -> Any:
+    """Settings as TOML has them, which knows no null."""
+    if isinstance(node, dict):
+        parts = ((name, _without_empty(part)) for name, part in node.items())
+        return {name: part for name, part in parts if part is not None and part != {}}
+    return [_without_empty(part) for part in node] if isinstance(node, list) else node

@@ -1,0 +1,155 @@
+"""The heads of a home: one small object for each commit that came to it, `heads/<number>`.
+
+A head is created where there is none and never changes; the highest unbroken number is the head.
+It names the last commit, the one before it, and a manifest: every file of the lake by its hash.
+Beside them lie the files themselves:
+
+    heads/000000000012          what a commit came to
+    manifests/<sha256>          every file of the lake at that head: path, size, SHA-256
+    entries/<sha256>            entries of tables' logs and pins, by their content
+    lake/<table>/part-*.parquet files of rows, whose names no other desk gives
+    lake/<table>/_delta_log/    the entries in their place, put there after the head
+    desks/<desk>                who writes here
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from treasury.errors import WorkspaceDamaged
+from treasury.ground.decoding import decode_json
+from treasury.lake.commits import LastCommit
+from treasury.lake.delta import LOG
+from treasury.lake.home.object_place import ObjectPlace
+from treasury.lake.pins import PINS
+from treasury.lake.sealed import unseal
+
+__all__ = [
+    "HEADS", "MANIFESTS", "DeskNote", "Head", "HomeNote", "StagedCommit", "StoredPrint",
+    "head_name", "is_by_content", "object_of", "print_of", "read_head", "read_manifest",
+]  # fmt: skip
+
+HEADS: Final = "heads/"
+MANIFESTS: Final = "manifests/"
+_FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
+
+
+class StoredPrint(msgspec.Struct, frozen=True, array_like=True):
+    """A file's size in bytes and the SHA-256 of its content."""
+
+    size: int
+    sha256: str
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit that came to a home: its place in the series, whose it is and what it names.
+
+    `token` is drawn for it alone: a desk knows its own head by it. `parent` is the SHA-256 of the
+    head before, `settings` what a new desk begins with.
+    """
+
+    number: int
+    parent: str
+    lake: str
+    token: str
+    desk: str
+    by: str
+    at: datetime
+    kind: str
+    environment: str
+    form: int
+    last: LastCommit
+    manifest: StoredPrint
+    added: int
+    """How many files came with it."""
+    settings: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The head in words: its commit, and who brought it."""
+        return f"commit {self.last.commit.number} ({self.kind}) by {self.by}"
+
+
+class DeskNote(msgspec.Struct, frozen=True):
+    """A desk that writes to a home, and when it last began to."""
+
+    by: str
+    at: datetime
+
+
+class HomeNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What this desk knows of the home: the head it stands on and every file that it names."""
+
+    lake: str = ""
+    desk: str
+    number: int = 0
+    sha256: str = ""
+    """Of the head, as its successor names it."""
+    files: dict[str, StoredPrint] = {}
+    is_probed: bool = False
+    """Whether the home was seen to refuse a second create."""
+
+
+class StagedCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit that is written here and that no head names yet: no reader sees it.
+
+    `base` is the number of the head that it was made on, `added` are the files that came with it
+    and with those staged before it, `works` what was done, as a person would do it again.
+    """
+
+    last: LastCommit
+    base: int
+    token: str
+    added: tuple[str, ...]
+    works: tuple[str, ...]
+
+
+def head_name(number: int) -> str:
+    """The name of the object of a head; names sort as numbers do."""
+    return f"{HEADS}{number:012}"
+
+
+def is_by_content(path: str) -> bool:
+    """Whether a file lies in the home by its content: two desks may give it one name."""
+    return path.startswith(f"{PINS}/") or f"/{LOG}/" in path
+
+
+def object_of(path: str, stored: StoredPrint) -> str:
+    """The name of the object that holds a file of the lake."""
+    return f"entries/{stored.sha256}" if is_by_content(path) else f"lake/{path}"
+
+
+def print_of(content: bytes) -> StoredPrint:
+    """The size and the hash of bytes."""
+    return StoredPrint(len(content), hashlib.sha256(content).hexdigest())
+
+
+def read_head(place: ObjectPlace, number: int) -> tuple[Head, str]:
+    """A head and its own SHA-256; FileNotFoundError where there is none of that number.
+
+    WorkspaceDamaged where it is not as it was written.
+    """
+    content = place.read(head_name(number))
+    try:
+        head = unseal(content, Head)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise WorkspaceDamaged(
+            f"{head_name(number)} in the lake's home {place.address} does not read", do=_FURTHER
+        ) from error
+    return head, hashlib.sha256(content).hexdigest()
+
+
+def read_manifest(place: ObjectPlace, head: Head) -> dict[str, StoredPrint]:
+    """Every file that a head names, by its path below the lake's folder."""
+    content = place.read(f"{MANIFESTS}{head.manifest.sha256}")
+    if print_of(content) != head.manifest:
+        raise WorkspaceDamaged(
+            f"{MANIFESTS}{head.manifest.sha256} in the lake's home {place.address} is not as it was"
+            " written",
+            do=_FURTHER,
+        )
+    return decode_json(content, dict[str, StoredPrint])

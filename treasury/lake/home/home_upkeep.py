@@ -1,0 +1,132 @@
+"""The home kept in shape: tables' logs in their places, and nothing that no head names for long.
+
+An entry of a table's log has a name that two desks could give at the same time, so it comes to its
+place once a head names it; an object says up to which head that is done. Whoever pushes next does
+what a killed push left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.lake.delta import LOG
+from treasury.lake.home.heads import (
+    HEADS,
+    MANIFESTS,
+    HomeNote,
+    StoredPrint,
+    head_name,
+    object_of,
+    read_head,
+    read_manifest,
+)
+from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
+from treasury.lake.home.object_place import reaching
+
+__all__ = ["HomeSwept", "put_logs_in_place", "sweep_home"]
+
+IN_PLACE: Final = "in_place/"
+TABLES: Final = "lake/"
+
+
+class HomeSwept(msgspec.Struct, frozen=True):
+    """The objects and bytes that a sweep of the home removed."""
+
+    objects: int = 0
+    size: int = 0
+
+
+def put_logs_in_place(home: LakeHome, before: HomeNote, after: HomeNote) -> None:
+    """Put the entries of tables' logs that a head names where whoever reads Delta looks for them.
+
+    Only what came with it where the logs of the head before are in place, else all.
+    """
+    place = home.place
+    ready = {entry.name for entry in place.listed(IN_PLACE)}
+    logs = _logs(after.files)
+    if _marker(before.number) in ready:
+        old = _logs(before.files)
+        changed = {path: stored for path, stored in logs.items() if old.get(path) != stored}
+        dropped = sorted(old.keys() - logs.keys())
+    else:
+        changed = logs
+        dropped = [
+            path
+            for entry in place.listed(TABLES)
+            if f"/{LOG}/" in (path := entry.name.removeprefix(TABLES)) and path not in logs
+        ]
+    # An entry after one that is missing would be read as a log with a hole.
+    tables: dict[str, list[str]] = {}
+    for path in sorted(changed):
+        tables.setdefault(path.partition("/")[0], []).append(path)
+
+    def put(paths: list[str]) -> None:
+        for path in paths:
+            place.write(f"{TABLES}{path}", (home.folder / path).read_bytes())
+
+    home.each(put, tables.values())
+    place.remove(f"{TABLES}{path}" for path in dropped)
+    place.settle(f"{TABLES}{path}" for path in changed)
+    place.write(_marker(after.number), b"")
+    place.remove(ready - {_marker(after.number)})
+
+
+def _marker(number: int) -> str:
+    return f"{IN_PLACE}{number:012}"
+
+
+def _logs(files: Mapping[str, StoredPrint]) -> dict[str, StoredPrint]:
+    return {path: stored for path, stored in files.items() if f"/{LOG}/" in path}
+
+
+def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:
+    """Remove what no head younger than `guard`, nor the newest, names and is older than that.
+
+    Times are by the clock of the home.
+    """
+    place = home.place
+    home.require_writable(note)
+    now = next(e.modified for e in place.listed(DESKS) if e.name == f"{DESKS}{note.desk}")
+    heads = place.listed(HEADS)
+    if not heads:
+        return HomeSwept()
+    number = 1
+    listed = {entry.name: entry for entry in heads}
+    while head_name(number + 1) in listed:
+        number += 1
+    needed: set[str] = set()
+    while number:
+        head, _ = read_head(place, number)
+        manifest = read_manifest(place, head)
+        needed |= {object_of(path, stored) for path, stored in manifest.items()}
+        needed |= {f"{TABLES}{path}" for path in _logs(manifest)}
+        needed.add(f"{MANIFESTS}{head.manifest.sha256}")
+        if listed[head_name(number)].modified < now - guard:
+            break  # the one before it has had no readers for as long
+        number -= 1
+    due = [
+        entry
+        for prefix in (TABLES, MANIFESTS, "entries/", PROBES)
+        for entry in place.listed(prefix)
+        if entry.name not in needed and entry.modified < now - guard
+    ]
+    place.remove(entry.name for entry in due)
+    removed = _leftovers(place.leftovers(), place.address, (now - guard).timestamp())
+    return HomeSwept(len(due) + len(removed), sum(entry.size for entry in due) + sum(removed))
+
+
+def _leftovers(paths: Iterable[Path], address: str, oldest: float) -> list[int]:
+    """Remove what killed puts left in a folder; the size of each."""
+    sizes = []
+    for path in paths:
+        status = path.stat()
+        if status.st_mtime < oldest:
+            with reaching(address, writes=True):
+                path.unlink()
+            sizes.append(status.st_size)
+    return sizes

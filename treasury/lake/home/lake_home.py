@@ -1,0 +1,296 @@
+"""A desk's side of its lake's home: where it stands, what it has staged, and pushing that.
+
+A push puts the new files, then creates the next head, which makes them a commit for everybody.
+Whatever ends it before leaves files that no head names; a sweep of the home removes them.
+"""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from treasury.errors import (
+    CommitOvertaken,
+    HomeReadOnly,
+    SettingsError,
+    StorageError,
+    WorkspaceDamaged,
+)
+from treasury.lake import disk
+from treasury.lake.commits import LastCommit
+from treasury.lake.home.heads import (
+    HEADS,
+    MANIFESTS,
+    DeskNote,
+    Head,
+    HomeNote,
+    StagedCommit,
+    StoredPrint,
+    head_name,
+    object_of,
+    print_of,
+    read_head,
+)
+from treasury.lake.home.object_place import ObjectPlace
+from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
+from treasury.lake.upkeep import storage_form
+from treasury.lake.upkeep.file_digests import digest_of
+
+__all__ = ["DESKS", "PROBES", "STAGED", "LakeHome"]
+
+AT_ONCE: Final = 8
+"""Objects that are read or written side by side."""
+NOTE: Final = "home.json"
+STAGED: Final = "staged.json"
+DESKS: Final = "desks/"
+PROBES: Final = "probes/"
+WHOLE: Final = 16 << 20
+"""Files of up to so many bytes are in memory as they are put."""
+
+T = TypeVar("T")
+
+
+class LakeHome:
+    """The home at `address` of the lake in `folder`.
+
+    `environment` is whose records they are, `settings` what a new desk begins with.
+    """
+
+    def __init__(
+        self, address: str, folder: Path, *, environment: str = "", settings: str = ""
+    ) -> None:
+        self.place = ObjectPlace(address)
+        self.folder = folder
+        self.environment = environment
+        self._settings = settings
+        self._desk = uuid.uuid4().hex
+
+    @property
+    def by(self) -> str:
+        """The person and the machine, as a colleague would know them."""
+        try:
+            return f"{getpass.getuser()} on {socket.gethostname()}"
+        except (OSError, KeyError):
+            return socket.gethostname()
+
+    # What the desk knows
+
+    def note(self) -> HomeNote:
+        """Where this desk stands; a new one where it has never met the home."""
+        note = self._read(NOTE, HomeNote)
+        return HomeNote(desk=self._desk) if note is None else note
+
+    def staged(self) -> StagedCommit | None:
+        """The commit that is written here and that no head names yet."""
+        return self._read(STAGED, StagedCommit)
+
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        path = self.folder / name
+        try:
+            return read_sealed(path, kind)
+        except FileNotFoundError:
+            return None
+        except PermissionError as error:
+            raise disk.denied(path) from error
+        except (OSError, ValueError) as error:
+            raise WorkspaceDamaged(
+                f"{path} does not read ({error})",
+                do="remove it and run `treasury lake pull`: what it says is known from the home",
+            ) from error
+
+    def write_note(self, note: HomeNote) -> None:
+        """Note where this desk stands."""
+        with disk.writing(self.folder / NOTE):
+            write_sealed(self.folder / NOTE, note)
+
+    def stage(self, staged: StagedCommit) -> None:
+        """Keep a commit that is on the disk until a head names it, or another takes its place."""
+        with disk.writing(self.folder / STAGED):
+            write_sealed(self.folder / STAGED, staged)
+
+    def unstage(self) -> None:
+        """Let go of what is staged: a head names it, or it is to be undone."""
+        path = self.folder / STAGED
+        if path.exists():
+            with disk.writing(path):
+                path.unlink()
+
+    # What the home has
+
+    def numbers_after(self, note: HomeNote) -> list[int]:
+        """The numbers of the heads after the desk's own, unbroken, oldest first.
+
+        StorageError where the home lacks the head that this desk stands on.
+        """
+        before = head_name(note.number - 1) if note.number else ""
+        listed = {entry.name for entry in self.place.listed(HEADS, before)}
+        if note.number and head_name(note.number) not in listed:
+            raise StorageError(
+                f"the lake's home {self.place.address} lacks head {note.number}, which this desk"
+                " stands on: it is another home, an old copy, or a share that is not mounted",
+                do="mount it, correct [lake] home, or restore the home",
+            )
+        number = note.number + 1
+        while head_name(number) in listed:
+            number += 1
+        return list(range(note.number + 1, number))
+
+    def newest(self, note: HomeNote) -> tuple[Head, str] | None:
+        """The newest head and its SHA-256; None where this desk stands on it already.
+
+        StorageError where it is not of the lake, the environment or the form of this desk.
+        """
+        numbers = self.numbers_after(note)
+        if not numbers:
+            return None
+        next_head, sha256 = read_head(self.place, numbers[0])
+        if note.number and next_head.parent != note.sha256:
+            raise StorageError(
+                f"head {numbers[0]} in the lake's home {self.place.address} does not follow head"
+                f" {note.number}, which this desk stands on: the home is an old copy, gone on with",
+                do="clone the lake into a new folder, and add there what only this desk has",
+            )
+        head = next_head
+        if len(numbers) > 1:
+            head, sha256 = read_head(self.place, numbers[-1])
+        if head.environment != self.environment:
+            raise SettingsError(
+                f"the lake's home {self.place.address} holds the records of {head.environment}, and"
+                f" treasury.toml says {self.environment}",
+                do="give each environment a home of its own",
+            )
+        if head.form > storage_form.FORM:
+            raise StorageError(
+                f"the lake's home {self.place.address} was written by a later version of treasury"
+                f" (form {head.form}, not {storage_form.FORM})",
+                do="update treasury",
+            )
+        return head, sha256
+
+    def has_taken(self, staged: StagedCommit) -> bool:
+        """Whether the head after the one that a staged commit was made on is that commit."""
+        try:
+            head, _ = read_head(self.place, staged.base + 1)
+        except FileNotFoundError:
+            return False
+        return head.token == staged.token
+
+    def desks(self) -> list[DeskNote]:
+        """Who writes here, the last first."""
+        notes = [
+            unseal(self.place.read(entry.name), DeskNote) for entry in self.place.listed(DESKS)
+        ]
+        return sorted(notes, key=lambda note: note.at, reverse=True)
+
+    # Pushing
+
+    def require_writable(self, note: HomeNote) -> None:
+        """Say that this desk writes here; HomeReadOnly says who may, where it may not.
+
+        StorageError where the home lets a head be created twice: then nothing guards a commit.
+        """
+        if not note.number:
+            self.place.make()
+        try:
+            self.place.write(f"{DESKS}{note.desk}", seal(DeskNote(self.by, datetime.now(UTC))))
+            if not note.is_probed:
+                self._probe()
+        except HomeReadOnly as error:
+            writers = ", ".join(dict.fromkeys(desk.by for desk in self.desks())) or "nobody yet"
+            raise HomeReadOnly(
+                error.what, do=f"ask who may write to do it: {writers}; reading goes on as it is"
+            ) from None
+
+    def _probe(self) -> None:
+        """See that a second create is refused."""
+        name = f"{PROBES}{uuid.uuid4().hex}"
+        created = [self.place.create(name, content) for content in (b"first", b"second")]
+        self.place.remove([name])
+        if created != [True, False]:
+            raise StorageError(
+                f"the lake's home {self.place.address} lets an object be created twice: one desk"
+                " could overwrite another's commit",
+                do="use storage that keeps If-None-Match (S3, MinIO, Azure, Google), or a folder",
+            )
+
+    def push(
+        self,
+        note: HomeNote,
+        last: LastCommit,
+        files: Mapping[str, StoredPrint],
+        *,
+        token: str,
+        kind: str,
+    ) -> HomeNote:
+        """Put what the home lacks of these files and create the next head; where the desk then is.
+
+        CommitOvertaken where another desk's head has that number.
+        """
+        added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}
+        manifest = msgspec.json.encode(files, order="sorted")
+        stored_manifest = print_of(manifest)
+        manifest_name = f"{MANIFESTS}{stored_manifest.sha256}"
+        self.each(lambda named: self._put(*named), added.items())
+        self.place.write(manifest_name, manifest)
+        self.place.settle([manifest_name, *(object_of(*named) for named in added.items())])
+        head = Head(
+            number=note.number + 1,
+            parent=note.sha256,
+            lake=note.lake or uuid.uuid4().hex,
+            token=token,
+            desk=note.desk,
+            by=self.by,
+            at=datetime.now(UTC),
+            kind=kind,
+            environment=self.environment,
+            form=storage_form.FORM,
+            last=last,
+            manifest=stored_manifest,
+            added=len(added),
+            settings=self._settings,
+        )
+        content = seal(head)
+        if not self.place.create(head_name(head.number), content):
+            # A create whose answer was lost is asked for again, and is then refused as well.
+            head, _ = read_head(self.place, head.number)
+            if head.token != token:
+                raise CommitOvertaken(
+                    f"{head.sentence} came to the lake's home first",
+                    do="run `treasury lake pull`, then this again",
+                )
+            content = seal(head)
+        return HomeNote(
+            lake=head.lake,
+            desk=note.desk,
+            number=head.number,
+            sha256=print_of(content).sha256,
+            files=dict(files),
+            is_probed=True,
+        )
+
+    def _put(self, path: str, stored: StoredPrint) -> None:
+        """Put a file as its hash says; WorkspaceDamaged where it is not as it was written."""
+        local = self.folder / path
+        content: bytes | Path
+        with disk.reading(local):
+            if stored.size <= WHOLE:
+                content = local.read_bytes()
+                is_whole = print_of(content) == stored
+            else:
+                content, is_whole = local, digest_of(local) == stored.sha256
+        if not is_whole:
+            raise WorkspaceDamaged(f"{local} is not as it was written", do=disk.REPAIR)
+        self.place.write(object_of(path, stored), content)
+
+    def each(self, ask: Callable[[T], object], subjects: Iterable[T]) -> None:
+        """Ask for several objects side by side; the first error is raised once all have ended."""
+        with ThreadPoolExecutor(AT_ONCE, "home") as pool:
+            list(pool.map(ask, subjects))

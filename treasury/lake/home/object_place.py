@@ -1,0 +1,274 @@
+"""The place of a home: objects by name on S3, Azure, Google or in a folder on a share.
+
+The only module that calls `obstore`. Whatever goes wrong becomes one sentence of our own: what a
+storage service answers may repeat an address with a token in it, so none of its text is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
+from treasury.ground import durable
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+__all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
+
+SCHEMES: Final = ("s3", "az", "gs", "file")
+_CHUNK: Final = 8 << 20
+"""Bytes of an object that are in memory at a time."""
+
+_CREDENTIALS: Final = (
+    "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
+)
+_EXPIRED: Final = re.compile("ExpiredToken|TokenRefreshRequired|RequestExpired|token.{0,9}expired")
+_MISSING: Final = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount")
+_NO_PLACE: Final = re.compile("NoSuchBucket|ContainerNotFound|UnableToCanonicalize")
+_DENIED: Final = re.compile("AccessDenied|AuthorizationPermissionMismatch|Permission denied")
+_REFUSED: Final = re.compile(
+    "InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken"
+)
+_READ_ONLY: Final = re.compile(r"Read-only file system|os error 30\b")
+_FULL: Final = re.compile(r"No space left|quota exceeded|os error (?:28|122)\b")
+_STATUS: Final = re.compile(r"status code: (\d{3})")
+
+
+class ListedObject(msgspec.Struct, frozen=True):
+    """An object as a listing has it; `modified` is by the clock of the place."""
+
+    name: str
+    size: int
+    modified: datetime
+
+
+def check_address(address: str) -> str:
+    """The address of a home, as it is opened; SettingsError where it is none or holds a secret."""
+    parts = urlsplit(address)
+    if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
+        raise SettingsError(
+            "the address of the lake's home holds a credential or a parameter",
+            do=f"write the place alone, like s3://bucket/treasury; {_CREDENTIALS}",
+        )
+    if "://" not in address:
+        folder = Path(address).expanduser()
+        if not address.strip() or not folder.is_absolute():
+            raise SettingsError(
+                f"{address!r} is no home for a lake",
+                do="write a folder by its whole path, or s3://bucket/folder, az://, gs://",
+            )
+        return str(folder)
+    if parts.scheme not in SCHEMES or not (parts.netloc or parts.path.strip("/")):
+        raise SettingsError(
+            f"{parts.scheme}:// is no home for a lake",
+            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
+        )
+    if parts.scheme == "file":
+        return unquote(parts.path)
+    return address.rstrip("/")
+
+
+class ObjectPlace:
+    """Objects by name below one address; a name is a path of ASCII with slashes.
+
+    Raises HomeUnreachable where the place does not answer or refuses the credential, and
+    HomeReadOnly where it may be read and not written.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = check_address(address)
+        self.folder = None if "://" in self.address else Path(self.address)
+        """The folder, where the place is one."""
+
+    def make(self) -> None:
+        """Make the folder of a place that is one; the one above it has to be there."""
+        if self.folder is not None and self.folder.parent.is_dir():
+            with reaching(self.address, writes=True):
+                self.folder.mkdir(exist_ok=True)
+
+    def read(self, name: str) -> bytes:
+        """An object's bytes; FileNotFoundError where there is none by that name."""
+        import obstore
+
+        with reaching(self.address):
+            return bytes(obstore.get(self._store, name).bytes())
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a large object, part by part; FileNotFoundError where there is none."""
+        import obstore
+
+        with reaching(self.address):
+            answer = obstore.get(self._store, name)
+            for chunk in answer.stream(min_chunk_size=_CHUNK):
+                yield bytes(chunk)
+
+    def write(self, name: str, content: bytes | Path) -> None:
+        """Put an object, whatever stood there."""
+        import obstore
+
+        with reaching(self.address, writes=True):
+            obstore.put(self._store, name, content, mode="overwrite")
+            self._share(name)
+
+    def settle(self, names: Iterable[str]) -> None:
+        """Bring objects that were written to the disk, where the place is a folder."""
+        if self.folder is not None:
+            with reaching(self.address, writes=True):
+                durable.sync_files(map(self.folder.joinpath, names), self.folder)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put an object where there is none; False where there is one, which stays as it is."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with reaching(self.address, writes=True):
+            try:
+                obstore.put(self._store, name, content, mode="create")
+            except AlreadyExistsError:
+                return False
+            self._share(name)
+        self.settle([name])
+        return True
+
+    def listed(self, prefix: str, after: str = "") -> list[ListedObject]:
+        """The objects below a prefix whose names come after `after`, by name."""
+        import obstore
+
+        with reaching(self.address):
+            batches = obstore.list(self._store, prefix, offset=after or None, chunk_size=1000)
+            rows = [
+                ListedObject(entry["path"], entry["size"], entry["last_modified"])
+                for batch in batches
+                for entry in batch
+            ]
+        return sorted(rows, key=lambda row: row.name)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects; one that is not there is no error."""
+        import obstore
+
+        gone = list(names)
+        with reaching(self.address, writes=True):
+            for name in gone:
+                try:
+                    obstore.delete(self._store, name)
+                except FileNotFoundError:
+                    continue
+
+    def leftovers(self) -> Iterator[Path]:
+        """What killed puts left in a folder; no listing shows it."""
+        if self.folder is not None:
+            for path in self.folder.rglob("*#*"):
+                if path.is_file() and path.name.rpartition("#")[2].isdecimal():
+                    yield path
+
+    @property
+    def _store(self) -> ObjectStore:
+        if self.folder is not None and not self.folder.is_dir():
+            raise HomeUnreachable(
+                f"the lake's home {self.address} is not there",
+                do="mount the share, or correct [lake] home",
+            )
+        return self._opened
+
+    @cached_property
+    def _opened(self) -> ObjectStore:
+        from obstore.store import LocalStore, from_url
+
+        if self.folder is not None:
+            return LocalStore(self.folder)
+        # Options for the way there put aside what the environment says of plain http.
+        is_plain = os.environ.get("AWS_ALLOW_HTTP", "").casefold() in {"true", "1", "yes"}
+        options: dict[str, Any] = {
+            "client_options": {
+                "connect_timeout": "5s",
+                "timeout": "120s",
+                "allow_http": is_plain and self.address.startswith("s3:"),
+            },
+            "retry_config": {"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
+        }
+        with reaching(self.address):
+            return from_url(self.address, **options)
+
+    def _share(self, name: str) -> None:
+        """Let whoever may read the folder of a place read a file in it too."""
+        if self.folder is not None:
+            mode = self.folder.stat().st_mode
+            path = self.folder / name
+            path.chmod(mode & 0o666)
+            for folder in path.parents:
+                if self.folder in folder.parents and (folder.stat().st_mode ^ mode) & 0o777:
+                    folder.chmod(mode & 0o7777)
+
+
+@contextmanager
+def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
+    """Ask something of the place of a home; a StorageError says in one line why it cannot be had.
+
+    FileNotFoundError of an object that is not there passes.
+    """
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        if _NO_PLACE.search(str(error)):
+            raise _error(address, str(error), writes=writes) from None
+        raise
+    except (BaseError, OSError) as error:
+        # What the service said may repeat a token: it is not kept as the error's cause either.
+        raise _error(address, f"{type(error).__name__} {error}", writes=writes) from None
+
+
+def _error(address: str, answer: str, *, writes: bool) -> StorageError:
+    """What a place's answer means, in words of our own."""
+    home = f"the lake's home {address}"
+    status = _STATUS.search(answer)
+    number = status[1] if status else ""
+    unreachable: tuple[tuple[bool, str, str], ...] = (
+        (
+            _EXPIRED.search(answer) is not None,
+            "refuses the credential: it has expired",
+            "sign in again, then run this again",
+        ),
+        (
+            _MISSING.search(answer) is not None,
+            "was not asked: the environment has no credential for it",
+            _CREDENTIALS,
+        ),
+        (_NO_PLACE.search(answer) is not None, "is not there", "correct [lake] home, or make it"),
+        (
+            _REFUSED.search(answer) is not None or number == "401",
+            "refuses the credential: it is not one that it knows",
+            _CREDENTIALS,
+        ),
+        (
+            "builder error" in answer and os.environ.get("AWS_ENDPOINT_URL", "")[:5] == "http:",
+            "was not asked: its address AWS_ENDPOINT_URL is plain http",
+            "write https, or set AWS_ALLOW_HTTP=true where nobody can listen",
+        ),
+    )
+    for is_so, problem, remedy in unreachable:
+        if is_so:
+            return HomeUnreachable(f"{home} {problem}", do=remedy)
+    if _FULL.search(answer):
+        return StorageError(f"{home} is full", do="free space there, then run this again")
+    if _DENIED.search(answer) or _READ_ONLY.search(answer) or number == "403":
+        if writes:
+            return HomeReadOnly(f"{home} may be read with your credential and not written")
+        return HomeUnreachable(
+            f"{home} may not be read with your credential", do="get the right to read it"
+        )
+    said = f"answers with {number}" if number else "does not answer"
+    return HomeUnreachable(f"{home} {said}", do="check the network, then run this again")

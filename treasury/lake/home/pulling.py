@@ -1,0 +1,253 @@
+"""Pulling: what a head names and this desk lacks is brought, compared, and only then shown.
+
+Files come into a folder beside the tables, each compared with its hash. Then they go into their
+places, where nothing names them yet, and the head's commit becomes the last one here. A repair on
+another desk begins the log of a table anew, under the names that its old entries have: that log is
+exchanged whole, and a note says so until it is done, so that whoever opens the lake after a cut
+finishes it and nobody reads an old commit by a new log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.errors import WorkspaceDamaged
+from treasury.ground import durable
+from treasury.lake import delta, disk
+from treasury.lake.commits import LastCommit, put_last
+from treasury.lake.home.heads import Head, HomeNote, StoredPrint, object_of, read_manifest
+from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.pins import PINS
+from treasury.lake.sealed import read_sealed, write_sealed
+from treasury.lake.upkeep import storage_form
+from treasury.lake.upkeep.file_digests import Digests, digest_of
+
+__all__ = [
+    "Pulled", "finish_exchange", "is_exchanging", "is_incoming", "lacks", "take_head",
+]  # fmt: skip
+
+INCOMING: Final = ".incoming"
+"""Below the lake's folder: files on their way to their places."""
+REPLACED: Final = ".replaced"
+EXCHANGE: Final = "exchange.json"
+
+
+class Pulled(msgspec.Struct, frozen=True):
+    """What a pull moved: how many heads on, the commit that is the last one, files and bytes.
+
+    `undone` is what was staged here and has to be done again.
+    """
+
+    heads: int
+    number: int
+    sentence: str = ""
+    files: int = 0
+    size: int = 0
+    undone: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.heads and not self.files:
+            return f"nothing to pull: this desk stands on head {self.number}"
+        text = f"pulled {self.files:,} files of {self.size:,} bytes: head {self.number}"
+        return f"{text}, {self.sentence}" if self.sentence else text
+
+
+class _Exchange(msgspec.Struct, frozen=True):
+    """Logs of tables that are exchanged whole, and where the desk is after that."""
+
+    tables: tuple[str, ...]
+    last: LastCommit
+    note: HomeNote
+    digests: dict[str, str]
+
+
+def take_head(
+    home: LakeHome,
+    digests: Digests,
+    head: Head,
+    note: HomeNote,
+    *,
+    before: HomeNote,
+    is_checked: bool = False,
+) -> tuple[int, int]:
+    """Bring what a head names to this desk and show it; how many files and bytes came.
+
+    For whoever holds the lock, once no table has versions that no commit names. `note` is where the
+    desk is afterwards, without its files; with `is_checked` every file here is compared as well.
+    WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
+    """
+    files = read_manifest(home.place, head)
+    folder, incoming = home.folder, home.folder / INCOMING
+    lacking = {
+        path: stored
+        for path, stored in files.items()
+        if lacks(
+            folder / path,
+            stored,
+            by_hash=is_checked or (delta.LOG in path and before.files.get(path) != stored),
+        )
+    }
+    exchanged = _exchanged(folder, lacking, head.last)
+    for table in exchanged:
+        entries = f"{table}/{delta.LOG}/"
+        lacking |= {path: f for path, f in files.items() if path.startswith(entries)}
+    if lacking:
+        home.each(lambda named: _fetch(home, incoming, *named), lacking.items())
+    note = msgspec.structs.replace(note, files=files)
+    placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
+    _place(folder, incoming, sorted(placed))
+    digests.note({path: files[path].sha256 for path in placed if not path.startswith(PINS)})
+    _drop_pins(folder, before.files.keys() - files.keys())
+    if not storage_form.has_form(folder):
+        storage_form.write_form(folder)
+    if exchanged:
+        names = {path: f.sha256 for path, f in lacking.items() if path not in placed}
+        with disk.writing(folder):
+            durable.sync_files((incoming / path for path in names), folder)
+            write_sealed(folder / EXCHANGE, _Exchange(exchanged, head.last, note, names))
+        finish_exchange(home, digests)
+    else:
+        put_last(folder, head.last)
+        home.write_note(note)
+        _clear(incoming)
+    return len(lacking), sum(stored.size for stored in lacking.values())
+
+
+def is_exchanging(folder: Path) -> bool:
+    """Whether a pull was cut off as it exchanged the logs of tables."""
+    return (folder / EXCHANGE).exists()
+
+
+def is_incoming(folder: Path) -> bool:
+    """Whether a pull was cut off, or is under way."""
+    return (folder / INCOMING).exists()
+
+
+def finish_exchange(home: LakeHome, digests: Digests) -> None:
+    """Exchange the logs of tables that came; done again, it changes nothing more."""
+    folder, incoming = home.folder, home.folder / INCOMING
+    exchange = read_sealed(folder / EXCHANGE, _Exchange)
+    for table in exchange.tables:
+        log, replaced = folder / table / delta.LOG, incoming / REPLACED / table
+        if (incoming / table / delta.LOG).is_dir() and log.is_dir():
+            with disk.writing(log):
+                durable.make_folder(replaced.parent)
+                if replaced.exists():
+                    shutil.rmtree(replaced)
+                log.rename(replaced)
+                durable.sync_folder(log.parent)
+    # From here on the old commit has no log of these tables, and the new one none yet.
+    put_last(folder, exchange.last)
+    for table in exchange.tables:
+        log, arrived = folder / table / delta.LOG, incoming / table / delta.LOG
+        if arrived.is_dir():
+            with disk.writing(log):
+                durable.make_folder(log.parent)
+                arrived.rename(log)
+                durable.sync_folder(log.parent)
+    digests.note(exchange.digests)
+    home.write_note(exchange.note)
+    with disk.writing(folder / EXCHANGE):
+        (folder / EXCHANGE).unlink()
+        durable.sync_folder(folder)
+    _clear(incoming)
+
+
+def lacks(path: Path, stored: StoredPrint, *, by_hash: bool = False) -> bool:
+    """Whether a file is not here as it should be."""
+    try:
+        if path.stat().st_size != stored.size:
+            return True
+        return by_hash and digest_of(path) != stored.sha256
+    except PermissionError as error:
+        raise disk.denied(path) from error
+    except OSError:
+        return True
+
+
+def _exchanged(
+    folder: Path, lacking: Mapping[str, StoredPrint], last: LastCommit
+) -> tuple[str, ...]:
+    """The tables here whose logs go on otherwise than the head's: another desk repaired them."""
+    tables = set()
+    for name, version in last.versions.items():
+        log = folder / name / delta.LOG
+        if log.is_dir() and (
+            delta.log_after(folder / name, version)
+            or any((log / path.name).exists() for path in _entries(lacking, name))
+        ):
+            tables.add(name)
+    return tuple(sorted(tables))
+
+
+def _entries(paths: Iterable[str], table: str) -> Iterable[Path]:
+    return (Path(path) for path in paths if path.startswith(f"{table}/{delta.LOG}/"))
+
+
+def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> None:
+    """Bring a file beside its place; what came before and is whole is not asked for again."""
+    target = incoming / path
+    if not lacks(target, stored, by_hash=True):
+        return
+    name = object_of(path, stored)
+    where = f"{name} in the lake's home {home.place.address}"
+    chunks = home.place.chunks(name)
+    try:
+        chunk = next(chunks, b"")
+    except FileNotFoundError:
+        raise WorkspaceDamaged(f"{where} is lost", do=_RESTORE) from None
+    content_hash, size = hashlib.sha256(), 0
+    with disk.writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with durable.created(target) as file:
+            while chunk:
+                content_hash.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+                chunk = next(chunks, b"")
+    if StoredPrint(size, content_hash.hexdigest()) != stored:
+        problem = "is not as it was written"
+        if size != stored.size:
+            problem = f"has {size:,} bytes, not the {stored.size:,} that were written"
+        with disk.writing(target):
+            target.unlink()
+        raise WorkspaceDamaged(f"{where} {problem}; nothing of it was used", do=_RESTORE)
+
+
+_RESTORE: Final = (
+    "this desk goes on with what it has; run `treasury doctor --repair` on a desk that has the file"
+    " whole: it puts it there again"
+)
+
+
+def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
+    """Move files to their places, where nothing names them yet, and bring them to the disk."""
+    for path in paths:
+        target = folder / path
+        with disk.writing(target):
+            if not target.parent.is_dir():
+                target.parent.mkdir(parents=True, exist_ok=True)
+            (incoming / path).replace(target)
+    if paths:
+        with disk.writing(folder):
+            durable.sync_files(map(folder.joinpath, paths), folder.parent)
+
+
+def _drop_pins(folder: Path, paths: Iterable[str]) -> None:
+    """Let go of the pins that another desk let go of; one that only this desk has stays."""
+    for path in paths:
+        if path.startswith(f"{PINS}/"):
+            with disk.writing(folder / path):
+                (folder / path).unlink(missing_ok=True)
+
+
+def _clear(incoming: Path) -> None:
+    if incoming.is_dir():
+        with disk.writing(incoming):
+            shutil.rmtree(incoming)

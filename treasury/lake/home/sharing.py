@@ -1,0 +1,385 @@
+"""How a lake with a home commits: pull, stage, push the files, create the next head.
+
+Nothing that is staged shows to a reader before a head names it. Where another desk's head came
+first, what was staged is undone here, that head is pulled, and the work is done again on it. Where
+the home cannot be reached the work stays staged, and is said to be.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+
+from treasury.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
+from treasury.lake import delta
+from treasury.lake.commits import COMMITS, LastCommit, put_last
+from treasury.lake.home.heads import (
+    Head,
+    HomeNote,
+    StagedCommit,
+    StoredPrint,
+    is_by_content,
+    print_of,
+    read_head,
+    read_manifest,
+)
+from treasury.lake.home.home_upkeep import HomeSwept, put_logs_in_place, sweep_home
+from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.pulling import (
+    Pulled,
+    finish_exchange,
+    is_exchanging,
+    is_incoming,
+    lacks,
+    take_head,
+)
+from treasury.lake.pins import PINS
+from treasury.lake.upkeep.file_digests import digest_of
+
+if TYPE_CHECKING:
+    from treasury.lake.lake import Lake
+
+__all__ = ["Pushed", "Sharing"]
+
+ATTEMPTS: Final = 50
+"""How often work is done again for another desk's sake before that is said to be hopeless."""
+PAUSE: Final = 0.5
+"""Seconds that a desk waits at most before it does its work again, so that two do not collide."""
+GUARD: Final = timedelta(days=1)
+"""What no head names and is younger stays in the home: a push may be under way."""
+SWEPT_EVERY: Final = 24
+
+T = TypeVar("T")
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """What a push moved: the head that it made, if any, and how many files and bytes came to it."""
+
+    number: int
+    is_new: bool = False
+    commit: int = 0
+    files: int = 0
+    size: int = 0
+
+    def __str__(self) -> str:
+        if not self.is_new:
+            return f"nothing to push: head {self.number} is what is here"
+        return (
+            f"pushed {self.files:,} files of {self.size:,} bytes: head {self.number},"
+            f" commit {self.commit}"
+        )
+
+
+class Sharing:
+    """The commits of a lake with a home."""
+
+    def __init__(self, lake: Lake, home: LakeHome, tell: Callable[[str], object]) -> None:
+        self.home = home
+        self.guard = GUARD
+        self._lake = lake
+        self._tell = tell
+        self._work = ""
+
+    def tip(self) -> LastCommit | None:
+        """The commit that is staged, on which the next one is made; None where none is."""
+        staged = self.home.staged()
+        return None if staged is None else staged.last
+
+    def finish_pull(self) -> None:
+        """Finish a pull that was cut off where only that makes the lake readable; locked."""
+        if is_exchanging(self._lake.folder):
+            finish_exchange(self.home, self._lake.digests)
+
+    # Work that ends in a commit
+
+    def again(self, work: Callable[[], T], sentence: str) -> T:
+        """Pull and do work that ends in a commit, again where another desk was first.
+
+        `sentence` is the work as a person would do it again. HomeReadOnly, before anything is done,
+        says who may write.
+        """
+        for attempt in range(ATTEMPTS):
+            self._catch_up(again=attempt > 0)
+            self._work = sentence
+            try:
+                return work()
+            except CommitOvertaken as overtaken:
+                self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
+                time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
+            finally:
+                self._work = ""
+        raise CommitOvertaken(
+            f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
+        )
+
+    def _catch_up(self, *, again: bool) -> None:
+        with self._lake.locked("pull"):
+            try:
+                self.home.require_writable(self.home.note())
+                undone = self._pull().undone
+            except HomeUnreachable as error:
+                self._tell(f"{error}; the work goes on with what is here")
+            else:
+                self._tell_undone(undone[:-1] if again else undone)
+
+    def _tell_undone(self, works: Iterable[str]) -> None:
+        for work in works:
+            self._tell(f"another desk was first, so this was undone here; do it again: {work}")
+
+    def commit(self, last: LastCommit, stored: Iterable[delta.StoredTable]) -> None:
+        """Stage a commit that is on the disk, push it, and show it once a head names it.
+
+        CommitOvertaken where another desk was first: then it shows to nobody.
+        """
+        note, before = self.home.note(), self.home.staged()
+        names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
+        staged = StagedCommit(
+            last=last,
+            base=note.number,
+            token=uuid.uuid4().hex,
+            added=tuple(dict.fromkeys((*(before.added if before else ()), *names))),
+            works=(*(before.works if before else ()), self._work or last.commit.kind),
+        )
+        self.home.stage(staged)
+        try:
+            self._push(note, staged)
+        except HomeUnreachable as error:
+            self._tell(
+                f"{error.what}: commit {last.commit.number} is staged and shows to nobody yet;"
+                " `treasury lake push` brings it home"
+            )
+        except CommitOvertaken:
+            raise  # the pull that follows undoes it, and says what of earlier works goes with it
+        except StorageError:
+            if before is None:
+                self.home.unstage()
+            else:
+                self.home.stage(before)
+            raise
+
+    # The verbs
+
+    def pull(self, *, is_checked: bool = False) -> Pulled:
+        """Bring what this desk lacks; with `is_checked` every file here is compared with its hash.
+
+        Raises HomeUnreachable, and WorkspaceDamaged where an object of the home is not as its head
+        says; then this desk stays as it is.
+        """
+        with self._lake.locked("pull"):
+            pulled = self._pull(is_checked=is_checked)
+            self._tell_undone(pulled.undone)
+            return pulled
+
+    def push(self) -> Pushed:
+        """Let a head name what only this desk has: a staged commit, pins, or all at the first push.
+
+        What is staged on a head that is no longer the newest is undone, and what it was is told.
+        """
+        with self._lake.locked("push"):
+            self.home.require_writable(self.home.note())
+            return self._pushed()
+
+    def let_go(self, pin: str) -> None:
+        """Let the next head name this pin no more; HomeUnreachable where there can be none."""
+        self.home.require_writable(self.home.note())
+        self._pushed(without=pin)
+
+    def offer_pins(self) -> None:
+        """Let a head name the pins of this desk; offline they wait for the next push."""
+        try:
+            self._pushed()
+        except HomeUnreachable as error:
+            self._tell(f"{error.what}: the pin is kept here; `treasury lake push` brings it home")
+
+    def require_writable(self) -> None:
+        """HomeReadOnly says who may write where this desk may not; offline nothing is said."""
+        try:
+            self.home.require_writable(self.home.note())
+        except HomeUnreachable:
+            return
+
+    def sweep(self) -> HomeSwept:
+        """Remove from the home what no head of late names and is older than the guard."""
+        return sweep_home(self.home, self.home.note(), self.guard)
+
+    def _pushed(self, without: str = "") -> Pushed:
+        """Pull, then push what is pending; again where another desk was first."""
+        for _ in range(ATTEMPTS):
+            pulled = self._pull()
+            self._tell_undone(pulled.undone)
+            note, staged = self.home.note(), self.home.staged()
+            last = self._lake.last() if staged is None else staged.last
+            if last is None:
+                return Pushed(note.number)
+            pins = {path: stored for path, stored in self._pins() if path != without}
+            pinned = {p: s for p, s in note.files.items() if p.startswith(f"{PINS}/")}
+            if note.number and staged is None and pins == pinned:
+                return Pushed(note.number)
+            try:
+                after = self._push(note, staged, without=without)
+            except CommitOvertaken:
+                continue
+            if staged is not None:
+                self._lake.refresh(last.commit)
+            fresh = [f for path, f in after.files.items() if note.files.get(path) != f]
+            size = sum(stored.size for stored in fresh)
+            return Pushed(after.number, True, last.commit.number, len(fresh), size)
+        raise CommitOvertaken(
+            f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
+        )
+
+    # Underneath
+
+    def _push(self, note: HomeNote, staged: StagedCommit | None, without: str = "") -> HomeNote:
+        """Create the next head, and show what was staged."""
+        if not note.is_probed:
+            self.home.require_writable(note)
+        last = self._lake.last() if staged is None else staged.last
+        assert last is not None  # both callers have a commit
+        files = self._files(note, last, () if staged is None else staged.added)
+        files.pop(without, None)
+        after = self.home.push(
+            note,
+            last,
+            files,
+            token=uuid.uuid4().hex if staged is None else staged.token,
+            kind=last.commit.kind if staged is not None or not note.number else "pin",
+        )
+        if staged is not None:
+            put_last(self._lake.folder, last)
+        self.home.write_note(after)
+        self.home.unstage()
+        try:
+            put_logs_in_place(self.home, note, after)
+            if after.number % SWEPT_EVERY == 0:
+                self.sweep()
+        except HomeUnreachable as error:
+            # The head stands; whoever pushes next puts the logs in their places.
+            self._tell(f"{error.what}: commit {last.commit.number} is in the home all the same")
+        return after
+
+    def _pull(self, *, is_checked: bool = False) -> Pulled:
+        """Take the newest head; for whoever holds the lock."""
+        lake, home = self._lake, self.home
+        note, staged = home.note(), home.staged()
+        newest = home.newest(note)
+        if newest is None:
+            whole = not is_checked and not any(
+                lacks(lake.folder / path, stored) for path, stored in note.files.items()
+            )
+            if staged is not None or not note.number or whole:
+                return Pulled(0, note.number)
+            newest = read_head(home.place, note.number)
+        head, sha256 = newest
+        undone: tuple[str, ...] = ()
+        if staged is not None and not home.has_taken(staged):
+            undone = staged.works
+            home.unstage()
+        if not note.number:
+            self._require_same_lake(head)
+        last = None
+        try:
+            last = lake.recover()
+        except WorkspaceDamaged:
+            if not (note.number or is_incoming(lake.folder)):
+                raise  # nothing says that the home has what is damaged here
+        after = HomeNote(
+            lake=head.lake,
+            desk=note.desk,
+            number=head.number,
+            sha256=sha256,
+            is_probed=note.is_probed,
+        )
+        files, size = take_head(home, lake.digests, head, after, before=note, is_checked=is_checked)
+        home.unstage()
+        lake.refresh(head.last.commit)
+        lake.tidy(0 if last is None else last.commit.number)
+        moved = head.number - note.number
+        return Pulled(moved, head.number, head.sentence if moved else "", files, size, undone)
+
+    def _require_same_lake(self, head: Head) -> None:
+        """StorageError where this desk has commits that are none of the home's."""
+        lake = self._lake
+        if is_incoming(lake.folder):
+            return  # a first pull that was cut off
+        last = lake.last()
+        number = head.number
+        while last is not None and number:
+            known, _ = read_head(self.home.place, number)
+            if known.last.commit == last.commit and self._is_listed(known):
+                return
+            number = number - 1 if known.last.commit.number > last.commit.number else 0
+        if last is not None:
+            raise StorageError(
+                f"{lake.folder} has commits of its own, and the lake's home"
+                f" {self.home.place.address} has those of another lake",
+                do="clone the home into a new folder, and add there what only this one has",
+            )
+
+    def _is_listed(self, head: Head) -> bool:
+        """Whether the list of commits here goes on to a head's commit as the head's does."""
+        return all(
+            stored.sha256 == digest_of(self._lake.folder / path)
+            for path, stored in read_manifest(self.home.place, head).items()
+            if path.startswith(f"{COMMITS}/{delta.LOG}/") and (self._lake.folder / path).is_file()
+        )
+
+    def _files(
+        self, note: HomeNote, last: LastCommit, added: Iterable[str]
+    ) -> dict[str, StoredPrint]:
+        """Every file that a head is to name, by its path below the lake's folder."""
+        lake = self._lake
+        digests = lake.digests.by_path()
+        named = _NamedFiles(lake, last)
+        files: dict[str, StoredPrint] = {}
+        candidates = [path for path in note.files if not is_by_content(path)]
+        if not note.number:
+            candidates = [
+                lake.digests.name(path)
+                for name in last.versions
+                for path in delta.data_files(lake.folder / name)
+            ]
+        for path in (*candidates, *added):
+            stored = note.files.get(path)
+            if (lake.folder / path).is_file() or path in named:
+                files[path] = stored or self._print(path, digests.get(path))
+        for name, version in last.versions.items():
+            later = set(delta.log_after(lake.folder / name, version))
+            for entry in delta.log_after(lake.folder / name, None):
+                if entry not in later:
+                    path = lake.digests.name(entry)
+                    files[path] = self._print(path, digests.get(path))
+        return files | dict(self._pins())
+
+    def _print(self, path: str, digest: str | None) -> StoredPrint:
+        whole = self._lake.folder / path
+        return StoredPrint(whole.stat().st_size, digest or digest_of(whole))
+
+    def _pins(self) -> Iterator[tuple[str, StoredPrint]]:
+        """The pins of this desk."""
+        for path in sorted((self._lake.folder / PINS).glob("*.json")):
+            yield f"{PINS}/{path.name}", print_of(path.read_bytes())
+
+
+class _NamedFiles:
+    """The files that a commit names, looked up table by table where one is asked about."""
+
+    def __init__(self, lake: Lake, last: LastCommit) -> None:
+        self._lake = lake
+        self._versions = last.versions
+        self._tables: dict[str, set[str]] = {}
+
+    def __contains__(self, path: str) -> bool:
+        name = path.partition("/")[0]
+        if name not in self._versions:
+            return False
+        if name not in self._tables:
+            files = delta.load(self._lake.folder / name, self._versions[name]).files
+            self._tables[name] = {self._lake.digests.name(file.path) for file in files}
+        return path in self._tables[name]
