@@ -39,6 +39,9 @@ class Payer(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     iban: str
+    town: str = ""
+    country: str = ""
+    """ISO 3166 alpha-2; with the town it is needed where a payee's bank is outside the EEA."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +84,7 @@ def pain001(
     _check_text("pay_from: the payer's name", payer.name, 70)
     for transfer in transfers:
         _check(transfer)
+    _check_address(payer, transfers)
     references = Counter(transfer.reference for transfer in transfers)
     if len(references) < len(transfers):
         repeated = next(name for name, count in references.items() if count > 1)
@@ -103,7 +107,12 @@ def pain001(
     _under(batch, "CtrlSum", whole)
     _path(batch, "PmtTpInf/SvcLvl/Cd", "SEPA")
     _path(batch, "ReqdExctnDt/Dt", execution.isoformat())
-    _path(batch, "Dbtr/Nm", payer.name)
+    debtor = _under(batch, "Dbtr")
+    _under(debtor, "Nm", payer.name)
+    if payer.town:
+        address = _under(debtor, "PstlAdr")
+        _under(address, "TwnNm", payer.town)
+        _under(address, "Ctry", payer.country)
     _path(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
     _path(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
     _under(batch, "ChrgBr", "SLEV")
@@ -172,6 +181,37 @@ def _check(transfer: CreditTransfer) -> None:
     if not 0 < transfer.amount <= LARGEST or not is_exact_in(transfer.amount, "EUR"):
         raise _refused(
             f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
+        )
+
+
+EEA: Final = frozenset(
+    {"AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE"}
+    | {"IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK"}
+)
+"""Countries of IBANs in the European Economic Area."""
+
+
+def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
+    """SEPA asks for the payer's address where the payee's bank is outside the EEA."""
+    if bool(payer.town) != bool(payer.country):
+        raise InputError(
+            "company: its address has a town or a country, and not both",
+            do="give town and country under [workspace] in treasury.toml",
+        )
+    if payer.town:
+        _check_text("company: its town", payer.town, 35)
+        if not re.fullmatch(r"[A-Z]{2}", payer.country):
+            raise InputError(
+                f"company: {visible(payer.country)[:20]} is no country's code",
+                do="write it like BE under [workspace] in treasury.toml",
+            )
+        return
+    beyond = next((t for t in transfers if plain_account(t.iban)[:2] not in EEA), None)
+    if beyond is not None:
+        raise InputError(
+            f"{clean(beyond.reference)[:40]}: the payee's bank is outside the EEA, and the payer's"
+            " address is missing; no file was made",
+            do="give town and country under [workspace] in treasury.toml",
         )
 
 

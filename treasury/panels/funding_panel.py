@@ -403,7 +403,12 @@ class FundingPanel(ListPanel):
     def _payers(self) -> list[Payer]:
         settings = self._desk.settings
         return [
-            Payer(name=settings.workspace.company, iban=plain_account(account.account))
+            Payer(
+                name=settings.workspace.company,
+                iban=plain_account(account.account),
+                town=settings.workspace.town or "",
+                country=settings.workspace.country or "",
+            )
             for account in settings.accounts
             if account.source == "own_bank"
             and account.currency == "EUR"
