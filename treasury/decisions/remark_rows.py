@@ -47,7 +47,12 @@ answers; `orders_made` is when.
 
 def remark_table(decided: Decided) -> pa.Table:
     """What people said and did about requests, by request; columns as in REQUEST_REMARKS."""
-    remarks, made = standing_remarks(decided.entries), files_made(decided.entries)
+    remarks = standing_remarks(decided.entries)
+    made = {
+        request: files
+        for request, files in files_made(decided.entries).items()
+        if files[-1].is_standing or any(file.message_id for file in files)
+    }
     hashes = standing_hashes(decided.acts)
     rows = []
     for request in sorted({*remarks, *made, *hashes}):

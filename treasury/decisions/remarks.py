@@ -13,6 +13,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
@@ -179,6 +180,8 @@ class Marking:
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = standing_remarks(decided.entries), remark_table(decided)
+        said = pc.or_(table["mark"].is_valid(), table["file"].is_valid())
+        table = table.filter(pc.or_(said, table["hash_state"].is_valid()))
         ids = table["request_id"].to_pylist()
         places = [remarks[name].seq if name in remarks else None for name in ids]
         placed = table.append_column("seq", pa.array(places, pa.int64()))
