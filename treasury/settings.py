@@ -93,6 +93,9 @@ class CompanySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     now: datetime | None = None
     allow_writes: bool = False
     shared: Shared | None = None
+    town: str | None = None
+    country: str | None = None
+    """Of the company's seat, by its ISO code: a payment beyond the EEA names the payer's."""
 
 
 class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

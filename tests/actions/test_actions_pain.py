@@ -138,3 +138,36 @@ def test_nothing_to_pay_and_a_payer_without_an_iban_are_refused() -> None:
         pain001([], PAYER, AT, DAY)
     with pytest.raises(InputError, match="pay_from: 123 is no IBAN"):
         pain001([ORDER], Payer(name="Harbour", iban="123"), AT, DAY)
+
+
+def test_another_attempt_has_another_id() -> None:
+    ids = {
+        found(read(pain001([ORDER], PAYER, AT, DAY, attempt=attempt)), "GrpHdr/MsgId")[0]
+        for attempt in (0, 0, 1, 2)
+    }
+    assert len(ids) == 3
+
+
+def test_a_payee_beyond_the_eea_asks_for_the_payers_address(schema: etree.XMLSchema) -> None:
+    beyond = order(reference="PAY-2", iban="CH9300762011623852957", bic=None)
+    with pytest.raises(InputError, match="outside the EEA, and the payer's address is missing"):
+        pain001([ORDER, beyond], PAYER, AT, DAY)
+    seated = msgspec.structs.replace(PAYER, town="Gent", country="BE")
+    root = read(pain001([ORDER, beyond], seated, AT, DAY))
+    schema.assertValid(root)
+    assert found(root, "Dbtr/PstlAdr/TwnNm") + found(root, "Dbtr/PstlAdr/Ctry") == ["Gent", "BE"]
+    assert found(root, "Cdtr/PstlAdr/Ctry") == []
+
+
+@pytest.mark.parametrize(
+    ("town", "country", "says"),
+    [
+        ("Gent", "", "and not both"),
+        ("Gent", "Belgium", "is no country"),
+        ("Göteborg", "SE", "hold"),
+    ],
+)
+def test_an_address_that_sepa_cannot_carry_is_refused(town: str, country: str, says: str) -> None:
+    payer = msgspec.structs.replace(PAYER, town=town, country=country)
+    with pytest.raises(InputError, match=says):
+        pain001([ORDER], payer, AT, DAY)

@@ -97,6 +97,7 @@ def waiting(state: str = "PAY", **changed: Any) -> Row:
         "next_step": "do it",
         "silent": False,
         "marked": "",
+        "at_bank": "",
         "request": "r1",
         **changed,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treasury.decisions.remark_rows import remark_table
+from treasury.decisions.remark_rows import REQUEST_REMARKS, remark_table
 from treasury.journal import Actor, Journal, decisions
 from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import read_decided
@@ -95,18 +95,13 @@ def test_the_last_remark_on_a_request_stands_until_it_is_undone(tmp_path: Path) 
     journal.append("request.will_not_fund", "pay-2", {"reason": "order fell through"}, actor=anna)
     journal.append("request.undo", "pay-1", {"reason": "wrong one"}, actor=anna)
     assert remark_table(read_decided(journal)).to_pylist() == [
-        {
+        dict.fromkeys(REQUEST_REMARKS.names)
+        | {
             "request_id": "pay-2",
             "mark": "will_not_fund",
             "reason": "order fell through",
             "marked_by": "anna",
             "marked_at": NOON,
-            "file": None,
-            "filed_by": None,
-            "filed_at": None,
-            "hash_state": None,
-            "hash_by": None,
-            "hash_at": None,
         }
     ]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import etree
+from pain_samples import payment, report
 from panel_practice import Practice, said
 
 from treasury.actions.payment_orders import NAMESPACE
@@ -204,6 +206,46 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
     assert rows(panel, "IN FILE") == []
     ask(panel, "not_uploaded", row["request"], reason="again")
     assert "is in no payment file" in said(panel.frame())
+
+
+def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row, desk = rows(panel, "PAY")[0], paying.workspace
+    sent = files(panel, monkeypatch)
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (first,) = paying.journaled("payment_file.made")
+    assert first.body["references"] == [row["reference"]]
+    assert f"<MsgId>{first.body['message_id']}</MsgId>" in sent[0]["text"]
+    for status, state in (("ACCP", "WITH THE BANK"), ("RJCT", "REJECTED")):
+        answer = tmp_path / f"{status}.xml"
+        answer.write_text(
+            report(
+                payment(row["reference"], status),
+                original=first.body["message_id"],
+                message_id=status,
+                at="2026-10-30T09:00:00Z" if status == "ACCP" else "2026-10-30T10:00:00Z",
+            )
+        )
+        desk.statements.add(answer)
+        panel.refresh()
+        assert shown(panel, row["request"]).cells[3][0].text == state
+        if state == "WITH THE BANK":
+            assert copies(shown(panel, row["request"])) == {}
+            ask(panel, "export", row["request"], pay_from="6689")
+            assert "is in a payment file" in said(panel.frame())
+    assert copies(shown(panel, row["request"])) != {}
+    other = Workspace(desk.folder).panels.funding(size=50)
+    for one in (panel, other):
+        assert ask(one, "export", row["request"], pay_from="6689").step is not None
+    confirm(panel)
+    confirm(other)
+    assert "no file was made" in said(other.frame())
+    again = paying.journaled("payment_file.made")[1:]
+    assert len(again) == 1
+    assert again[0].body["message_id"] != first.body["message_id"]
+    assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
 def test_of_two_that_make_a_file_of_the_same_at_once_one_does(

@@ -186,7 +186,7 @@ def test_what_left_in_a_file_waits_for_its_debit_and_is_asked_for_once_that_is_l
     assert filed("CHECK BANK", on_friday) == wait
     state, overdue, step = filed("PAY", on_friday, evidence_to=date(2026, 10, 28))
     assert (state, overdue) == ("IN FILE", 2)
-    assert step == "No debit to 28 Oct: ask the bank whether it has the file; do not pay twice"
+    assert step == "No debit to 28 Oct: was it uploaded and released; do not pay twice"
 
 
 def test_what_the_bank_shows_says_more_than_the_file() -> None:

@@ -26,7 +26,7 @@ from treasury.identifiers import is_bic, is_iban, plain_account
 from treasury.money import format_amount, is_exact_in, total
 from treasury.text import clean, visible
 
-__all__ = ["NAMESPACE", "CreditTransfer", "Payer", "pain001"]
+__all__ = ["NAMESPACE", "CreditTransfer", "Payer", "message_id", "pain001"]
 
 NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"
 LARGEST: Final = Decimal("999999999.99")
@@ -39,6 +39,9 @@ class Payer(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     iban: str
+    town: str = ""
+    country: str = ""
+    """ISO 3166 alpha-2; with the town it is needed where a payee's bank is outside the EEA."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,10 +62,16 @@ class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pain001(
-    transfers: Sequence[CreditTransfer], payer: Payer, made_at: datetime, execution: date
+    transfers: Sequence[CreditTransfer],
+    payer: Payer,
+    made_at: datetime,
+    execution: date,
+    *,
+    attempt: int = 0,
 ) -> str:
     """The XML of these orders, each debited by itself; amounts in EUR.
 
+    `attempt` is how many files with one of them the bank has rejected before.
     Raises InputError, which names the order and the field, for what SEPA cannot carry.
     """
     if not transfers:
@@ -75,12 +84,13 @@ def pain001(
     _check_text("pay_from: the payer's name", payer.name, 70)
     for transfer in transfers:
         _check(transfer)
+    _check_address(payer, transfers)
     references = Counter(transfer.reference for transfer in transfers)
     if len(references) < len(transfers):
         repeated = next(name for name, count in references.items() if count > 1)
         raise _refused(f"{repeated}: the reference is there more than once")
     number, whole = str(len(transfers)), _amount(total(transfer.amount for transfer in transfers))
-    message = _message_id(transfers, payer)
+    message = message_id(transfers, payer, attempt)
     root = ET.Element("Document", xmlns=NAMESPACE)
     order = _under(root, "CstmrCdtTrfInitn")
     head = _under(order, "GrpHdr")
@@ -97,7 +107,12 @@ def pain001(
     _under(batch, "CtrlSum", whole)
     _path(batch, "PmtTpInf/SvcLvl/Cd", "SEPA")
     _path(batch, "ReqdExctnDt/Dt", execution.isoformat())
-    _path(batch, "Dbtr/Nm", payer.name)
+    debtor = _under(batch, "Dbtr")
+    _under(debtor, "Nm", payer.name)
+    if payer.town:
+        address = _under(debtor, "PstlAdr")
+        _under(address, "TwnNm", payer.town)
+        _under(address, "Ctry", payer.country)
     _path(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
     _path(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
     _under(batch, "ChrgBr", "SLEV")
@@ -137,12 +152,14 @@ def _amount(amount: Decimal) -> str:
     return f"{amount:.2f}"
 
 
-def _message_id(transfers: Sequence[CreditTransfer], payer: Payer) -> str:
+def message_id(transfers: Sequence[CreditTransfer], payer: Payer, attempt: int = 0) -> str:
+    """The file's id: the same for the same orders, another one for each attempt after the first."""
     ordered = sorted(
         (order.reference, order.beneficiary, plain_account(order.iban), _amount(order.amount))
         for order in transfers
     )
-    whole = msgspec.json.encode([plain_account(payer.iban), ordered])
+    told_apart = [attempt] if attempt else []
+    whole = msgspec.json.encode([plain_account(payer.iban), ordered, *told_apart])
     return f"PAY-{hashlib.sha256(whole).hexdigest()[:30].upper()}"
 
 
@@ -164,6 +181,37 @@ def _check(transfer: CreditTransfer) -> None:
     if not 0 < transfer.amount <= LARGEST or not is_exact_in(transfer.amount, "EUR"):
         raise _refused(
             f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
+        )
+
+
+EEA: Final = frozenset(
+    {"AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE"}
+    | {"IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK"}
+)
+"""Countries of IBANs in the European Economic Area."""
+
+
+def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
+    """SEPA asks for the payer's address where the payee's bank is outside the EEA."""
+    if bool(payer.town) != bool(payer.country):
+        raise InputError(
+            "company: its address has a town or a country, and not both",
+            do="give town and country under [workspace] in treasury.toml",
+        )
+    if payer.town:
+        _check_text("company: its town", payer.town, 35)
+        if not re.fullmatch(r"[A-Z]{2}", payer.country):
+            raise InputError(
+                f"company: {visible(payer.country)[:20]} is no country's code",
+                do="write it like BE under [workspace] in treasury.toml",
+            )
+        return
+    beyond = next((t for t in transfers if plain_account(t.iban)[:2] not in EEA), None)
+    if beyond is not None:
+        raise InputError(
+            f"{clean(beyond.reference)[:40]}: the payee's bank is outside the EEA, and the payer's"
+            " address is missing; no file was made",
+            do="give town and country under [workspace] in treasury.toml",
         )
 
 

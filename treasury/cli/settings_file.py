@@ -61,6 +61,8 @@ environment = {_text(self.environment)}          # sandbox, staging or productio
 # allow_writes = true            # without it, nothing is changed in production
 # shared = "group"               # the folder's group may read and write; without it only you
 time_zone = {_text(self.time_zone)}    # days and months are counted here
+# town = "Gent"                  # of the company's seat: payments beyond the EEA
+# country = "BE"                 # name the payer's address
 """
         services = _SERVICES
         if self.services is not None:

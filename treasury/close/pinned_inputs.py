@@ -33,7 +33,7 @@ MARKED: Final = "request_marks"
 RAW: Final = "raw"
 _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
-    | {"wallet_movements"}
+    | {"wallet_movements", "payment_statuses"}
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.journal.decision_history import standing_files, standing_hashes, standing_remarks
+from treasury.journal.decision_history import files_made, standing_hashes, standing_remarks
 from treasury.journal.decision_log import Decided
 
 __all__ = ["REQUEST_REMARKS", "remark_table"]
@@ -24,8 +24,13 @@ REQUEST_REMARKS: Final = pa.schema(
         ("marked_by", pa.string()),
         ("marked_at", pa.timestamp("us", tz="UTC")),
         ("file", pa.string()),
+        ("file_seq", pa.int64()),
         ("filed_by", pa.string()),
         ("filed_at", pa.timestamp("us", tz="UTC")),
+        ("execution", pa.date32()),
+        ("order_messages", pa.list_(pa.string())),
+        ("order_references", pa.list_(pa.string())),
+        ("orders_made", pa.list_(pa.timestamp("us", tz="UTC"))),
         ("hash_state", pa.string()),
         ("hash_by", pa.string()),
         ("hash_at", pa.timestamp("us", tz="UTC")),
@@ -33,16 +38,24 @@ REQUEST_REMARKS: Final = pa.schema(
 )
 """A row for each request with a remark, in a payment file, or given a hash; the rest is empty.
 
-`hash_state` is as in `GivenHash`.
+`hash_state` is as in `GivenHash`. `file` is the payment file that it is in, at the place `file_seq`
+of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
+ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
+answers; `orders_made` is when.
 """
 
 
 def remark_table(decided: Decided) -> pa.Table:
     """What people said and did about requests, by request; columns as in REQUEST_REMARKS."""
-    remarks, files = standing_remarks(decided.entries), standing_files(decided.entries)
+    remarks = standing_remarks(decided.entries)
+    made = {
+        request: files
+        for request, files in files_made(decided.entries).items()
+        if files[-1].is_standing or any(file.message_id for file in files)
+    }
     hashes = standing_hashes(decided.acts)
     rows = []
-    for request in sorted({*remarks, *files, *hashes}):
+    for request in sorted({*remarks, *made, *hashes}):
         row: dict[str, object] = {"request_id": request}
         if (remark := remarks.get(request)) is not None:
             row |= {
@@ -51,8 +64,18 @@ def remark_table(decided: Decided) -> pa.Table:
                 "marked_by": remark.by,
                 "marked_at": remark.at,
             }
-        if (file := files.get(request)) is not None:
-            row |= {"file": file.name, "filed_by": file.by, "filed_at": file.at}
+        if (files := made.get(request)) is not None:
+            row["order_messages"] = [file.message_id for file in files]
+            row["order_references"] = [file.reference for file in files]
+            row["orders_made"] = [file.at for file in files]
+            if (file := files[-1]).is_standing:
+                row |= {
+                    "file": file.name,
+                    "file_seq": file.seq,
+                    "filed_by": file.by,
+                    "filed_at": file.at,
+                    "execution": file.execution,
+                }
         if (given_hash := hashes.get(request)) is not None:
             row |= {
                 "hash_state": given_hash.state,

@@ -13,11 +13,13 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import (
+    FILE_VOIDED,
     NOT_UPLOADED,
     PaymentFile,
     Remark,
@@ -26,8 +28,10 @@ from treasury.journal.decision_history import (
     standing_remarks,
 )
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
+from treasury.statements.pain.order_answers import order_answer
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
@@ -49,6 +53,12 @@ SELECT id, {", ".join(FACTS)} FROM ramp_requests
 WHERE id = $name OR upper(payment_reference) = upper($name)
 """  # noqa: S608 - declared column names
 
+_ANSWERS: Final = """\
+SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
+    details
+FROM payment_statuses WHERE vanished_at IS NULL AND original_message_id = $message
+"""
+
 
 class Marking:
     """The verbs; a request is named by its payment reference or its id."""
@@ -61,8 +71,10 @@ class Marking:
         *,
         until: datetime | None = None,
         zone: ZoneInfo | None = None,
+        one_person: Callable[[], bool] = lambda: False,
     ) -> None:
         self._zone = zone
+        self._one_person = one_person
         self._journal = journal
         self._snapshot = snapshot
         self._now = now
@@ -85,9 +97,63 @@ class Marking:
     ) -> Remark:
         """Say that the payment file which the request is in was not uploaded, so that it is paid.
 
-        Raises ActionRefused where the request is in no payment file.
+        Raises ActionRefused where the request is in no payment file, or the bank has answered to
+        it.
         """
         return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
+
+    def void_file(
+        self, name: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> list[str]:
+        """Take a payment file back, so that all that is in it is to be paid; the requests' ids.
+
+        By another person than the one who made it; a desk of one says why, and is marked so. Raises
+        ActionRefused where the bank has answered to it and not rejected all of it.
+        """
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason:
+            raise InputError("a payment file is taken back with a reason", do="give the reason")
+
+        def build(decided: Decided) -> tuple[list[Draft], list[str]]:
+            inside = {
+                request: file
+                for request, file in standing_files(decided.entries).items()
+                if file.name == name
+            }
+            if not inside:
+                raise ActionRefused(
+                    f"nothing is in a payment file {clean(name)[:80]!r} any more",
+                    do="run `treasury request list` to see which files stand",
+                )
+            first = next(iter(inside.values()))
+            alone = same_person(first.by, who.name)
+            if alone and not self._one_person():
+                raise ActionRefused(
+                    f"{who.name} made {clean(name)} and cannot take it back",
+                    do="have a colleague take it back",
+                )
+            for request, file in inside.items():
+                self._require_unanswered(file, request)
+            body = {"reason": reason, "requests": sorted(inside), "alone": alone}
+            return [Draft(FILE_VOIDED, name, body, who)], sorted(inside)
+
+        if dry_run:
+            return build(read_decided(self._journal, until=self._until))[1]
+        require_present(self._until)
+        return decide(self._journal, build)[1]
+
+    def _require_unanswered(self, file: PaymentFile, name: str) -> None:
+        """ActionRefused where the bank answered about a payment, and has not rejected it."""
+        if not file.message_id:
+            return
+        statuses = self._snapshot().sql(_ANSWERS, {"message": file.message_id}).to_pylist()
+        answer = order_answer(statuses, file.message_id, file.reference)
+        if answer is not None and answer.stage != "rejected":
+            raise ActionRefused(
+                f"the bank has {clean(file.name)}, and of {file.reference or name} it says:"
+                f" {answer.words}",
+                do="ask the bank to cancel it; wait for its answer before you pay again",
+            )
 
     def undo(
         self,
@@ -114,6 +180,8 @@ class Marking:
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = standing_remarks(decided.entries), remark_table(decided)
+        said = pc.or_(table["mark"].is_valid(), table["file"].is_valid())
+        table = table.filter(pc.or_(said, table["hash_state"].is_valid()))
         ids = table["request_id"].to_pylist()
         places = [remarks[name].seq if name in remarks else None for name in ids]
         placed = table.append_column("seq", pa.array(places, pa.int64()))
@@ -141,6 +209,8 @@ class Marking:
             if stands is not None and stands.mark == word:
                 return [], stands
             _check(word, row, stands, file, intended[0] if intended else None)
+            if word == NOT_UPLOADED and file is not None:
+                self._require_unanswered(file, row["id"])
             if stands is not None:  # also if somebody remarks while this is tried
                 intended[:] = [stands.seq or 0]
             undone = file if word == NOT_UPLOADED else stands

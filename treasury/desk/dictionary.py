@@ -27,6 +27,7 @@ from treasury.lake import (
     Column,
     Table,
 )
+from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.statements.store.wallet_evidence import WALLET_TABLES
 
@@ -66,6 +67,7 @@ GROUPS: Final = (
     ),
     Group("Ramp service", "Ramp Service Specification", tuple(form.table for form in RAMP)),
     Group("Bank statements", "ISO 20022 camt.052/.053/.054", tuple(STATEMENTS)),
+    Group("Payment files", "ISO 20022 pain.002", STATUS_TABLES),
     Group(
         "Company wallets",
         "explorer exports",

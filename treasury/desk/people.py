@@ -60,7 +60,14 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     @property
     def funding(self) -> Marking:
         """Remarks on ramp requests."""
-        return Marking(self.journal, self.snapshot, self.now, until=self.until, zone=self.zone)
+        return Marking(
+            self.journal,
+            self.snapshot,
+            self.now,
+            until=self.until,
+            zone=self.zone,
+            one_person=lambda: self.policy().one_person,
+        )
 
     @property
     def rules(self) -> Changing:

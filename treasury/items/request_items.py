@@ -27,6 +27,7 @@ Row = Mapping[str, Any]
 _FUNDING: Final = {
     "CHECK BANK": "check_bank",
     "IN FILE": "in_file",
+    "REJECTED": "rejected",
     "SENT": "sent",
     "SENT WRONG": "sent_wrong",
     "RETURNED": "returned",
@@ -175,8 +176,12 @@ def _funding_kind(row: Row) -> str:
             return "overdue" if row["overdue"] > 0 else "to_pay"
         case "SEND CRYPTO":
             return "coins_overdue" if row["overdue"] > 0 else "coins_to_send"
-        case "IN FILE" if row["overdue"] > 0:
+        case "WITH THE BANK" if row["at_bank"] == "payee":
+            return "payee_in_doubt"
+        case "IN FILE" | "WITH THE BANK" if row["overdue"] > 0:
             return "file_not_debited"
+        case "WITH THE BANK":
+            return "bank_signature" if row["at_bank"] == "signature" else "with_bank"
         case "SENT" | "HASH GIVEN" if row["silent"]:
             return "silent"
         case "CHECK BANK" if row["seen"] == "pending at bank":

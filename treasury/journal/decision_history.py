@@ -4,13 +4,13 @@
 it to a colleague, `match.undo` takes the last of them back, so that what stood before stands again.
 `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
 `payment_file.made` says which requests left in a file that may be uploaded at the bank;
-`request.not_uploaded` takes one of them out again.
+`request.not_uploaded` takes one of them out again, `payment_file.voided` all that are in one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -23,6 +23,7 @@ from treasury.journal.journal_store import Journal
 __all__ = [
     "DECISIONS",
     "FILE_MADE",
+    "FILE_VOIDED",
     "MATCH",
     "NOT_UPLOADED",
     "Decision",
@@ -31,6 +32,7 @@ __all__ = [
     "Remark",
     "decision_table",
     "decisions",
+    "files_made",
     "read_decision",
     "read_remark",
     "standing",
@@ -54,6 +56,7 @@ DECISIONS: Final = pa.schema(
 MATCH: Final = "match."
 REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
+FILE_VOIDED: Final = "payment_file.voided"
 NOT_UPLOADED: Final = "not_uploaded"
 VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
@@ -111,6 +114,14 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     by: str
     at: datetime
+    message_id: str = ""
+    """Its id in the file, by which the bank answers."""
+    reference: str = ""
+    """The request's end-to-end id in it."""
+    execution: date | None = None
+    """The day on which the bank is to carry it out."""
+    is_standing: bool = True
+    """False once somebody said that it was not uploaded, or took it back."""
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,14 +198,40 @@ def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
 
 def standing_files(entries: Iterable[Entry]) -> dict[str, PaymentFile]:
     """The payment file that each request is in, by the request's id."""
-    stand: dict[str, PaymentFile] = {}
+    return {
+        request: files[-1]
+        for request, files in files_made(entries).items()
+        if files[-1].is_standing
+    }
+
+
+def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
+    """Every payment file that each request ever left in, by the request's id, the latest last."""
+    made: dict[str, list[PaymentFile]] = {}
     for entry in entries:
         if entry.kind == FILE_MADE:
-            file = PaymentFile(seq=entry.seq, name=entry.subject, by=entry.actor.name, at=entry.at)
-            stand.update(dict.fromkeys(entry.body["requests"], file))
+            body = entry.body
+            references = body.get("references") or [""] * len(body["requests"])
+            execution = body.get("execution")
+            for request, reference in zip(body["requests"], references, strict=True):
+                file = PaymentFile(
+                    seq=entry.seq,
+                    name=entry.subject,
+                    by=entry.actor.name,
+                    at=entry.at,
+                    message_id=body.get("message_id", ""),
+                    reference=reference,
+                    execution=None if execution is None else date.fromisoformat(execution),
+                )
+                made.setdefault(request, []).append(file)
         elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
-            stand.pop(entry.subject, None)
-    return stand
+            if files := made.get(entry.subject):
+                files[-1] = msgspec.structs.replace(files[-1], is_standing=False)
+        elif entry.kind == FILE_VOIDED:
+            for files in made.values():
+                if files[-1].name == entry.subject:
+                    files[-1] = msgspec.structs.replace(files[-1], is_standing=False)
+    return made
 
 
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:

@@ -18,12 +18,14 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from treasury.actions import KINDS
-from treasury.actions.payment_orders import CreditTransfer, Payer, pain001
+from treasury.actions.payment_orders import CreditTransfer, Payer, message_id, pain001
 from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.identifiers import is_iban, plain_account
+from treasury.journal.decision_history import files_made
+from treasury.journal.decision_log import read_decided
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
@@ -48,7 +50,7 @@ from treasury.panels.payable_requests import changed_details, payable_table
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
 from treasury.panels.steps.proposed_actions import batch_message
-from treasury.reconcile.funding import FUNDING, IN_FILE
+from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
 from treasury.text import visible
 
 __all__ = ["FundingPanel"]
@@ -104,6 +106,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     transfers: tuple[CreditTransfer, ...]
     requests: tuple[str, ...]
     execution: date
+    rejected: Mapping[str, int] = {}
+    """By request, the place in the journal of the file before, which the bank has rejected."""
 
 
 class FundingPanel(ListPanel):
@@ -261,6 +265,7 @@ class FundingPanel(ListPanel):
             ),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
+            rejected={row["request"]: row["file_seq"] for row in rows if row["state"] == REJECTED},
         )
         pain001(order.transfers, payer, self._desk.settings.now(), execution)
 
@@ -357,15 +362,25 @@ class FundingPanel(ListPanel):
 
     def _make_file(self, order: Order, press: Press) -> None:
         now = self._desk.settings.now()
-        text = pain001(order.transfers, order.payer, now, order.execution)
+        attempt = self._attempt(order)
+        text = pain001(order.transfers, order.payer, now, order.execution, attempt=attempt)
         name = f"payments-{now:%Y-%m-%d-%H%M%S}.xml"
         facts = {
             "orders": [str(transfer) for transfer in order.transfers],
             "payer": order.payer.iban,
             "execution": order.execution.isoformat(),
+            "message_id": message_id(order.transfers, order.payer, attempt),
+            "references": [transfer.reference for transfer in order.transfers],
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
-        note_file(self._desk.journal, name, order.requests, facts, nonce=order.nonce)
+        note_file(
+            self._desk.journal,
+            name,
+            order.requests,
+            facts,
+            nonce=order.nonce,
+            rejected=order.rejected,
+        )
         self.hand_over(press, name, "application/xml", text)
         self._pending = None
         self._chosen.clear()
@@ -380,10 +395,20 @@ class FundingPanel(ListPanel):
 
     # What it knows
 
+    def _attempt(self, order: Order) -> int:
+        """How many files with one of the orders the bank has rejected."""
+        made = files_made(read_decided(self._desk.journal).entries)
+        return max((len(made[request]) for request in order.rejected), default=0)
+
     def _payers(self) -> list[Payer]:
         settings = self._desk.settings
         return [
-            Payer(name=settings.workspace.company, iban=plain_account(account.account))
+            Payer(
+                name=settings.workspace.company,
+                iban=plain_account(account.account),
+                town=settings.workspace.town or "",
+                country=settings.workspace.country or "",
+            )
             for account in settings.accounts
             if account.source == "own_bank"
             and account.currency == "EUR"
@@ -504,14 +529,14 @@ def _copied(text: str, label: str, style: Any = "plain") -> Text:
 
 def _require_order(row: Mapping[str, Any]) -> None:
     name = row["reference"] or row["request"]
-    if row["state"] == IN_FILE:
+    if row["state"] in {IN_FILE, WITH_THE_BANK}:
         raise InputError(
             f"{name} is in a payment file ({row['marked']}): {row['next_step']}",
             do="leave it out, or say first that the file was not uploaded",
         )
     if row["marked"]:
         raise InputError(f"{name} is {row['marked']}", do="leave it out, or undo the remark first")
-    if row["state"] != "PAY":
+    if row["state"] not in {"PAY", REJECTED}:
         raise InputError(
             f"{name} is {row['state']}, and only PAY is payable: {row['next_step']}",
             do="leave it out",

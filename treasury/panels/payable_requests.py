@@ -20,7 +20,7 @@ from treasury.text import clean
 
 __all__ = ["PAYABLE", "changed_details", "payable_table"]
 
-PAYABLE: Final = frozenset({"PAY", "RETURNED", "SEND CRYPTO"})
+PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
 DETAILS: Final = {
     "deposit_beneficiary": "beneficiary",

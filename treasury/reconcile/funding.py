@@ -9,7 +9,7 @@ transaction hash was given here is HASH PROPOSED until the service has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -21,15 +21,22 @@ from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
 from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
+from treasury.statements.pain.order_answers import OrderAnswer
+from treasury.text import clean
 
 __all__ = [
-    "FUNDING", "HASH_PROPOSED", "IN_FILE", "REMARK_WORDS", "FundingRow", "funding_rows",
-    "remarks_by_request", "short_account",
+    "FUNDING", "HASH_PROPOSED", "IN_FILE", "REJECTED", "REMARK_WORDS", "WITH_THE_BANK",
+    "FundingRow", "funding_rows", "remarks_by_request", "short_account",
 ]  # fmt: skip
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`."""
+    """One request: `send` is in `currency`; `overdue` counts `overdue_unit`s since `due`.
+
+    `file` is the payment file that it is in, journaled at `file_seq`; `answer` what the bank says
+    of it; `at_bank` the stage of `OrderAnswer`, or `payee` where the bank did not find the payee's
+    name as ordered.
+    """
 
     state: str
     due: date | None
@@ -47,6 +54,10 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str
     silent: bool
     marked: str
+    file: str
+    file_seq: int | None
+    answer: str
+    at_bank: str
     request: str
 
 
@@ -68,15 +79,26 @@ FUNDING = pa.schema(
         ("next_step", TEXT),
         ("silent", pa.bool_()),
         ("marked", TEXT),
+        ("file", TEXT),
+        ("file_seq", pa.int64()),
+        ("answer", TEXT),
+        ("at_bank", TEXT),
         ("request", TEXT),
     ]
 )
 LEFT_US = ("SENT", "HASH GIVEN")
 """States in which the money has left us, so that the service's clock runs."""
-UNPAID = ("PAY", "CHECK BANK", "RETURNED", "SEND CRYPTO", "HASH USED TWICE", "DETAILS INACTIVE")
+UNPAID = (
+    "PAY", "CHECK BANK", "RETURNED", "REJECTED", "SEND CRYPTO", "HASH USED TWICE",
+    "DETAILS INACTIVE",
+)  # fmt: skip
 """States in which our side has still to act, so that our clock runs."""
 IN_FILE = "IN FILE"
 """The state of a request that left in a payment file, while the bank shows nothing of it."""
+WITH_THE_BANK = "WITH THE BANK"
+"""The state of one of which the bank answered, and neither rejected nor debited it yet."""
+REJECTED = "REJECTED"
+"""The state of one that the bank finally rejected, while nothing shows that it was debited."""
 HASH_PROPOSED = "HASH PROPOSED"
 """The state of a request whose transaction hash was given here, while the service has none."""
 
@@ -120,9 +142,10 @@ def _row(
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, remark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    filed = remark if state == IN_FILE else None
-    if filed is not None and request["evidence_to"] is not None:
-        due = rail.add(filed["filed_at"].date(), rules.ours_target_days)
+    filed = remark if remark is not None and state in {IN_FILE, WITH_THE_BANK} else None
+    if filed is not None and filed["file"] is not None and request["evidence_to"] is not None:
+        leaves = filed["execution"] or filed["filed_at"].date()
+        due = rail.add(leaves, rules.ours_target_days)
         overdue = rail.between(due, min(today, request["evidence_to"]))
     silent_since = _silent_since(request, rules, today) if state in LEFT_US else 0
     beneficiary, account = (
@@ -130,7 +153,8 @@ def _row(
         if on_ramp
         else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
     )
-    changes = {"state": state, "is_overdue": overdue > 0}
+    answer = _bank_answer(request, remark)
+    changes = {"state": state, "is_overdue": overdue > 0, "answer": answer}
     step = (
         _HASH_STEPS[remark["hash_state"]]
         if remark is not None and state == HASH_PROPOSED
@@ -148,11 +172,15 @@ def _row(
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
-        seen=_payment_words(request, on_ramp=on_ramp) + (f", in {filed['file']}" if filed else ""),
+        seen=", ".join(_seen(request, filed, answer, on_ramp=on_ramp)),
         evidence_to=request["evidence_to"] if on_ramp else None,
         next_step=_remarked_step(step, state, remark),
         silent=silent_since > 0,
         marked=_remark_words(remark, state),
+        file=(remark["file"] or "") if remark is not None else "",
+        file_seq=remark["file_seq"] if remark is not None else None,
+        answer=_answer_words(answer),
+        at_bank=_at_bank(answer),
         request=request["request_id"],
     )
 
@@ -164,22 +192,110 @@ def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None
         return state
     if state == "SEND CRYPTO" and remark["hash_state"] is not None:
         return HASH_PROPOSED
-    if _is_in_file(request, remark):
-        return IN_FILE
+    answer = _bank_answer(request, remark)
+    if _is_in_file(request, remark, answer):
+        return _state_at_bank(request, answer)
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
-def _is_in_file(request: Mapping[str, Any], remark: Mapping[str, Any]) -> bool:
-    """Whether the bank says nothing yet of the payment that left in a file."""
+def _bank_answer(
+    request: Mapping[str, Any], remark: Mapping[str, Any] | None
+) -> OrderAnswer | None:
+    """What the bank says of the payments of a request: of the last, unless another may be paid.
+
+    Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
+    rejected, may still be paid. Payments that left before the money came back are over.
+    """
+    answered = () if remark is None else remark.get("answers", ())
+    back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
+    answers: list[OrderAnswer | None] = [
+        answer for made, answer in answered if back is None or made.date() >= back
+    ]
+    undecided = [answer for answer in answers[:-1] if answer and answer.stage != "rejected"]
+    last = answers[-1] if answers else None
+    if undecided and (last is None or last.stage == "rejected"):
+        return undecided[-1]
+    return last
+
+
+def _state_at_bank(request: Mapping[str, Any], answer: OrderAnswer | None) -> str:
+    """The state of a payment in a file by the bank's answer, of which no line shows anything.
+
+    It is REJECTED, and may be paid again, only where the statements to the day of the rejection
+    show no debit, and nothing is pending.
+    """
+    if answer is None:
+        return IN_FILE
+    match answer.stage:
+        case "contradicted" | "duplicate":
+            return "CHECK BANK"
+        case "rejected":
+            shown_to: date | None = request["evidence_to"]
+            is_shown = (
+                request["state"] in {"PAY", "RETURNED"}
+                and answer.at is not None
+                and shown_to is not None
+                and shown_to >= answer.at.date()
+            )
+            return REJECTED if is_shown else "CHECK BANK"
+        case _:
+            return WITH_THE_BANK
+
+
+def _at_bank(answer: OrderAnswer | None) -> str:
+    if answer is None:
+        return ""
+    is_undecided = answer.stage in {"received", "signature", "accepted"}
+    return "payee" if is_undecided and answer.payee in _UNVERIFIED else answer.stage
+
+
+def _answer_words(answer: OrderAnswer | None) -> str:
+    """`RJCT: rejected, AC04 account closed, 30 Oct`; nothing where the bank did not answer."""
+    if answer is None:
+        return ""
+    on = f", {answer.at:%-d %b}" if answer.at is not None else ""
+    return f"{answer.words}{on}{_PAYEE_WORDS[answer.payee]}"
+
+
+_PAYEE_WORDS: Final = {
+    "": "",
+    "match": "; the payee's name matches",
+    "close": "; the payee's name matches closely",
+    "none": "; the payee's name does not match",
+    "not_possible": "; the payee could not be verified",
+}
+
+
+def _seen(
+    request: Mapping[str, Any],
+    filed: Mapping[str, Any] | None,
+    answer: OrderAnswer | None,
+    *,
+    on_ramp: bool,
+) -> Iterator[str]:
+    """What is known of the payment: by statements, by the file it left in, by the bank's answer."""
+    yield _payment_words(request, on_ramp=on_ramp)
+    if filed is not None and filed["file"] is not None:
+        yield f"in {filed['file']}"
+    if answer is not None:
+        yield _answer_words(answer)
+
+
+def _is_in_file(
+    request: Mapping[str, Any], remark: Mapping[str, Any], answer: OrderAnswer | None
+) -> bool:
+    """Whether no line tells yet of a payment that left in a file, or that the bank answers of."""
+    if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
+        return False
+    if answer is not None and answer.stage != "rejected":
+        return True
     if remark["file"] is None:
         return False
-    match request["state"]:
-        case "RETURNED":  # what a file before it paid has come back
-            returned: date | None = request["returned_on"]
-            return returned is not None and remark["filed_at"].date() >= returned
-        case "CHECK BANK":
-            return not request["maybe_on"] and not request["pending"]
-    return True
+    returned: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
+    # Else what a file before it paid has come back.
+    return request["state"] != "RETURNED" or (
+        returned is not None and remark["filed_at"].date() >= returned
+    )
 
 
 def _remark_words(remark: Mapping[str, Any] | None, state: str) -> str:
@@ -195,7 +311,7 @@ def _remark_words(remark: Mapping[str, Any] | None, state: str) -> str:
         )
     if state == HASH_PROPOSED:
         remarks.append(f"hash given by {remark['hash_by']}, {remark['hash_at']:%-d %b}")
-    if remark["file"] is not None and state in (IN_FILE, "CHECK BANK"):
+    if remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK, "CHECK BANK"}:
         remarks.append(
             f"left in {remark['file']} by {remark['filed_by']}, {remark['filed_at']:%-d %b}"
         )
@@ -266,7 +382,7 @@ def _next_step(
         case "PAY":
             when = f"by {due:%-d %b}" if due is not None and due > today else "today"
             return f"Pay {when} with this reference"
-        case "IN FILE":
+        case "IN FILE" | "WITH THE BANK":
             return _in_file(request)
         case "RETURNED":
             reason = f" {request['return_reason']}" if request["return_reason"] else ""
@@ -290,6 +406,7 @@ def _next_step(
 
 
 _STEPS = {
+    "REJECTED": "Rejected by the bank; fix what it names, then pay again",
     "NOT LISTED": "The service no longer lists it: do not pay, ask the provider",
     "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
     "WILL NOT FUND": "Nothing; it stays open at the service",
@@ -306,13 +423,38 @@ _HASH_STEPS = {
 
 
 def _in_file(request: Mapping[str, Any]) -> str:
+    answer: OrderAnswer | None = request["answer"]
+    if answer is not None and _at_bank(answer) == "payee":
+        known_as = f" as {clean(answer.payee_name)}" if answer.payee_name else " by a similar name"
+        return _UNVERIFIED[answer.payee].format(known_as=known_as)
     if request["is_overdue"]:
-        reached = f"{request['evidence_to']:%-d %b}"
-        return f"No debit to {reached}: ask the bank whether it has the file; do not pay twice"
-    return "Wait for the debit; do not pay twice"
+        asked = "was it uploaded and released" if answer is None else "ask the bank"
+        return f"No debit to {request['evidence_to']:%-d %b}: {asked}; do not pay twice"
+    return f"{_AT_BANK[None if answer is None else answer.stage]}; do not pay twice"
+
+
+_UNVERIFIED: Final = {
+    "none": "The bank knows another name for this IBAN: do not release it; verify the details anew,"
+    " outside the file, by two people",
+    "close": "The bank knows the payee{known_as}: have a colleague compare before the release",
+    "not_possible": "The bank could not verify the payee: verify the details before the release",
+}
+"""What to do where the bank did not find the payee's name as ordered."""
+_AT_BANK: Final = {
+    None: "Wait for the debit",
+    "received": "Wait for the debit, the bank has decided nothing",
+    "accepted": "Wait for the debit, the bank may still reject it",
+    "signature": "Have it signed at the bank",
+    "settled": "Carried out, the bank says: add its statement",
+}
 
 
 def _check_bank(request: Mapping[str, Any]) -> str:
+    answer: OrderAnswer | None = request["answer"]
+    if answer is not None and answer.stage == "duplicate":
+        return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
+    if answer is not None and answer.stage == "contradicted":
+        return "The bank rejects and accepts it: ask the bank, do not pay twice"
     if request["maybe_on"]:
         return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
     if request["pending"]:

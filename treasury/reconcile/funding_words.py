@@ -7,6 +7,7 @@ to be said of them. So the database groups them by everything that the words may
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any, Final
 
@@ -18,9 +19,17 @@ from treasury.lake import TEXT
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
+from treasury.statements.pain.order_answers import order_answer
 
 __all__ = ["funding_table"]
 
+_STATUSES: Final = """\
+SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
+    details
+FROM payment_statuses
+WHERE vanished_at IS NULL AND original_message_id IN (SELECT unnest($messages))
+ORDER BY created_at, status_id
+"""
 _ALIKE: Final = """\
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
 FROM (
@@ -63,6 +72,33 @@ ORDER BY w.overdue DESC, w.currency, coalesce(send, 0) DESC, reference, f.reques
 """
 
 
+def with_answers(
+    connection: duckdb.DuckDBPyConnection, remarks: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The remarks by request, each with `answers`: what the bank says of each of its payments.
+
+    An answer stands beside the moment at which its payment left in a file; None for no answer.
+    """
+    messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
+    if not messages:
+        return dict(remarks)
+    stored = connection.execute(_STATUSES, {"messages": sorted(messages)}).to_arrow_table()
+    by_message: dict[str, list[dict[str, Any]]] = {}
+    for status in stored.to_pylist():
+        by_message.setdefault(status["original_message_id"], []).append(status)
+    answered = {}
+    for request, row in remarks.items():
+        columns = (
+            row[name] or () for name in ("orders_made", "order_messages", "order_references")
+        )
+        answers = [
+            (made, order_answer(by_message.get(message, ()), message, reference))
+            for made, message, reference in zip(*columns, strict=True)
+        ]
+        answered[request] = {**row, "answers": answers}
+    return answered
+
+
 def funding_table(
     connection: duckdb.DuckDBPyConnection, rules: Rules, today: date, remarks: pa.Table | None
 ) -> pa.Table:
@@ -70,7 +106,7 @@ def funding_table(
 
     Most overdue first, then by currency, then the larger amount.
     """
-    by_request = remarks_by_request(remarks)
+    by_request = with_answers(connection, remarks_by_request(remarks))
     load(connection, {"funding_marked": pa.table({"request_id": pa.array(by_request, TEXT)})})
     connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
     spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()

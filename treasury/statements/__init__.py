@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treasury.ground.loading import given_names
+from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.statement_tables import TABLES as STATEMENT_TABLES
 from treasury.statements.store.coverage import COVERAGE, coverage, stored_coverage
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
         withdraw_statement,
     )
 
-TABLES = (*STATEMENT_TABLES, *WALLET_TABLES)
-"""What people add to the lake: bank statements, and evidence of the company's own wallets."""
+TABLES = (*STATEMENT_TABLES, *STATUS_TABLES, *WALLET_TABLES)
+"""What people add to the lake: bank statements, banks' answers, evidence of our own wallets."""
 
 __all__ = [
     "CHECKS", "COVERAGE", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES", "AddReport",

@@ -23,12 +23,17 @@ from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.mt.mt_tags import looks_like_mt
 from treasury.statements.mt.mt_text import plain_head
 from treasury.statements.named_formats import named_format
+from treasury.statements.pain.pain002 import (
+    StatusReportFile,
+    looks_like_status_report,
+    status_table,
+)
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 __all__ = [
     "BankFile", "StatementFile", "all_problems", "mapped", "open_file", "read_document",
-    "with_twins", "write_stream",
+    "statuses_of", "with_twins", "write_stream",
 ]  # fmt: skip
 
 
@@ -45,6 +50,8 @@ class StatementFile(msgspec.Struct, frozen=True):
     """Where the rows are on disk, an Arrow stream, if there are many: `entries` is mapped to it."""
     lost_count: int = 0
     """How many entries could not be read."""
+    statuses: pa.Table | None = None
+    """Of a payment status report: the rows of `payment_statuses`."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The entries a batch at a time, twins not marked; no more of them is held."""
@@ -95,7 +102,13 @@ def read_document(
         problems=all_problems(file, document.name),
         rows=rows,
         lost_count=file.lost_count,
+        statuses=statuses_of(file),
     )
+
+
+def statuses_of(file: BankFile) -> pa.Table | None:
+    """The rows of a payment status report that is read; None of any other file."""
+    return status_table(file.statuses) if isinstance(file, StatusReportFile) else None
 
 
 def all_problems(file: BankFile, name: str) -> tuple[Problem, ...]:
@@ -155,6 +168,8 @@ def open_file(
         )
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
     if start.startswith(b"<"):
+        if looks_like_status_report(head):
+            return StatusReportFile(stream, name)
         return CamtFile(stream, name, currencies or {})
     if looks_like_mt(head):
         return MtFile(stream, name, currencies or {})

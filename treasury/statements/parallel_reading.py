@@ -28,6 +28,7 @@ from treasury.statements.bank_file import (
     mapped,
     open_file,
     read_document,
+    statuses_of,
     write_stream,
 )
 from treasury.statements.byte_stream import UnknownFormat
@@ -65,6 +66,8 @@ class ReadingOutcome(msgspec.Struct, frozen=True):
     format: str = ""
     problems: tuple[Problem, ...] = ()
     lost_count: int = 0
+    has_statuses: bool = False
+    """Whether it is a payment status report."""
     error: str = ""
     do: str | None = None
     is_unknown: bool = False
@@ -187,6 +190,7 @@ class _Workers:
         return StatementFile(
             outcome.name, outcome.sha256, outcome.format, mapped(f"{job.out}.statements"),
             mapped(job.out), outcome.problems, job.out, outcome.lost_count,
+            mapped(f"{job.out}.statuses") if outcome.has_statuses else None,
         )  # fmt: skip
 
 
@@ -210,5 +214,10 @@ def work(job: Job) -> ReadingOutcome:
         return ReadingOutcome(error=f"{path}: {error.strerror}", do="check the path of the file")
     statements = statement_table(file.statements)
     write_stream(statements.to_batches(), statements.schema, f"{job.out}.statements")
-    problems = all_problems(file, path.name)
-    return ReadingOutcome(path.name, file.sha256, file.format, problems, file.lost_count)
+    statuses = statuses_of(file)
+    if statuses is not None:
+        write_stream(statuses.to_batches(), statuses.schema, f"{job.out}.statuses")
+    return ReadingOutcome(
+        path.name, file.sha256, file.format, all_problems(file, path.name), file.lost_count,
+        statuses is not None,
+    )  # fmt: skip

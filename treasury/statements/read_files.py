@@ -16,6 +16,7 @@ from treasury.statements.bank_file import StatementFile, open_file, read_documen
 from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import documents
+from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
@@ -42,6 +43,14 @@ class Reading(msgspec.Struct, frozen=True):
         """All entries, in the columns of the table `statement_entries` and `raw`."""
         empty = STATEMENT_ENTRIES.row_schema.empty_table()
         return pa.concat_tables([empty, *(file.entries for file in self.files)])
+
+    @property
+    def statuses(self) -> pa.Table:
+        """What banks answer to payment files, in the columns of `payment_statuses` and `raw`."""
+        empty = PAYMENT_STATUSES.row_schema.empty_table()
+        return pa.concat_tables(
+            [empty, *(file.statuses for file in self.files if file.statuses is not None)]
+        )
 
     @property
     def lost_count(self) -> int:

@@ -300,6 +300,21 @@ for remark in REMARKS:
     _remark(*remark)
 
 
+@request.command("void-file")
+@click.argument("file")
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> None:
+    """Take the payment FILE back: what is in it is to be paid again. By another than its maker."""
+    desk = workspace_of(context)
+    requests = desk.funding.void_file(file, reason, dry_run=True)
+    if not dry_run:
+        requests = desk.funding.void_file(file, reason)
+    would = "would be " if dry_run else ""
+    click.echo(f"{clean(file)}: {would}taken back, {len(requests)} requests are to be paid again")
+
+
 @request.command("undo")
 @click.argument("name")
 @seq_option

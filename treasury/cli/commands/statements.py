@@ -48,7 +48,8 @@ def statements() -> None:
     """Read bank statements and say what they prove.
 
     FILES are camt.052, .053 and .054, MT940, MT942, CODA, CFONB 120 or CSV of known banks, also in
-    zip or gzip; folders and patterns stand for what is in them, - for standard input.
+    zip or gzip; folders and patterns stand for what is in them, - for standard input. What a bank
+    answers to a payment file (pain.002) is read beside them.
     """
 
 
@@ -72,8 +73,10 @@ def read_files(
     reading = read_statements(files, profiles=_profiles(context, profile), account=account)
     if heads:
         _print_heads(reading.statements, form, "Statements")
-    else:
+    elif reading.entries.num_rows or not reading.statuses.num_rows:
         _print_entries(reading.entries, form, "Entries")
+    if reading.statuses.num_rows:
+        print_rows(reading.statuses, form, columns=STATUS_COLUMNS, title="Answers to payment files")
     _tell(reading.problems)
     if reading.lost_count or not reading.files:
         context.exit(1)
@@ -92,6 +95,10 @@ ENTRY_COLUMNS = (
     "inferred",
     "position",
 )
+STATUS_COLUMNS = (
+    "level", "original_message_id", "original_end_to_end_id", "status", "reasons", "details",
+    "creditor_name", "amount", "currency", "created_at",
+)  # fmt: skip
 HEAD_COLUMNS = (
     "file_name",
     "format",
@@ -164,7 +171,7 @@ def add_files(
     """Read FILES, prove each statement and store what is new; exit with 1 if a proof fails."""
     report = Workspace(_folder(context)).statements.add(files, account=account)
     print_report(report, form)
-    if report.failed:
+    if report.failed or report.statuses_lost:
         context.exit(1)
 
 

@@ -1,7 +1,7 @@
 """Payment files that leave a panel, each journaled before it does, with what it orders.
 
-A file that is saved may be uploaded; only the bank's statement says that it was. So a request in a
-file leaves in no other one until somebody says that the file was not uploaded.
+A file that is saved may be uploaded; only the bank says that it was. So a request in a file leaves
+in no other one until the bank has finally rejected it, or somebody says that it was not uploaded.
 """
 
 from __future__ import annotations
@@ -18,10 +18,17 @@ __all__ = ["note_file"]
 
 
 def note_file(
-    journal: Journal, name: str, requests: Iterable[str], facts: Mapping[str, object], *, nonce: str
+    journal: Journal,
+    name: str,
+    requests: Iterable[str],
+    facts: Mapping[str, object],
+    *,
+    nonce: str,
+    rejected: Mapping[str, int] | None = None,
 ) -> None:
     """Journal a file before it leaves.
 
+    `rejected` is where the file is journaled that each request was in and that the bank rejected.
     ActionRefused where a request is in another file already, where somebody remarked on it, or
     where the nonce was used; JournalError where it cannot be written.
     """
@@ -37,7 +44,14 @@ def note_file(
                 f"some of it was remarked on by {', '.join(remarked)} meanwhile; no file was made",
                 do="look at the list again",
             )
-        others = sorted({clean(files[request].name) for request in names if request in files})
+        again = rejected or {}
+        others = sorted(
+            {
+                clean(files[request].name)
+                for request in names
+                if request in files and files[request].seq != again.get(request)
+            }
+        )
         if others:
             raise ActionRefused(
                 f"some of it has left in {', '.join(others)}; no file was made",

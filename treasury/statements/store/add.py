@@ -17,6 +17,7 @@ import pyarrow as pa
 from treasury.errors import StatementError
 from treasury.ground.decoding import convert
 from treasury.lake import BOOL, DATE, INTEGER, TEXT, Lake, mark_of
+from treasury.lake.writer import Writer
 from treasury.statements.balance_proof import is_provable
 from treasury.statements.bank_file import StatementFile
 from treasury.statements.csv.csv_file import GUESSED
@@ -24,6 +25,7 @@ from treasury.statements.csv.profiles import FOLDER, load_profiles
 from treasury.statements.entry_rows import Problem
 from treasury.statements.field_values import Currencies, account_number, declared_currencies
 from treasury.statements.file_sources import documents
+from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
 from treasury.statements.store.row_staging import Staging
@@ -75,6 +77,10 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     entries_changed: int
     entries_known: int
     problems: tuple[Problem, ...]
+    statuses_new: int = 0
+    """What banks answer to payment files: the statuses that were not known."""
+    statuses_known: int = 0
+    statuses_lost: int = 0
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each statement of the files."""
@@ -109,6 +115,7 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """What was added in a line; then a line for each statement not proved and each problem."""
         proved = len(self.statements) - len(self.not_proved)
+        has_statuses = bool(self.statuses_new or self.statuses_known or self.statuses_lost)
         first = (
             f"{len(self.statements)} statements ({self.statements_new} new, {proved} proved),"
             f" {self.entries_new:,} entries new, {self.entries_changed:,} changed,"
@@ -126,7 +133,14 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
                 " take it out with `treasury statements withdraw ID --reason …`"
             ),
         )
-        return "\n".join((first, *unproved, *map(str, self.problems), *(step if failed else ())))
+        heads = [first] if self.statements or not has_statuses else []
+        if has_statuses:
+            lost = f", {self.statuses_lost:,} not read" if self.statuses_lost else ""
+            heads.append(
+                f"{self.statuses_new:,} statuses of payment files new,"
+                f" {self.statuses_known:,} known before{lost}"
+            )
+        return "\n".join((*heads, *unproved, *map(str, self.problems), *(step if failed else ())))
 
 
 def add_statements(
@@ -171,6 +185,7 @@ def add_statements(
             heads = heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads)
             write_heads(writer, tables, heads)
+            statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.
             writer.refetch -= {
                 mark_of(t.name, statement_id) for t in TABLES for statement_id in heads.states
@@ -193,7 +208,26 @@ def add_statements(
             ),
             *_in_doubt(heads),
         ),
+        statuses_new=statuses_new,
+        statuses_known=statuses_known,
+        statuses_lost=sum(file.lost_count for file in files if file.statuses is not None),
     )
+
+
+def _write_statuses(writer: Writer, files: Iterable[StatementFile]) -> tuple[int, int]:
+    """Store what the banks answer to payment files; how many are new, and how many known."""
+    reports = [file.statuses for file in files if file.statuses is not None]
+    if not reports:
+        return 0, 0
+    known = set(writer.read(PAYMENT_STATUSES, columns=["status_id"])["status_id"].to_pylist())
+    statuses = pa.concat_tables(reports)
+    is_new = []
+    for status_id in statuses["status_id"].to_pylist():
+        is_new.append(status_id not in known)
+        known.add(status_id)
+    new = statuses.filter(pa.array(is_new, pa.bool_()))
+    writer.upsert(PAYMENT_STATUSES, new)
+    return new.num_rows, statuses.num_rows - new.num_rows
 
 
 def _staged(

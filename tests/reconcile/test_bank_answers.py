@@ -1,0 +1,188 @@
+"""A payment that left in a file, by what the bank answers: never to be paid twice meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from decide_desk import ANNA, BERT, copy_of
+from pain_samples import payment, report
+
+from treasury.errors import ActionRefused, InputError
+from treasury.workspace import Workspace
+
+FILE = "payments-1.xml"
+
+
+class Filed:
+    """A desk whose first payable request has left in a file, and what its bank answers."""
+
+    def __init__(self, desk: Workspace, folder: Path) -> None:
+        self.desk, self._folder, self._count = desk, folder, 0
+        self.request = next(
+            row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY"
+        )
+        self.reference = self.request["reference"]
+        self.leave(FILE, "PAY-ABC")
+
+    def leave(self, name: str, message_id: str) -> None:
+        body = {
+            "requests": [self.request["request"]],
+            "references": [self.reference],
+            "message_id": message_id,
+            "execution": "2026-11-02",
+        }
+        self.desk.journal.append("payment_file.made", name, body, actor=ANNA)
+
+    def answer(self, status: str, *reasons: str, **changed: Any) -> None:
+        """Add a report that says so of the payment."""
+        self._count += 1
+        said = {"message_id": f"BANK-{self._count}", "at": "2026-10-31T09:00:00Z"} | changed
+        text = said.pop("text", "")
+        path = self._folder / f"answer-{self._count}.xml"
+        path.write_text(report(payment(self.reference, status, *reasons, text=text), **said))
+        self.desk.statements.add(path)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        rows = self.desk.awaiting_funds().to_pylist()
+        return next(row for row in rows if row["request"] == self.request["request"])
+
+    @property
+    def state(self) -> str:
+        state: str = self.row["state"]
+        item = self.desk.open_items("2026-10").by_id[f"request:{self.request['request']}"]
+        assert item.state == state
+        return state
+
+
+@pytest.fixture
+def filed(month_end: Workspace, tmp_path: Path) -> Filed:
+    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path)
+
+
+def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(
+    filed: Filed,
+) -> None:
+    assert (filed.state, filed.row["file"], filed.row["answer"]) == ("IN FILE", FILE, "")
+    filed.answer("ACTC", at="2026-10-30T09:00:00Z")
+    assert filed.state == "WITH THE BANK"
+    assert filed.row["next_step"] == (
+        "Wait for the debit, the bank has decided nothing; do not pay twice"
+    )
+    filed.answer("PATC", at="2026-10-30T10:00:00Z")
+    assert filed.row["next_step"] == "Have it signed at the bank; do not pay twice"
+    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    assert (item.kind, item.turn) == ("bank_signature", "colleague")
+    filed.answer("ACSP", at="2026-10-30T11:00:00Z")
+    assert filed.state == "WITH THE BANK"
+    assert "ACSP: accepted, being carried out, 30 Oct" in filed.row["seen"]
+    filed.answer("ACSC", at="2026-10-30T12:00:00Z")
+    assert filed.row["next_step"] == (
+        "Carried out, the bank says: add its statement; do not pay twice"
+    )
+
+
+def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
+    filed: Filed,
+) -> None:
+    filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
+    assert filed.state == "REJECTED"
+    assert filed.row["next_step"] == "Rejected by the bank; fix what it names, then pay again"
+    assert filed.row["answer"] == "RJCT: rejected, AC04 account closed, 30 Oct"
+    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    assert (item.kind, item.turn) == ("rejected", "us")
+
+
+@pytest.mark.parametrize(
+    ("reason", "at"),
+    [("AM05", "2026-10-30T09:00:00Z"), ("AC04", "2026-12-24T09:00:00Z"), ("AC04", "soon")],
+)
+def test_a_rejection_that_may_hide_a_payment_asks_for_the_bank(
+    filed: Filed, reason: str, at: str
+) -> None:
+    filed.answer("RJCT", reason, at=at)
+    assert filed.state == "CHECK BANK"
+    assert "do not pay twice" in filed.row["next_step"]
+
+
+def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
+    filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
+    filed.answer("ACSP", at="2026-10-30T10:00:00Z")
+    assert filed.state == "CHECK BANK"
+    assert (
+        filed.row["next_step"] == "The bank rejects and accepts it: ask the bank, do not pay twice"
+    )
+
+
+def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed) -> None:
+    filed.desk.funding.not_uploaded(filed.reference, "it was lost", actor=BERT)
+    assert filed.state == "PAY"
+    filed.answer("ACCP", at="2026-10-30T09:00:00Z")  # it was uploaded after all
+    assert filed.state == "WITH THE BANK"
+    filed.leave("payments-2.xml", "PAY-DEF")
+    filed.answer("RJCT", "AC04", original="PAY-DEF", at="2026-10-30T10:00:00Z")
+    assert filed.state == "WITH THE BANK"
+    filed.answer("RJCT", "AC04", at="2026-10-30T11:00:00Z")
+    assert filed.state == "REJECTED"
+
+
+def test_the_answer_to_another_file_is_none_to_this_one(filed: Filed) -> None:
+    filed.answer("RJCT", "AC04", original="PAY-XYZ")
+    assert filed.state == "IN FILE"
+
+
+@pytest.mark.parametrize(
+    ("code", "step"),
+    [
+        ("RVNM", "The bank knows another name for this IBAN: do not release it"),
+        ("RVMC", "The bank knows the payee as Ramp Operator B.V.: have a colleague compare"),
+        ("RVNA", "The bank could not verify the payee: verify the details before the release"),
+    ],
+)
+def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
+    filed: Filed, code: str, step: str
+) -> None:
+    filed.answer(code, text="Ramp Operator B.V.")
+    assert filed.state == "WITH THE BANK"
+    assert filed.row["next_step"].startswith(step)
+    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    assert item.kind == "payee_in_doubt"
+
+
+def test_a_payee_that_matches_is_no_reason_to_do_anything(filed: Filed) -> None:
+    filed.answer("RCVC")
+    assert filed.row["next_step"].startswith("Wait for the debit")
+
+
+# Taking a file back
+
+
+def test_a_file_is_taken_back_by_another_person_than_its_maker(filed: Filed) -> None:
+    void = filed.desk.funding.void_file
+    with pytest.raises(InputError, match="with a reason"):
+        void(FILE, " ", actor=BERT)
+    with pytest.raises(ActionRefused, match=r"made payments-1\.xml and cannot take it back"):
+        void(FILE, "lost", actor=ANNA)
+    with pytest.raises(ActionRefused, match=r"nothing is in a payment file 'payments-9\.xml'"):
+        void("payments-9.xml", "lost", actor=BERT)
+    assert void(FILE, "lost", actor=BERT, dry_run=True) == [filed.request["request"]]
+    assert filed.state == "IN FILE"
+    void(FILE, "lost", actor=BERT)
+    assert filed.state == "PAY"
+    (entry,) = filed.desk.journal.entries("payment_file.voided")
+    assert entry.body == {
+        "reason": "lost", "requests": [filed.request["request"]], "alone": False,
+    }  # fmt: skip
+    with pytest.raises(ActionRefused, match="nothing is in a payment file"):
+        void(FILE, "again", actor=BERT)
+
+
+def test_what_the_bank_has_is_not_taken_back(filed: Filed) -> None:
+    filed.answer("RCVD")
+    with pytest.raises(ActionRefused, match=r"the bank has payments-1\.xml, and of .* RCVD"):
+        filed.desk.funding.void_file(FILE, "lost", actor=BERT)
+    with pytest.raises(ActionRefused, match=r"the bank has payments-1\.xml"):
+        filed.desk.funding.not_uploaded(filed.reference, "lost", actor=BERT)
+    assert filed.state == "WITH THE BANK"

@@ -1,0 +1,233 @@
+"""Payment status reports: read in every version, stored once, refused where they say nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pain_samples import payment, report
+
+from treasury.errors import StatementError
+from treasury.lake import Lake
+from treasury.statements import TABLES, add_statements, read_statements
+from treasury.statements.pain.order_answers import OrderAnswer, order_answer
+
+NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
+
+
+def written(folder: Path, text: str, name: str = "answer.xml") -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("version", ["03", "10", "14"])
+def test_a_report_is_read_at_every_level(tmp_path: Path, version: str) -> None:
+    path = written(
+        tmp_path,
+        report(
+            payment("PAY-2026-004417", "RJCT", "AC04", text="account closed"),
+            payment("PAY-2026-004418", "ACSP"),
+            file_status="PART",
+            batch_status="PART",
+            version=version,
+        ),
+    )
+    reading = read_statements([path])
+    assert reading.files[0].format == "pain.002"
+    assert reading.statements.num_rows == reading.entries.num_rows == reading.lost_count == 0
+    rows = reading.statuses.to_pylist()
+    assert [(row["level"], row["status"]) for row in rows] == [
+        ("file", "PART"), ("payment", "RJCT"), ("payment", "ACSP"), ("batch", "PART"),
+    ]  # fmt: skip
+    assert {row["original_message_id"] for row in rows} == {"PAY-ABC"}
+    rejected = rows[1]
+    assert (rejected["reasons"], rejected["details"]) == (["AC04"], ["account closed"])
+    assert (rejected["amount"], rejected["currency"]) == (Decimal("25000.00"), "EUR")
+    assert rejected["created_at"] == datetime(2026, 11, 2, 7, tzinfo=UTC)
+    assert rejected["execution_date"] == date(2026, 11, 2)
+    assert rejected["creditor_name"] == "Ramp Operator BV"
+    assert rejected["creditor_account"] == "NL05TEST0417164300"
+    assert rejected["raw"].startswith("<TxInfAndSts>")
+
+
+def test_prefixes_older_dates_and_utf_16_are_read(tmp_path: Path) -> None:
+    text = report(payment("PAY-1", "ACSC")).replace("<Dt>2026-11-02</Dt>", "2026-11-02")
+    for name in ("Document", "CstmrPmtStsRpt", "OrgnlPmtInfAndSts", "TxInfAndSts"):
+        text = text.replace(f"<{name}", f"<p:{name}").replace(f"</{name}", f"</p:{name}")
+    text = text.replace("xmlns=", "xmlns:p=").replace("UTF-8", "UTF-16")
+    path = tmp_path / "answer.xml"
+    path.write_bytes(text.encode("utf-16"))
+    (row,) = read_statements([path]).statuses.to_pylist()
+    assert (row["status"], row["execution_date"]) == ("ACSC", date(2026, 11, 2))
+
+
+def test_a_statement_whose_text_speaks_of_reports_stays_a_statement(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><GrpHdr>'
+        "<MsgId>&lt;CstmrPmtStsRpt&gt;</MsgId></GrpHdr><Stmt><Id>1</Id></Stmt></BkToCstmrStmt>"
+        "</Document>",
+    )
+    assert read_statements([path]).files[0].format == "camt.053"
+
+
+def test_the_same_report_again_adds_nothing_whatever_its_name(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "w", TABLES)
+    text = report(payment("PAY-1", "ACCP"), payment("PAY-1", "ACCP"), file_status="ACCP")
+    first = add_statements(lake, [written(tmp_path, text)], NOW, declared={})
+    assert (first.statuses_new, first.statuses_known, first.statements) == (3, 0, ())
+    assert str(first) == "3 statuses of payment files new, 0 known before"
+    before = lake.snapshot().sql("SELECT * FROM payment_statuses ORDER BY status_id")
+    again = add_statements(lake, [written(tmp_path, text, "other.xml")], NOW, declared={})
+    assert (again.statuses_new, again.statuses_known) == (0, 3)
+    after = lake.snapshot().sql("SELECT * FROM payment_statuses ORDER BY status_id")
+    assert after.equals(before)
+
+
+def test_a_large_report_is_read_in_a_process_of_its_own(tmp_path: Path) -> None:
+    many = [payment(f"PAY-{n}", "ACSP", text="x" * 9_000) for n in range(1_000)]
+    path = written(tmp_path, report(*many))
+    assert path.stat().st_size > 8 << 20
+    assert read_statements([path], workers=2).statuses.num_rows == 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (report(file_status="ACCP", original=""), "names no payment file"),
+        (report(file_status="ACCP")[:-40], "not well-formed XML"),
+        (
+            report().replace("<Document", '<!DOCTYPE d [<!ENTITY a "b">]><Document'),
+            "it has a DOCTYPE",
+        ),
+    ],
+)
+def test_what_says_nothing_is_refused_whole(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(StatementError, match=problem):
+        read_statements([written(tmp_path, text)])
+
+
+def test_what_cannot_be_read_of_a_report_is_told_by_place(tmp_path: Path) -> None:
+    text = report(
+        payment("PAY-1", "ACSP", amount="1e3"),
+        "<TxInfAndSts><OrgnlEndToEndId>PAY-2</OrgnlEndToEndId></TxInfAndSts>",
+        payment("PAY-3", "WHAT"),
+    )
+    reading = read_statements([written(tmp_path, text)])
+    assert [row["status"] for row in reading.statuses.to_pylist()] == ["WHAT"]
+    assert reading.lost_count == 2
+    told = " | ".join(map(str, reading.problems))
+    assert "TxInfAndSts[1]: status not read: amount: '1e3' is not a number" in told
+    assert "TxInfAndSts[2]: status not read: a payment without a status" in told
+    assert "status WHAT is not known, and decides nothing" in told
+
+
+# What the answers come to
+
+
+def answer(*texts: str, reference: str = "PAY-1", folder: Path) -> OrderAnswer | None:
+    paths = [written(folder, text, f"{number}.xml") for number, text in enumerate(texts)]
+    statuses = read_statements(paths).statuses.to_pylist() if paths else []
+    return order_answer(statuses, "PAY-ABC", reference)
+
+
+EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("reports", "stage"),
+    [
+        ([], None),
+        ([report(payment("PAY-2", "RJCT"))], None),
+        ([report(file_status="RJCT", original="PAY-XYZ")], None),
+        ([report(file_status="RCVD")], "received"),
+        ([report(file_status="ACTC")], "received"),
+        ([report(file_status="PATC")], "signature"),
+        ([report(payment("PAY-1", "ACCP"), file_status="PART")], "accepted"),
+        ([report(payment("PAY-1", "WHAT"))], "accepted"),
+        ([report(payment("PAY-1", "ACSC"))], "settled"),
+        ([report(file_status="RJCT", reasons=("AM04",))], "rejected"),
+        ([report(batch_status="RJCT")], "rejected"),
+        ([report(payment("PAY-1", "RJCT", "AC04"), file_status="PART")], "rejected"),
+        ([report(payment("PAY-1", "RJCT", "AC04"), file_status="ACCP")], "rejected"),
+        ([report(payment("PAY-1", "RJCT"))] * 2, "rejected"),
+        *(
+            ([report(payment("PAY-1", "RJCT", code))], "duplicate")
+            for code in ("AM05", "DU01", "DU02", "DU03", "DU04", "DU05")
+        ),
+        ([report(payment("PAY-1", "ACSP"), file_status="RJCT")], "contradicted"),
+        # In any order that they come in, the bank's own order counts.
+        (
+            [
+                report(payment("PAY-1", "RJCT"), message_id="B2", at=LATE),
+                report(file_status="ACSP", message_id="B1", at=EARLY),
+            ],
+            "rejected",
+        ),
+        (
+            [
+                report(payment("PAY-1", "RJCT"), message_id="B1", at=EARLY),
+                report(file_status="ACSP", message_id="B2", at=LATE),
+            ],
+            "contradicted",
+        ),
+        (
+            [
+                report(payment("PAY-1", "RJCT"), message_id="B2", at=LATE),
+                report(payment("PAY-1", "ACSC"), message_id="B1", at=EARLY),
+            ],
+            "contradicted",
+        ),
+        (
+            [
+                report(payment("PAY-1", "RJCT"), message_id="B1", at=EARLY),
+                report(file_status="ACSP", message_id="B2", at="soon"),
+            ],
+            "contradicted",
+        ),
+        (
+            [
+                report(file_status="ACSP", message_id="B2", at=LATE),
+                report(file_status="RCVD", message_id="B1", at=EARLY),
+            ],
+            "accepted",
+        ),
+    ],
+)
+def test_what_a_bank_says_comes_to_one_stage(
+    tmp_path: Path, reports: list[str], stage: str | None
+) -> None:
+    found = answer(*reports, folder=tmp_path)
+    assert (None if found is None else found.stage) == stage
+
+
+@pytest.mark.parametrize(
+    ("code", "payee", "name"),
+    [
+        ("RCVC", "match", ""),
+        ("RVMC", "close", "Ramp Operator B.V."),
+        ("RVNM", "none", ""),
+        ("RVNA", "not_possible", ""),
+    ],
+)
+def test_what_verifying_the_payee_gave_stands_beside_the_stage(
+    tmp_path: Path, code: str, payee: str, name: str
+) -> None:
+    found = answer(
+        report(
+            payment("PAY-1", code, text="Ramp Operator B.V."), file_status="RVCM", message_id="B1"
+        ),
+        report(file_status="ACTC", message_id="B2", at=LATE),
+        folder=tmp_path,
+    )
+    assert found
+    assert (found.stage, found.payee, found.payee_name) == ("received", payee, name)
+
+
+def test_a_status_says_its_reason_in_words(tmp_path: Path) -> None:
+    found = answer(report(payment("PAY-1", "RJCT", "AC04", "XX99")), folder=tmp_path)
+    assert found
+    assert found.words == "RJCT: rejected, AC04 account closed, XX99"

@@ -1,0 +1,122 @@
+"""What a bank's answers come to for one payment of a payment file.
+
+A bank answers several times, to the whole file, to its batch, to a payment, and its reports may be
+added in any order. What it says later counts, what it says of the payment before what it says of
+the file. A rejection is final only where nothing that the bank said later, or of another level,
+speaks against it: a payment that is rejected and accepted is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treasury.statements.pain.status_codes import (
+    PAYEE_RESULTS,
+    STATUSES,
+    reason_words,
+    status_words,
+)
+
+__all__ = ["OrderAnswer", "order_answer"]
+
+Row = Mapping[str, Any]
+Stage = Literal[
+    "received", "signature", "accepted", "settled", "rejected", "duplicate", "contradicted"
+]
+DUPLICATES: Final = frozenset({"AM05", "DU01", "DU02", "DU03", "DU04", "DU05"})
+"""Reasons of a rejection by which the bank has the payment already."""
+_LEVELS: Final = {"file": 0, "batch": 1, "payment": 2}
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_UNDECIDED: Final = ("received", "signature", "accepted", "settled")
+
+
+class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a payment stands at the bank, by what the bank said of it."""
+
+    stage: Stage
+    words: str
+    """The code and its words, and why."""
+    at: datetime | None
+    """When the bank said so last."""
+    payee: Literal["", "match", "close", "none", "not_possible"] = ""
+    """What verifying the payee's name gave."""
+    payee_name: str = ""
+    """Of a close match, what the bank said: the name that it knows."""
+
+
+def order_answer(statuses: Iterable[Row], message_id: str, reference: str) -> OrderAnswer | None:
+    """What the rows of `payment_statuses` come to for a payment; None where none is about it.
+
+    A payment file has one batch, so a status of the batch is one of all its payments.
+    """
+    about = sorted(
+        (
+            row
+            for row in statuses
+            if row["original_message_id"] == message_id
+            and (row["level"] != "payment" or row["original_end_to_end_id"] == reference)
+        ),
+        key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
+    )
+    if not about:
+        return None
+    by_stage: dict[str, list[Row]] = {}
+    for row in about:
+        by_stage.setdefault(_stage(row), []).append(row)
+    verified = by_stage.get("payee", [])
+    answer = _of_money(by_stage, about[-1])
+    if not verified:
+        return answer
+    result = PAYEE_RESULTS[verified[-1]["status"]]
+    name = " ".join(verified[-1]["details"]) if result == "close" else ""
+    return msgspec.structs.replace(answer, payee=result, payee_name=name)
+
+
+def _stage(row: Row) -> str:
+    """How far a status says that the payment has come; one that is not known decides nothing."""
+    status = STATUSES.get(row["status"])
+    return "accepted" if status is None else status.stage
+
+
+def _of_money(by_stage: Mapping[str, Sequence[Row]], last: Row) -> OrderAnswer:
+    rejections = by_stage.get("rejected", [])
+    undecided = [row for stage in _UNDECIDED for row in by_stage.get(stage, [])]
+    if not rejections:
+        latest = max(
+            undecided, key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
+            default=last,
+        )  # fmt: skip
+        stage: Any = _stage(latest) if undecided else "received"
+        return OrderAnswer(
+            stage=stage, words=status_words(latest["status"]), at=latest["created_at"]
+        )
+    final = rejections[-1]
+    reasons = [code for row in rejections for code in row["reasons"]]
+    why = reason_words(list(dict.fromkeys(reasons)))
+    words = f"{status_words(final['status'])}, {why}" if why else status_words(final["status"])
+    doubtful = [row for row in undecided if _speaks_against(row, final)]
+    if doubtful:
+        words = f"{words}; also {status_words(doubtful[-1]['status'])}"
+        return OrderAnswer(stage="contradicted", words=words, at=final["created_at"])
+    is_duplicate = not DUPLICATES.isdisjoint(reasons)
+    return OrderAnswer(
+        stage="duplicate" if is_duplicate else "rejected", words=words, at=final["created_at"]
+    )
+
+
+def _speaks_against(row: Row, rejection: Row) -> bool:
+    """Whether a status that does not reject leaves a rejection in doubt.
+
+    What was carried out always does, and what the bank said later; in the same report, what it said
+    of the payment where only the whole was rejected.
+    """
+    if _stage(row) == "settled":
+        return True
+    if row["message_id"] == rejection["message_id"]:
+        return _LEVELS[row["level"]] > _LEVELS[rejection["level"]]
+    said, rejected = row["created_at"], rejection["created_at"]
+    return said is None or rejected is None or said >= rejected

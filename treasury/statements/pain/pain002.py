@@ -1,0 +1,229 @@
+"""Reads payment status reports, pain.002 of any version: what a bank answers to a payment file.
+
+A report names the payment file, and a status of the whole of it, of batches, or of payments; what
+it does not name has no status of its own. Each status becomes a row; nothing of it moves money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError, StatementError
+from treasury.statements.arrow_columns import column
+from treasury.statements.byte_stream import ByteSource
+from treasury.statements.camt.bank_xml import Cut, Piece
+from treasury.statements.camt.element_shapes import ElementValues, Reader
+from treasury.statements.entry_identity import Ordinals, content_id
+from treasury.statements.entry_rows import Problem
+from treasury.statements.field_values import (
+    account_number,
+    amount_in_xml,
+    day,
+    instant,
+    reference,
+)
+from treasury.statements.pain.status_codes import STATUSES
+from treasury.statements.pain.status_tables import PAYMENT_STATUSES
+from treasury.statements.statement_draft import MOST_PROBLEMS, BankFile
+
+__all__ = ["FORMAT", "StatusReportFile", "looks_like_status_report", "status_table"]
+
+FORMAT: Final = "pain.002"
+_REPORT: Final = "CstmrPmtStsRpt"
+_BATCH: Final = "OrgnlPmtInfAndSts"
+_ORIGINAL: Final = "OrgnlGrpInfAndSts"
+_MOST_STATUSES: Final = 1_000_000
+_REASONS: Final = {
+    "StsRsnInf/Rsn/Cd": "reasons*",
+    "StsRsnInf/Rsn/Prtry": "reasons*",
+    "StsRsnInf/AddtlInf": "details*",
+}
+_HEAD: Final = Reader({"MsgId": ".message_id", "CreDtTm": ".created_at"})
+_FILE: Final = Reader({"OrgnlMsgId": ".original_message_id", "GrpSts": ".status", **_REASONS})
+_BATCH_PART: Final = Reader(
+    {"": ".text", **{path.removeprefix("StsRsnInf/"): name for path, name in _REASONS.items()}}
+)
+_TRANSACTION: Final = "OrgnlTxRef"
+_PAYMENT: Final = Reader(
+    {
+        "OrgnlEndToEndId": ".original_end_to_end_id",
+        "OrgnlInstrId": ".original_instruction_id",
+        "TxSts": ".status",
+        "AcctSvcrRef": ".account_servicer_reference",
+        **_REASONS,
+        f"{_TRANSACTION}/Amt/InstdAmt": ".amount",
+        f"{_TRANSACTION}/ReqdExctnDt": ".execution_date",
+        f"{_TRANSACTION}/ReqdExctnDt/Dt": ".execution_date",
+        f"{_TRANSACTION}/ReqdExctnDt/DtTm": ".execution_date",
+        f"{_TRANSACTION}/Cdtr/Nm": ".creditor_name",
+        f"{_TRANSACTION}/Cdtr/Pty/Nm": ".creditor_name",
+        f"{_TRANSACTION}/CdtrAcct/Id/IBAN": ".creditor_account",
+        f"{_TRANSACTION}/CdtrAcct/Id/Othr/Id": ".creditor_account",
+    }
+)
+
+
+class StatusRow(msgspec.Struct, kw_only=True):
+    """A status as read; `PAYMENT_STATUSES` says what each field means."""
+
+    status_id: str = ""
+    message_id: str | None = None
+    created_at: Any = None
+    level: str
+    original_message_id: str | None = None
+    original_batch_id: str | None = None
+    original_end_to_end_id: str | None = None
+    original_instruction_id: str | None = None
+    status: str | None = None
+    reasons: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    amount: Any = None
+    currency: str | None = None
+    execution_date: Any = None
+    creditor_name: str | None = None
+    creditor_account: str | None = None
+    account_servicer_reference: str | None = None
+    file_name: str = ""
+    file_sha256: str = ""
+    raw: str = ""
+
+
+def looks_like_status_report(head: bytes) -> bool:
+    """Whether a file of XML begins like a payment status report, in any encoding."""
+    return _REPORT.encode() in head.replace(b"\0", b"").partition(b"GrpHdr")[0]
+
+
+def status_table(rows: list[StatusRow]) -> pa.Table:
+    """The statuses in the columns of PAYMENT_STATUSES and `raw`."""
+    schema = PAYMENT_STATUSES.row_schema
+    return pa.table(
+        [column([getattr(row, field.name) for row in rows], field.type) for field in schema],
+        schema=schema,
+    )
+
+
+class StatusReportFile(BankFile):
+    """A report being read: it has no statement and no entry, and `statuses` once it is read."""
+
+    format = FORMAT
+
+    def __init__(self, source: ByteSource, file_name: str) -> None:
+        super().__init__(source, file_name)
+        self.statuses: list[StatusRow] = []
+        self._ordinals = Ordinals()
+        self._head: dict[str, str] = {}
+        self._original: dict[str, str] = {}
+        self._batch: dict[str, Any] = {}
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """No rows of `statement_entries`: the statuses are read meanwhile."""
+        cut = Cut(
+            self._source,
+            self.file_name,
+            lambda name, parent: name == _BATCH and parent == _REPORT,
+            entry="TxInfAndSts",
+            detail="StsRsnInf",
+            outside=("GrpHdr", _ORIGINAL),
+        )
+        for piece in cut:
+            if piece.kind == "outside":
+                self._outside(piece, cut.line)
+            else:
+                self._inside(piece, cut.line)
+        if not self._original.get("original_message_id"):
+            raise StatementError(
+                f"{self.file_name}: a payment status report that names no payment file",
+                do="fetch the file from the bank again; nothing of it was stored",
+            )
+        if not self.statuses:
+            self.note("there is no status in the report")
+        for row in self.statuses:
+            row.file_sha256 = self.sha256
+        yield from ()
+
+    def _outside(self, piece: Piece, line: int) -> None:
+        if piece.name == "GrpHdr":
+            self._head = _HEAD.read(piece.text).working
+            return
+        values = _FILE.read(piece.text)
+        self._original = values.working
+        self._state("file", values, piece.text, line)
+
+    def _inside(self, piece: Piece, line: int) -> None:
+        """A piece of a batch: its own status is known when all of it was read."""
+        batch = self._batch
+        match piece.kind, piece.name:
+            case "begin", _:
+                self._batch = {"payments": 0, "reasons": [], "details": []}
+            case "part", "OrgnlPmtInfId" | "PmtInfSts":
+                batch[piece.name] = _BATCH_PART.read(piece.text).working.get("text")
+            case "part", "StsRsnInf":
+                for name, texts in _BATCH_PART.read(piece.text).lists.items():
+                    batch[name] += texts
+            case "entry", _:
+                batch["payments"] += 1
+                self._payment(piece.text, f"{_BATCH}/TxInfAndSts[{batch['payments']}]", line)
+            case "end", _:
+                lists = {name: batch[name] for name in ("reasons", "details")}
+                values = ElementValues({}, {"status": batch.get("PmtInfSts") or ""}, lists)
+                self._state("batch", values, "", line)
+
+    def _payment(self, text: str, position: str, line: int) -> None:
+        values = _PAYMENT.read(text)
+        try:
+            if not values.working.get("status"):
+                raise InputError("a payment without a status")
+            self._state("payment", values, text, line)
+        except InputError as error:
+            self.lost_count += 1
+            self._problem(position, f"status not read: {error.what}", line)
+
+    def _problem(self, position: str, what: str, line: int) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(self.file_name, position, what, line))
+
+    def _state(self, level: str, values: ElementValues, raw: str, line: int) -> None:
+        head, original, batch = self._head, self._original, self._batch
+        found = values.working
+        code = found.get("status", "").upper()
+        if not code:
+            return
+        if code not in STATUSES:
+            self._problem(level, f"status {code[:20]} is not known, and decides nothing", line)
+        row = StatusRow(
+            message_id=head.get("message_id"),
+            created_at=instant(head.get("created_at")),
+            level=level,
+            original_message_id=original.get("original_message_id"),
+            original_batch_id=batch.get("OrgnlPmtInfId"),
+            original_end_to_end_id=reference(found.get("original_end_to_end_id")),
+            original_instruction_id=found.get("original_instruction_id"),
+            status=code,
+            reasons=tuple(text.upper() for text in values.lists.get("reasons", ())),
+            details=tuple(values.lists.get("details", ())),
+            amount=amount_in_xml(found["amount"]) if "amount" in found else None,
+            currency=found.get("amount_currency"),
+            execution_date=day(found["execution_date"]) if "execution_date" in found else None,
+            creditor_name=found.get("creditor_name"),
+            creditor_account=account_number(found.get("creditor_account", "")) or None,
+            account_servicer_reference=found.get("account_servicer_reference"),
+            file_name=self.file_name,
+            raw=raw,
+        )
+        stated = (
+            row.message_id, row.created_at, level, row.original_message_id, row.original_batch_id,
+            row.original_end_to_end_id, row.original_instruction_id, code, *row.reasons,
+        )  # fmt: skip
+        key = content_id(stated)
+        ordinal = self._ordinals.next(int(key[:16], 16))
+        row.status_id = content_id((key, ordinal)) if ordinal else key
+        self.statuses.append(row)
+        if len(self.statuses) > _MOST_STATUSES:
+            raise StatementError(
+                f"{self.file_name}: more than {_MOST_STATUSES:,} statuses in one file",
+                do="ask the bank for smaller reports; nothing of it was stored",
+            )
