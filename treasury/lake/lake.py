@@ -115,22 +115,19 @@ class Lake:
         """The newest commit and where it is listed; WorkspaceDamaged where that is lost."""
         self.migrate()
         last = last_commit(self.folder)
-        if last is None and is_incoming(self.folder):
+        if last is not None or (self.folder / STAGED).exists():
+            return last
+        if is_incoming(self.folder):
             raise WorkspaceDamaged(
                 f"the first pull into {self.folder} was cut off",
                 do="run `treasury lake pull`: it goes on from there",
             )
         # Without a commit a run that was cut off lists one at most.
         listed = self.folder / COMMITS
-        is_staged = (self.folder / STAGED).exists()
         if (
-            last is None
-            and not is_staged
-            and (
-                (self.workspace / FILE_NAME).exists()
-                or any((self.folder / PINS).glob("*.json"))
-                or (delta.exists(listed) and delta.newest(listed) > 0)
-            )
+            (self.workspace / FILE_NAME).exists()
+            or any((self.folder / PINS).glob("*.json"))
+            or (delta.exists(listed) and delta.newest(listed) > 0)
         ):
             raise WorkspaceDamaged(
                 f"{self.folder / LAST}, which names the last of the commits, is lost",
