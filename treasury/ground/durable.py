@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
-__all__ = ["created", "make_folder", "sync_files", "sync_folder", "write_whole"]
+__all__ = ["created", "make_folder", "sync_files", "sync_folder", "sync_open", "write_whole"]
 
 AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
@@ -53,6 +53,12 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
     with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
         list(pool.map(_sync_file, paths))
         list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
+
+
+def sync_open(file: BinaryIO) -> None:
+    """Bring a file that is being written to the disk, as far as it goes."""
+    file.flush()
+    _sync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -219,6 +219,7 @@ def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> No
                 content_hash.update(chunk)
                 size += file.write(chunk)
                 chunk = next(chunks, None)
+            durable.sync_open(file)  # while others are hashed
     if StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"
         if size != stored.size:
