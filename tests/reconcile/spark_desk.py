@@ -123,6 +123,7 @@ def connect(folder):
             into=folder / "connected",
         )
         said = {"counts": result.counts(), "module": type(result.lines).__module__}
+        result.lines.sparkSession.stop()  # a client whose server is gone asks for it for minutes
         server.stdin.close()
     return said
 
