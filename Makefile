@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo      the whole job on a practice company"
 	@echo "make test      the tests; the long ones in make acceptance"
-	@echo "make acceptance  what takes LibreOffice, Spark, or long: before a release"
+	@echo "make acceptance  what takes LibreOffice, Spark, S3, or long: before a release"
 	@echo "make longer    measure which tests take long, and write tests/longer.txt anew"
 	@echo "make coverage  the same, and which lines they run (a third slower)"
 	@echo "make check     lint, types, floors"
@@ -46,19 +46,19 @@ notebook: .venv/run.stamp
 .venv-s3/s3.stamp: .venv/dev.stamp tools/s3 tools/apart
 	@tools/s3
 
-test: .venv/dev.stamp .venv-s3/s3.stamp
+test: .venv/dev.stamp
 	@$(PYTEST)
 
 acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)
 	@THOROUGH=1 $(PYTEST) -m 'acceptance or thorough or hypothesis'
 
-longer: .venv/dev.stamp .venv-s3/s3.stamp
+longer: .venv/dev.stamp
 	@: > tests/longer.txt
 	@$(PYTEST) --junitxml=.longer.xml
 	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
 
-coverage: .venv/dev.stamp .venv-s3/s3.stamp
+coverage: .venv/dev.stamp
 	@$(PYTEST) --cov --cov-report=term
 
 check: .venv/dev.stamp

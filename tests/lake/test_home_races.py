@@ -64,6 +64,7 @@ def test_two_desks_write_at_once_through_a_folder(tmp_path: Path) -> None:
     raced(tmp_path, str(tmp_path / "home"), 1)
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(1800)
 def test_two_desks_write_at_once_through_s3(

@@ -25,6 +25,8 @@ from treasury.errors import (
     WorkspaceDamaged,
 )
 
+pytestmark = pytest.mark.acceptance
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
