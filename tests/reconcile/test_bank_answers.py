@@ -10,6 +10,7 @@ from decide_desk import ANNA, BERT, copy_of
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
+from treasury.statements import AddReport
 from treasury.workspace import Workspace
 
 FILE = "payments-1.xml"
@@ -35,14 +36,14 @@ class Filed:
         }
         self.desk.journal.append("payment_file.made", name, body, actor=ANNA)
 
-    def answer(self, status: str, *reasons: str, **changed: Any) -> None:
+    def answer(self, status: str, *reasons: str, **changed: Any) -> AddReport:
         """Add a report that says so of the payment."""
         self._count += 1
         said = {"message_id": f"BANK-{self._count}", "at": "2026-10-31T09:00:00Z"} | changed
         text = said.pop("text", "")
         path = self._folder / f"answer-{self._count}.xml"
         path.write_text(report(payment(self.reference, status, *reasons, text=text), **said))
-        self.desk.statements.add(path)
+        return self.desk.statements.add(path)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -129,8 +130,13 @@ def test_every_payment_of_a_request_counts_whatever_file_it_left_in(filed: Filed
 
 
 def test_the_answer_to_another_file_is_none_to_this_one(filed: Filed) -> None:
-    filed.answer("RJCT", "AC04", original="PAY-XYZ")
-    assert filed.state == "IN FILE"
+    assert filed.answer("ACTC").problems == ()
+    assert filed.state == "WITH THE BANK"
+    strange = filed.answer("RJCT", "AC04", original="PAY-XYZ")
+    assert [problem.what for problem in strange.problems] == [
+        "answers to payment file PAY-XYZ, not made here"
+    ]
+    assert filed.state == "WITH THE BANK"
 
 
 @pytest.mark.parametrize(

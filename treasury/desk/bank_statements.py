@@ -84,7 +84,20 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         named = " ".join(shlex.quote(str(path.absolute())) for path in paths)
         report = self.lake.again(work, f"treasury statements add {named}")
-        return msgspec.structs.replace(report, problems=(*report.problems, *self._back(report)))
+        problems = (*report.problems, *self._back(report), *self._strange_answers(report))
+        return msgspec.structs.replace(report, problems=problems)
+
+    def _strange_answers(self, report: AddReport) -> Iterable[Problem]:
+        """Which of the banks' answers are to payment files that nobody made here."""
+        from treasury.journal.decision_history import FILE_MADE
+        from treasury.statements import Problem
+
+        if not report.answered:
+            return
+        made = {entry.body.get("message_id") for entry in self.journal.entries(FILE_MADE)}
+        for name, message in report.answered:
+            if message not in made:
+                yield Problem(name, "", f"answers to payment file {message}, not made here")
 
     def _back(self, report: AddReport) -> Iterable[Problem]:
         """Which of the statements that were added had been withdrawn, by whom and why."""
