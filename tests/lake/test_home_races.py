@@ -186,6 +186,7 @@ def stop() -> None:
     raise Stopped
 
 
+@pytest.mark.acceptance
 @pytest.mark.thorough
 @pytest.mark.timeout(3000)
 def test_desks_killed_at_random_instants_lose_nothing(tmp_path: Path) -> None:
