@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 from lake_samples import EXACT, REQUESTS, START, put, requests, small_lake, statuses
 
 from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
-from treasury.lake import Lake
+from treasury.lake import Lake, engine
+from treasury.workspace import Workspace
 
 
 @pytest.fixture
@@ -158,3 +160,41 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
         file.unlink()
     with pytest.raises(WorkspaceDamaged, match="commits"):
         lake.snapshot().sql("FROM requests")
+
+
+def test_a_column_is_read_as_what_it_is_declared(month_end: Workspace) -> None:
+    """Nothing is cast that is stored, so what is stored has to be of the declared type."""
+    snapshot = month_end.snapshot()
+    with snapshot.connection() as connection:
+        for table in month_end.lake.catalogue.values():
+            views = {table.name: table.schema}
+            if table.records:
+                views[table.history] = table.history_schema
+            for name, schema in views.items():
+                view = connection.table(name)
+                assert view.columns == schema.names
+                assert list(map(str, view.types)) == [
+                    str(duckdb.sqltype(engine.sql_type(field.type))) for field in schema
+                ], name
+
+
+def test_queries_over_very_few_rows_are_planned_plainly(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def left_out() -> str:
+        setting = "SELECT current_setting('disabled_optimizers') AS names"
+        return str(lake.snapshot().sql(setting)["names"][0].as_py())
+
+    assert set(left_out().split(",")) == engine._ELABORATE  # DuckDB has every one of them
+    monkeypatch.setattr("treasury.lake.snapshot.VERY_FEW", 1)
+    assert left_out() == ""
+
+
+def test_a_query_of_our_own_runs_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "check_reads", None)
+    rows = lake.snapshot().select(
+        "SELECT id FROM requests WHERE status = $status", {"status": "DONE"}
+    )
+    assert rows.to_pylist() == [{"id": "b"}]
+    with pytest.raises(QueryError, match="nothing"):
+        lake.snapshot().select("SELECT id FROM nothing")

@@ -42,7 +42,7 @@ from treasury.lake.table_declaration import (
 
 __all__ = [
     "Params", "check_reads", "connect", "damage", "known_at", "literal", "lock_down", "moment",
-    "quoted", "rows", "scan",
+    "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
@@ -60,10 +60,20 @@ _SQL_TYPES: Final = {
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
-def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
+_ELABORATE: Final = frozenset(
+    (
+        "column_lifetime", "common_subplan", "compressed_materialization", "join_filter_pushdown",
+        "statistics_propagation",
+    )
+)  # fmt: skip
+"""What of DuckDB's planning makes queries over many rows quicker, and over few takes longer than
+they do; no row depends on it. Every other optimizer stays."""
+
+
+def connect(*, one_thread: bool = False, plainly: bool = False) -> duckdb.DuckDBPyConnection:
     """An empty database in memory, in UTC, that loads no extension and no stored secret.
 
-    Of few rows several threads cost more than they bring.
+    Of few rows several threads cost more than they bring; of very few so does elaborate planning.
     """
     connection = duckdb.connect(
         config={
@@ -78,6 +88,10 @@ def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     if one_thread:
         connection.execute("SET threads = 1")
+    if plainly:
+        known = connection.execute("SELECT name FROM duckdb_optimizers() ORDER BY name").fetchall()
+        needless = ",".join(name for (name,) in known if name in _ELABORATE)
+        connection.execute(f"SET disabled_optimizers = '{needless}'")
     connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
     return connection
 
@@ -141,13 +155,21 @@ def sql_type(kind: pa.DataType) -> str:
     return _SQL_TYPES[kind]
 
 
+def typed_columns(schema: pa.Schema) -> str | None:
+    """The columns as CREATE TABLE has them; None where a type is none of the lake's."""
+    if not {field.type for field in schema} <= _SQL_TYPES.keys():
+        return None
+    return ", ".join(f"{quoted(field.name)} {sql_type(field.type)}" for field in schema)
+
+
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
     """SQL that reads the files of one version with the wanted columns, typed even where empty.
 
-    A column that the stored version does not have yet reads as null.
+    A column that the stored version does not have yet reads as null. The others are stored as they
+    are declared; to cast each would be planned anew with every query that names the table.
     """
     columns = ", ".join(
-        f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
+        quoted(field.name)
         if files and field.name in stored
         else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
         for field in schema
@@ -198,7 +220,9 @@ def damage(
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
     """The rows of a query as Arrow: decimals stay exact."""
-    relation = connection.sql(query, params=params)
+    if params:  # a relation with values takes twice the time
+        return connection.execute(query, params).to_arrow_table()
+    relation = connection.sql(query)
     if relation is None:
         raise QueryError("the statement gives no rows", do="write a query that reads")
     return relation.to_arrow_table()
