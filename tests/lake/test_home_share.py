@@ -20,6 +20,7 @@ from treasury.errors import (
 )
 from treasury.lake import Lake, damages
 from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.upkeep.file_digests import Digests
 
 
 @pytest.fixture
@@ -335,3 +336,25 @@ def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(
     sharing_of(anna).pull()
     assert damages(anna) == []
     assert content(anna) == content(ben)
+
+
+def test_a_pull_that_was_cut_off_before_it_noted_what_came_notes_it_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "share" / "home"
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(ben, 0, b="OPEN")
+    home.parent.mkdir()
+    add(anna, 0, c="OPEN")
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Digests, "note", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            sharing_of(ben).pull()
+    sharing_of(desk(tmp_path, "ben", home)).pull()
+    again = desk(tmp_path, "ben", home)
+    assert content(again) == content(anna)
+    assert damages(again) == []

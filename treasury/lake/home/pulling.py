@@ -111,7 +111,14 @@ def take_head(
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
     beside = (f"{PINS}/", f"{CLOSES}/")
-    digests.note({path: files[path].sha256 for path in placed if not path.startswith(beside)})
+    # Also what an earlier pull had placed before it was cut off.
+    came = {path for path, stored in files.items() if before.files.get(path) != stored}
+    named = [
+        path
+        for path in sorted(came.union(placed))
+        if path.split(f"/{delta.LOG}/")[0] not in exchanged and not path.startswith(beside)
+    ]
+    digests.note({path: files[path].sha256 for path in named})
     _drop_pins(folder, before.files.keys() - files.keys())
     if not storage_form.has_form(folder):
         storage_form.write_form(folder)
