@@ -224,3 +224,26 @@ def test_nothing_that_waits_is_an_empty_table() -> None:
         table = funding_table(connection, Rules(), TODAY, None)
     assert table.schema == FUNDING
     assert table.num_rows == 0
+
+
+def test_of_requests_that_are_alike_the_larger_comes_first() -> None:
+    rows = [
+        dict.fromkeys(SCHEMA.names)
+        | {
+            "request_id": f"r{crypto}",
+            "state": "SEND CRYPTO",
+            "ramp_type": "OFF_RAMP",
+            "status": "AWAITING_FUNDS",
+            "crypto": Decimal(crypto),
+            "crypto_currency": "USDC",
+            "approved_at": datetime(2026, 10, 26, tzinfo=UTC),
+            "approved_on": date(2026, 10, 26),
+            "pending": 0,
+        }
+        for crypto in (10, 250, 9000)
+    ]
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.from_arrow(pa.Table.from_pylist(rows, schema=SCHEMA)).create("funding")
+        words = funding_table(connection, Rules(), TODAY, None)
+    assert words["request"].to_pylist() == ["r9000", "r250", "r10"]
