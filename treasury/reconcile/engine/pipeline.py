@@ -148,11 +148,13 @@ _COLUMNS: Final[dict[str, str]] = {}
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
     """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
     name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
-    if columns is not None and is_rowless(connection, step.sql, rowless):
+    is_without = is_rowless(connection, step.sql, rowless)
+    if is_without and columns is not None:
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return 0
-    kind = "TABLE" if step.is_stored else "VIEW"
-    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
+    kind = "TABLE" if step.is_stored or is_without else "VIEW"
+    asked = f"FROM ({step.sql}\n) LIMIT 0" if is_without else step.sql
+    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {asked}").fetchone()
     if columns is None:
         table = connection.table(step.name)
         pairs = zip(table.columns, table.types, strict=True)

@@ -11,8 +11,8 @@ FROM (
         amount
     FROM expectations
 ) AS stripped
-LEFT JOIN placeholders AS p ON p.placeholder = code
-WHERE code <> '' AND p.placeholder IS NULL
+LEFT JOIN (SELECT placeholder FROM placeholders UNION SELECT '' AS placeholder) AS p ON p.placeholder = code
+WHERE p.placeholder IS NULL
 UNION ALL
 SELECT expectation_id, code, amount
 FROM settled_requests

@@ -14,4 +14,4 @@ JOIN (
 ) AS o ON o.remaining = p.amount AND o.currency = p.currency AND o.direction = p.direction
 CROSS JOIN rules AS u
 WHERE p.alike <= u.max_candidates
-    AND length(regexp_replace(regexp_replace(CAST(p.amount AS VARCHAR), '[^0-9]', '', 'g'), '^0+|0+$', '', 'g')) > 3
+    AND length(trim(replace(CAST(o.remaining AS VARCHAR), '.', ''), '0')) > 3

@@ -12,11 +12,9 @@ FROM (
                 substr(code, length(code) - 5) AS tail
             FROM codes
         ) AS halves
-        WHERE EXISTS (
-            SELECT 1 FROM forms AS f
-            WHERE f.size = halves.size AND f.length BETWEEN f.size - 1 AND f.size
-                AND substr(f.form, f.length - 5) = halves.tail
-        )
+        SEMI JOIN (
+            SELECT DISTINCT size, substr(form, length - 5) AS tail FROM forms WHERE length BETWEEN size - 1 AND size
+        ) AS f ON f.size = halves.size AND f.tail = halves.tail
     ) AS places
 ) AS c
 JOIN (

@@ -14,11 +14,9 @@ FROM (
                 substr(code, length(code) - 5) AS tail
             FROM codes
         ) AS halves
-        WHERE EXISTS (
-            SELECT 1 FROM forms AS f
-            WHERE f.size = halves.size AND f.length BETWEEN f.size - 1 AND f.size
-                AND substr(f.form, 1, f.size - 6) = halves.head
-        )
+        SEMI JOIN (
+            SELECT DISTINCT size, substr(form, 1, size - 6) AS head FROM forms WHERE length BETWEEN size - 1 AND size
+        ) AS f ON f.size = halves.size AND f.head = halves.head
     ) AS places
 ) AS c
 JOIN (

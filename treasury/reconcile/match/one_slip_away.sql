@@ -1,19 +1,19 @@
 -- Other expectations whose code lies one slip from a code that a line's text is read as (they are alike once each lost at
 -- most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount with the charges
--- that the line states or that a rule names, where the one that is read does not; settled requests too.
+-- that the line states or that a rule names, where the one that is read does not; settled requests too. Codes are compared
+-- once for each amount, however many lines name one.
 WITH sent AS (
-    SELECT entry_id, amount FROM inexact_readings
-    UNION
-    SELECT entry_id, CAST(amount + charges AS DECIMAL(38, 18)) AS amount FROM inexact_readings WHERE charges > 0
-    UNION
-    SELECT r.entry_id, CAST(r.amount + c.charge AS DECIMAL(38, 18)) AS amount
+    SELECT entry_id, code, amount, currency, direction, booking_date FROM inexact_readings
+    UNION ALL
+    SELECT entry_id, code, CAST(amount + charges AS DECIMAL(38, 18)) AS amount, currency, direction, booking_date
+    FROM inexact_readings
+    WHERE charges > 0
+    UNION ALL
+    SELECT r.entry_id, r.code, CAST(r.amount + c.charge AS DECIMAL(38, 18)) AS amount, r.currency, r.direction, r.booking_date
     FROM inexact_readings AS r
     CROSS JOIN usual_charges AS c
 ),
-amounts AS (
-    SELECT DISTINCT s.amount, r.currency, r.direction
-    FROM sent AS s JOIN inexact_readings AS r ON r.entry_id = s.entry_id
-),
+amounts AS (SELECT DISTINCT amount, currency, direction FROM sent),
 of_amount AS (
     SELECT e.expectation_id, e.amount, e.currency, e.direction, e.opened_at, e.closed_at, e.status
     FROM expectations AS e
@@ -30,26 +30,29 @@ open_for_amount AS (
     LEFT JOIN stopped AS x ON x.status = e.status
     WHERE x.status IS NULL
 ),
+named AS (
+    SELECT DISTINCT s.code, s.amount, s.currency, s.direction
+    FROM sent AS s
+    JOIN (SELECT DISTINCT amount, currency, direction FROM open_for_amount) AS o
+        ON o.amount = s.amount AND o.currency = s.currency AND o.direction = s.direction
+),
 shortened AS (
     SELECT code, substr(form, 1, p - 1) || substr(form, p + 1) AS rest
     FROM (
         SELECT code, translate(code, 'OIL', '011') AS form, unnest(generate_series(1, length(code) + 1)) AS p
-        FROM (SELECT code FROM inexact_readings UNION SELECT code FROM open_for_amount) AS either
+        FROM (SELECT code FROM named UNION SELECT code FROM open_for_amount) AS either
     ) AS places
+),
+neighbours AS (
+    SELECT DISTINCT n.code AS named, n.currency, n.direction, o.expectation_id, o.code, o.amount, o.closed_at, o.opened_at
+    FROM (SELECT n.*, s.rest FROM named AS n JOIN shortened AS s ON s.code = n.code) AS n
+    JOIN (SELECT o.*, s.rest FROM open_for_amount AS o JOIN shortened AS s ON s.code = o.code) AS o
+        ON o.rest = n.rest AND o.amount = n.amount AND o.currency = n.currency AND o.direction = n.direction
+    WHERE o.code <> n.code
 )
-SELECT DISTINCT a.entry_id, a.code AS named, w.expectation_id, w.code
-FROM (
-    SELECT r.entry_id, r.code, r.currency, r.direction, r.booking_date, b.amount, s.rest
-    FROM inexact_readings AS r
-    JOIN sent AS b ON b.entry_id = r.entry_id
-    JOIN shortened AS s ON s.code = r.code
-) AS a
-JOIN (
-    SELECT o.expectation_id, o.code, o.amount, o.currency, o.direction, o.closed_at, o.opened_at, t.rest
-    FROM open_for_amount AS o
-    JOIN shortened AS t ON t.code = o.code
-) AS w
-    ON w.rest = a.rest AND w.amount = a.amount AND w.currency = a.currency AND w.direction = a.direction
-WHERE w.code <> a.code
-    AND coalesce(CAST(w.closed_at AS DATE) >= a.booking_date, TRUE)
-    AND coalesce(CAST(w.opened_at AS DATE) <= a.booking_date, TRUE)
+SELECT DISTINCT s.entry_id, n.named, n.expectation_id, n.code
+FROM sent AS s
+JOIN neighbours AS n
+    ON n.named = s.code AND n.amount = s.amount AND n.currency = s.currency AND n.direction = s.direction
+WHERE coalesce(CAST(n.closed_at AS DATE) >= s.booking_date, TRUE)
+    AND coalesce(CAST(n.opened_at AS DATE) <= s.booking_date, TRUE)

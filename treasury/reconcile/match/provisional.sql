@@ -1,13 +1,6 @@
 -- The one expectation that a line belongs to as a person accepted, or as its whole reference names it while its text
 -- can be read in no other way; and what was received before it of all such lines. What came back is not counted.
-SELECT
-    *,
-    coalesce(CAST(sum(amount) OVER (
-        PARTITION BY expectation_id
-        ORDER BY booking_date, entry_id
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ) AS DECIMAL(38, 18)), CAST(0 AS DECIMAL(38, 18))) AS before
-FROM (
+WITH standing AS (
     SELECT
         p.entry_id, p.expectation_id, p.code, p.tier, p.accepted_reason, p.booking_date, p.expected, p.rivals,
         p.amount AS booked,
@@ -30,4 +23,15 @@ FROM (
     LEFT JOIN came_back AS b ON b.entry_id = p.entry_id
     WHERE p.entry_id NOT IN (SELECT return_id FROM returns)
         AND p.amount > coalesce(b.amount, 0)
-) AS standing
+)
+SELECT s.*, coalesce(b.before, CAST(0 AS DECIMAL(38, 18))) AS before
+FROM standing AS s
+LEFT JOIN (
+    SELECT entry_id, CAST(sum(amount) OVER (
+        PARTITION BY expectation_id
+        ORDER BY booking_date, entry_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS DECIMAL(38, 18)) AS before
+    FROM standing
+    WHERE expectation_id IN (SELECT expectation_id FROM standing GROUP BY expectation_id HAVING count(*) > 1)
+) AS b ON b.entry_id = s.entry_id

@@ -2,14 +2,25 @@
 -- tells apart but their days stand in one group, named by its first line. A line of a statement whose proof fails is
 -- none of them unless a person says so.
 WITH named_by_returns AS (
-    SELECT DISTINCT entry_id
-    FROM owners
-    WHERE expectation_id IN (
-        SELECT expectation_id FROM owners WHERE entry_id IN (SELECT entry_id FROM marked)
-    )
+    SELECT DISTINCT o.entry_id
+    FROM owners AS o
+    JOIN (
+        SELECT DISTINCT w.expectation_id FROM owners AS w JOIN marked AS m ON m.entry_id = w.entry_id
+    ) AS x ON x.expectation_id = o.expectation_id
+),
+pointed_at AS (
+    SELECT entry_id FROM named_by_returns
+    UNION
+    SELECT l.entry_id
+    FROM lines AS l
+    JOIN (SELECT DISTINCT reference FROM marked WHERE reference <> '') AS s
+        ON s.reference = upper(trim(l.end_to_end_id))
 ),
 firsts AS (
-    SELECT entry_id, min(expectation_id) AS expectation_id FROM owners GROUP BY entry_id
+    SELECT o.entry_id, min(o.expectation_id) AS expectation_id
+    FROM owners AS o
+    JOIN pointed_at AS p ON p.entry_id = o.entry_id
+    GROUP BY o.entry_id
 )
 SELECT
     *,
@@ -23,13 +34,10 @@ FROM (
         upper(replace(coalesce(o.counterparty_name, ''), ' ', '')) AS payer_name,
         upper(trim(coalesce(o.end_to_end_id, ''))) AS reference,
         coalesce(f.expectation_id, '') AS expectation_id
-    FROM lines AS o
-    LEFT JOIN firsts AS f ON f.entry_id = o.entry_id
-    LEFT JOIN named_by_returns AS n ON n.entry_id = o.entry_id
-    LEFT JOIN (SELECT DISTINCT reference FROM marked WHERE reference <> '') AS s
-        ON s.reference = upper(trim(o.end_to_end_id))
-    WHERE (n.entry_id IS NOT NULL OR s.reference IS NOT NULL)
-        AND o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
+    FROM pointed_at AS p
+    JOIN lines AS o ON o.entry_id = p.entry_id
+    LEFT JOIN firsts AS f ON f.entry_id = p.entry_id
+    WHERE o.line_class IS NULL AND coalesce(o.entry_status, 'BOOK') = 'BOOK'
         AND NOT coalesce(o.is_reversal, FALSE) AND o.return_reason IS NULL
         AND o.entry_id NOT IN (SELECT entry_id FROM ignored)
         AND o.entry_id NOT IN (SELECT entry_id FROM marked)

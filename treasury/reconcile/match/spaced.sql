@@ -4,8 +4,8 @@ SELECT
     entry_id, field, text,
     CASE
         WHEN code IS NULL THEN words
-        WHEN code = other_code
-            THEN trim(replace(replace(' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), '  ', ' '))
+        WHEN code = other_code AND NOT contains(words, code || ' ' || code)
+            THEN trim(replace(' ' || words || ' ', ' ' || code || ' ', ' | '))
         ELSE trim(replace(replace(replace(
             ' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), ' ' || other_code || ' ', ' | '), '  ', ' '))
     END AS spaced
