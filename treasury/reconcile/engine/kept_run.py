@@ -78,7 +78,7 @@ class Run:
         rowless = {name for name, rows in self._rows.items() if not rows}
         name, before = step.name, self._rows.get(step.name)
         if before is None:
-            self._rows[name] = make(self.connection, step, rowless)
+            self._rows[name] = make(self.connection, step, rowless, few=self.is_small)
             self._versions[name] = 1
             return
         if not step.is_stored:  # it reads through to what is there now, unless nothing was

@@ -115,6 +115,7 @@ def run(
     *,
     targets: Collection[str] | None = None,
     rowless: Collection[str] = (),
+    few: bool = False,
 ) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name.
 
@@ -125,7 +126,7 @@ def run(
     spent = {} if targets is None else _spent(steps, targets)
     without = set(rowless)
     for place, step in enumerate(steps):
-        if not make(connection, step, without):
+        if not make(connection, step, without, few=few):
             without.add(step.name)
         for name in spent.get(place, ()):
             drop(connection, name)
@@ -145,10 +146,23 @@ _COLUMNS: Final[dict[str, str]] = {}
 """The columns of each step that has run, by its text: what it reads has one schema."""
 
 
-def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
-    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
+def make(
+    connection: duckdb.DuckDBPyConnection,
+    step: Step,
+    rowless: Collection[str],
+    *,
+    few: bool = False,
+) -> int:
+    """Run a step, and say how many rows it has; of one that is read through, 1 for any number.
+
+    Where rows are few, one that can have none is asked once, which costs less than to find that out.
+    """
     name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
-    is_without = is_rowless(connection, step.sql, rowless)
+    is_without = (
+        not (few and columns is None)
+        and not step.reads.isdisjoint(rowless)
+        and is_rowless(connection, step.sql, rowless)
+    )
     if is_without and columns is not None:
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return 0
