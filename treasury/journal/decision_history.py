@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
+from treasury.ground.collecting import uncollected
 from treasury.journal.chain import Entry
 from treasury.journal.journal_store import Journal
 
@@ -140,14 +141,15 @@ class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
 def standing(entries: Iterable[Entry]) -> list[Decision]:
     """The decisions that stand, in the order they were taken; entries of other kinds are passed."""
     stand: dict[int, Decision] = {}
-    for entry in entries:
-        if not entry.kind.startswith(MATCH):
-            continue
-        decision = read_decision(entry)
-        if decision.verb == _UNDO:
-            stand.pop(_undone(entry, decision, stand), None)
-        else:
-            stand[entry.seq] = decision
+    with uncollected():
+        for entry in entries:
+            if not entry.kind.startswith(MATCH):
+                continue
+            decision = read_decision(entry)
+            if decision.verb == _UNDO:
+                stand.pop(_undone(entry, decision, stand), None)
+            else:
+                stand[entry.seq] = decision
     return list(stand.values())
 
 

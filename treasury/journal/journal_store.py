@@ -22,6 +22,7 @@ import msgspec
 
 from treasury.errors import ActionRefused, JournalError, SettingsError, TreasuryError
 from treasury.ground import durable
+from treasury.ground.collecting import uncollected
 from treasury.ground.decoding import convert
 from treasury.ground.loading import Later
 from treasury.journal.actor import Actor, current_actor
@@ -248,7 +249,8 @@ class Journal:
                 selected = selected.where(journal_schema.entries.c.subject == subject)
             return selected
 
-        return [_entry(row) for row in self._rows(query)]
+        with uncollected():
+            return [_entry(row) for row in self._rows(query)]
 
     def follow(self, after: Head) -> tuple[list[Entry], JournalError | None]:
         """The entries after an end that was read, and what is wrong with the chain among them."""

@@ -155,7 +155,7 @@ def make(
 ) -> int:
     """Run a step, and say how many rows it has; of one that is read through, 1 for any number.
 
-    Where rows are few, one that can have none is asked once, which costs less than to find that out.
+    Where rows are few, one that can have none is asked once: that costs less than to find it out.
     """
     name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
     is_without = (
