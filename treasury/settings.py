@@ -498,7 +498,14 @@ def _check(settings: Settings, path: Path) -> None:
             )
         for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
             require_https(url, f"{path}: ")
-            _check_place(url, settings.workspace.environment, path)
+            # A sandbox is on this machine, and production is not.
+            environment, host = settings.workspace.environment, urlsplit(url).hostname
+            if environment == ("production" if is_loopback(host or "") else "sandbox"):
+                raise SettingsError(
+                    f"{path}: {host} cannot be {environment}",
+                    do="a sandbox runs on a loopback address, production never; correct the one or"
+                    " the other",
+                )
         _check_same("services", services.environment, settings, path)
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
@@ -557,17 +564,6 @@ def _check_same(
         raise SettingsError(
             f"{path}: [{section}] is for {environment}, and this workspace is for {expected}",
             do="give each environment a workspace with its own addresses and credentials",
-        )
-
-
-def _check_place(url: str, environment: Environment, path: Path) -> None:
-    """A sandbox is on this machine, and production is not."""
-    here = is_loopback(urlsplit(url).hostname or "")
-    if (environment == "sandbox" and not here) or (environment == "production" and here):
-        raise SettingsError(
-            f"{path}: {urlsplit(url).hostname} cannot be {environment}",
-            do="a sandbox runs on a loopback address, production never; correct the one or the"
-            " other",
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from lake_samples import EXACT, REQUESTS, START, put, requests, small_lake, statuses
 
 from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
-from treasury.lake import Lake
+from treasury.lake import Lake, engine
 
 
 @pytest.fixture
@@ -158,3 +158,13 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
         file.unlink()
     with pytest.raises(WorkspaceDamaged, match="commits"):
         lake.snapshot().sql("FROM requests")
+
+
+def test_a_query_of_our_own_runs_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "check_reads", None)
+    rows = lake.snapshot().select(
+        "SELECT id FROM requests WHERE status = $status", {"status": "DONE"}
+    )
+    assert rows.to_pylist() == [{"id": "b"}]
+    with pytest.raises(QueryError, match="nothing"):
+        lake.snapshot().select("SELECT id FROM nothing")

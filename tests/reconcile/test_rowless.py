@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 from mangled import draw
@@ -12,11 +15,11 @@ from sqlglot import exp
 
 from treasury.reconcile import matching, monthly
 from treasury.reconcile.engine import pipeline
-from treasury.reconcile.engine.pipeline import load, run
-from treasury.reconcile.engine.rowless import AGGREGATES, is_rowless
+from treasury.reconcile.engine.pipeline import load, make, run
+from treasury.reconcile.engine.rowless import AGGREGATES, is_rowless, written_shape
 from treasury.reconcile.matching import match_references
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
-from treasury.reconcile.rules import Rules
+from treasury.reconcile.rules import ClassRule, Rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 
 
@@ -118,3 +121,52 @@ def test_an_answer_is_the_same_whether_steps_are_left_out(monkeypatch: pytest.Mo
     whole = match_references(few, expectations)
     for answer in left_out:
         assert answer.sheets() == whole.sheets()
+
+
+def test_what_is_written_of_the_steps_is_what_they_give() -> None:
+    """`make docs` writes it anew; a text that it was not written for is planned as it comes."""
+    tool = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "step_shapes.py"))
+    assert tool["FILE"].read_bytes() == tool["shapes"]()
+    assert all(written_shape(step.sql) for step in monthly.STEPS)
+    assert written_shape("SELECT 1 AS one") is None
+
+
+def test_a_process_that_ran_nothing_yet_plans_no_step_that_can_have_no_row(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "_COLUMNS", {})
+    step = next(step for step in monthly.STEPS if step.name == "accepted")
+    assert make(connection, step, {"decisions"}) == 0  # `lines`, which it reads too, is not there
+    columns = connection.table("accepted").columns
+    assert columns[:3] == ["entry_id", "expectation_id", "reason"]
+
+
+def test_no_class_rule_is_asked_about_a_line_with_a_whole_reference(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    """Their texts are a month's many: a pattern that is none fails as soon as it is tried."""
+    (classed,) = (step for step in monthly.STEPS if step.name == "classed")
+    rule = dict.fromkeys(ClassRule.__struct_fields__) | {"name": "odd", "remittance": "("}
+    line = {"entry_id": "a", "direction": "DBIT", "is_reversal": False, "return_reason": None}
+    texts = ("source", "account", "bank_transaction_code", "counterparty_account")
+    line |= dict.fromkeys((*texts, "counterparty_name")) | {"remittance": "HLT-1"}
+    rules = {"turn": 0, "meets_credits": True, **rule}
+    load(
+        connection,
+        {
+            "bank_lines": _texts_of(line, is_reversal=pa.bool_()),
+            "class_rules": _texts_of(rules, turn=pa.int64(), meets_credits=pa.bool_()),
+            "whole_references": pa.table({"entry_id": ["a"]}),
+        },
+    )
+    run(connection, [classed])
+    assert connection.table("classed").shape[0] == 0
+    connection.execute("DELETE FROM whole_references")
+    connection.execute("DROP TABLE classed")
+    with pytest.raises(duckdb.InvalidInputException, match="missing"):
+        run(connection, [classed])
+
+
+def _texts_of(row: dict[str, object], **types: pa.DataType) -> pa.Table:
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in row])
+    return pa.Table.from_pylist([row], schema=schema)

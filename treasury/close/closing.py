@@ -65,10 +65,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _none_opened() -> tuple[pa.Table, pa.Table]:
-    return ROLL_FORWARD.empty_table(), ITEMS.empty_table()
-
-
 class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's close knows from the months before it, and of later changes.
 
@@ -81,7 +77,10 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `journal_problem` says why the journal does not verify, or nothing.
     """
 
-    opened: Callable[[], tuple[pa.Table, pa.Table]] = _none_opened
+    opened: Callable[[], tuple[pa.Table, pa.Table]] = lambda: (
+        ROLL_FORWARD.empty_table(),
+        ITEMS.empty_table(),
+    )
     late: pa.Table = msgspec.field(default_factory=LATE_ITEMS.empty_table)
     corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
     moved: pa.Table = msgspec.field(default_factory=STANDING.empty_table)
@@ -108,6 +107,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     """A month's answer, its balances, everything that is open, and what was rolled forward.
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
+    `stored_waits` are those that a close stored; any other month's are worked out when asked for.
     `period` is the close that locked it, None while it is open; `preparation` waits for a second
     person to sign it. `stored_by` says of a month that
     other models closed what of it is as they stored it, and is empty for any other.
@@ -116,7 +116,6 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     r: Reconciliation
     zone: ZoneInfo
     balances: pa.Table
-    waits: pa.Table
     items: OpenItems
     synced_at: datetime | None
     rolled: Rolled
@@ -125,6 +124,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     ledger: LedgerComparison | None = None
     ledger_file: LedgerFile | None = None
     stored_by: str = ""
+    stored_waits: pa.Table | None = None
 
     @property
     def sql(self) -> str:
@@ -148,6 +148,12 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     def is_unread(self) -> bool:
         """Whether the services were never read, so that nothing of theirs is known."""
         return self.r.basis is not None and self.synced_at is None
+
+    @cached_property
+    def waits(self) -> pa.Table:
+        """The requests that were funded in the month, and how long each took."""
+        stored = self.stored_waits
+        return funding_waits(self.r, self.zone) if stored is None else stored
 
     @cached_property
     def fees(self) -> Fees:
@@ -195,7 +201,6 @@ def closing_of(
         r=r,
         zone=zone,
         balances=balances,
-        waits=funding_waits(r, zone),
         items=open_items(facts, rolled.accepted, rolled.limits),
         synced_at=synced,
         rolled=rolled,
@@ -345,7 +350,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         closing,
         r=r,
         balances=_shaped(stored["balances"], closing.balances),
-        waits=_shaped(stored["funding_times"], closing.waits),
+        stored_waits=_shaped(stored["funding_times"], closing.waits),
         items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
         rolled=msgspec.structs.replace(
             closing.rolled,

@@ -188,7 +188,7 @@ def _row(
 
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
     """The present form of these lines on the accounts that are ours, superseded ones too."""
-    rows = knowledge.snapshot.sql(
+    rows = knowledge.snapshot.select(
         "SELECT entry_id, booking_date, account, direction, amount, currency"
         " FROM statement_entries WHERE booking_date IS NOT NULL"
         " AND entry_id IN (SELECT unnest($ids))",

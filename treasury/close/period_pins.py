@@ -136,20 +136,14 @@ def _corrections(
         for side, known_in in ((before, decision.before), (after, decision.posts_to)):
             if (known_in, booked) not in answers:
                 period = closed.get(known_in)
-                answers[known_in, booked] = (
-                    reconcile(_asked_about(basis, booked)).lines
-                    if period is None
-                    else _lines_closed_with(journal, lake, period, booked)
-                )
+                if period is not None and period.month == booked and period.close.answers:
+                    lines = read_answers(lake.workspace, period.close)["lines"]
+                else:
+                    then = basis if period is None else basis_of(journal, lake, period.close)
+                    lines = reconcile(_asked_about(then, booked)).lines
+                answers[known_in, booked] = lines
             side[decision.entry_id] = answers[known_in, booked]
     return correction_rows(late, before, after)
-
-
-def _lines_closed_with(journal: Journal, lake: Lake, period: Period, month: str) -> pa.Table:
-    """The lines of a month as they were known when another, or the same, was closed."""
-    if period.month == month and period.close.answers:
-        return read_answers(lake.workspace, period.close)["lines"]
-    return reconcile(_asked_about(basis_of(journal, lake, period.close), month)).lines
 
 
 def _asked_about(basis: Basis, month: str) -> Basis:

@@ -28,9 +28,8 @@ from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, format_amount
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
-from treasury.reconcile.matching import FEW, Matches, match_references, read_decisions, rule_tables
+from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
-from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular, column_texts
 
@@ -226,12 +225,14 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
         run(connection, _EXPECTATION_STEPS)
         expectations = connection.table("made").order("expectation_id").to_arrow_table()
         decisions = read_decisions(knowledge.basis.decisions)
-        matches = (
-            knowledge.matches
-            if booked.num_rows == knowledge.lines.num_rows
-            and expectations.equals(knowledge.expectations)
-            else _matched(booked, expectations, decisions, knowledge.rules)
-        )
+        matches = knowledge.matches
+        if booked.num_rows != knowledge.lines.num_rows or not expectations.equals(
+            knowledge.expectations
+        ):
+            of_booked = pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks())
+            matches = match_references(
+                booked, expectations, decisions=decisions.filter(of_booked), rules=knowledge.rules
+            )
         load(
             connection,
             {
@@ -262,13 +263,6 @@ def _rows(
 ) -> pa.Table:
     names = ", ".join(schema.names)
     return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
-
-
-def _matched(
-    booked: pa.Table, expectations: pa.Table, decisions: pa.Table, rules: Rules
-) -> Matches:
-    on_them = decisions.filter(pc.is_in(decisions["entry_id"], booked["entry_id"].combine_chunks()))
-    return match_references(booked, expectations, decisions=on_them, rules=rules)
 
 
 def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:

@@ -92,7 +92,12 @@ def sync(
                 sync_requests(run, staged)
             report = run.report()
             if scope.full and scope.since is None:
-                writer.refetch -= _whole_again(report)
+                # What was asked for whole is whole again; a refusal leaves a table as it was.
+                skipped = {skip.table for skip in report.skipped}
+                refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
+                whole = {lists.table for lists in report.tables}
+                whole |= {lists.table for lists in report.unoffered}
+                writer.refetch -= whole - refused
         if scope.has(*TOGETHER[0]):
             staged.clear()
     if newest is None:
@@ -124,14 +129,6 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
         return []
     incomplete = set(tables_of(last.refetch))
     return [table.name for table in TABLES if table.name in incomplete and scope.has(table.name)]
-
-
-def _whole_again(report: SyncReport) -> set[str]:
-    """The tables that a full comparison has asked for whole: a refusal leaves one as it was."""
-    skipped = {skip.table for skip in report.skipped}
-    refused = skipped.union(*(names for names in TOGETHER if skipped & set(names)))
-    asked_whole = {table.table for table in report.tables}
-    return asked_whole.union(lists.table for lists in report.unoffered) - refused
 
 
 def _whole(run: SyncRun) -> list[str]:

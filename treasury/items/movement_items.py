@@ -117,7 +117,7 @@ def _payments(facts: Facts) -> Iterator[OpenItem]:
     if facts.r.basis is None:
         return
     end, rules = facts.month.end(facts.zone), facts.r.rules
-    for row in facts.r.basis.snapshot.sql(_PAYMENTS, {"end": end}).to_pylist():
+    for row in facts.r.basis.snapshot.select(_PAYMENTS, {"end": end}).to_pylist():
         rail = rail_of(row["currency"] if row["kind"] == "fiat" else None)
         since = facts.day(row["began_at"])
         assert since is not None  # every record has the instant at which it was first seen

@@ -223,7 +223,7 @@ def _at_service(facts: Facts) -> Iterator[OpenItem]:
     open_then = {
         row["request_id"]: row for row in then.to_pylist() if row["is_open"] or not row["has_ended"]
     }
-    for row in snapshot.sql(_REQUESTS, {"ids": list(open_then)}).to_pylist():
+    for row in snapshot.select(_REQUESTS, {"ids": list(open_then)}).to_pylist():
         at_end = open_then[row["id"]]
         status = clean(at_end["status"])
         kind, state = _STATUSES.get(at_end["status"], ("unknown_status", status))

@@ -36,7 +36,7 @@ def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
     if facts.r.basis is None:
         return
     end = facts.month.end(facts.zone)
-    for row in facts.r.basis.snapshot.sql(_UNLISTED, {"end": end}).to_pylist():
+    for row in facts.r.basis.snapshot.select(_UNLISTED, {"end": end}).to_pylist():
         lacked_on = facts.day(row["vanished_at"])
         assert lacked_on is not None  # the query asks for it
         yield make_item(

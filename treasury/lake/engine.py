@@ -42,7 +42,7 @@ from treasury.lake.table_declaration import (
 
 __all__ = [
     "Params", "check_reads", "connect", "damage", "known_at", "literal", "lock_down", "moment",
-    "quoted", "rows", "scan",
+    "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
@@ -141,6 +141,13 @@ def sql_type(kind: pa.DataType) -> str:
     return _SQL_TYPES[kind]
 
 
+def typed_columns(schema: pa.Schema) -> str | None:
+    """The columns as CREATE TABLE has them; None where a type is none of the lake's."""
+    if not {field.type for field in schema} <= _SQL_TYPES.keys():
+        return None
+    return ", ".join(f"{quoted(field.name)} {sql_type(field.type)}" for field in schema)
+
+
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
     """SQL that reads the files of one version with the wanted columns, typed even where empty.
 
@@ -198,7 +205,9 @@ def damage(
 
 def rows(connection: duckdb.DuckDBPyConnection, query: str, params: Params = None) -> pa.Table:
     """The rows of a query as Arrow: decimals stay exact."""
-    relation = connection.sql(query, params=params)
+    if params:  # a relation with values takes twice the time
+        return connection.execute(query, params).to_arrow_table()
+    relation = connection.sql(query)
     if relation is None:
         raise QueryError("the statement gives no rows", do="write a query that reads")
     return relation.to_arrow_table()

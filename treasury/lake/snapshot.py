@@ -112,7 +112,7 @@ class Snapshot:
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
         if few:
-            return self._opened_database(one_thread=True)
+            return self._opened_database(engine.connect(one_thread=True))
         with self._lock:
             return self._database().cursor()
 
@@ -120,11 +120,12 @@ class Snapshot:
         """The database that every connection shares, opened with the first."""
         if self._shared is None:
             size = sum(file.size for stored in self.stored().values() for file in stored.files)
-            self._shared = self._opened_database(one_thread=size < FEW)
+            connection = engine.connect(one_thread=size < FEW)
+            self._shared = self._opened_database(connection)
         return self._shared
 
-    def _opened_database(self, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
-        connection = engine.connect(one_thread=one_thread)
+    def _opened_database(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        """The connection, with the snapshot's tables and nothing else to be read."""
         files: list[str] = []
         with self._errors():
             for view, select in self.views().items():
@@ -145,13 +146,24 @@ class Snapshot:
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
+        with self._cursor(query) as cursor:
+            engine.check_reads(cursor, query, params)
+            return engine.rows(cursor, query, params)
+
+    def select(self, query: str, params: engine.Params = None) -> pa.Table:
+        """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
+        with self._cursor(query) as cursor:
+            return engine.rows(cursor, query, params)
+
+    @contextmanager
+    def _cursor(self, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for a query, with what it names; errors are told as the snapshot's."""
         with self._lock:
             database = self._database()
             self._bring(database, query)
             cursor = database.cursor()
         with self._errors(), cursor:
-            engine.check_reads(cursor, query, params)
-            return engine.rows(cursor, query, params)
+            yield cursor
 
     def table(self, name: str) -> pa.Table:
         """A whole table or history; InputError says which there are."""

@@ -563,7 +563,12 @@ def _explained(
     """
     due = frozenset(pool.index(c) for c in must)
     if len(pool) <= AT_MOST:
-        sets = _combinations(pool, window)
+        sets = [
+            (frozenset(places), amount)
+            for size in range(1, len(pool) + 1)
+            for places in combinations(range(len(pool)), size)
+            if window[0] <= (amount := total(pool[place].amount for place in places)) <= window[1]
+        ]
         on_time = [(members, amount) for members, amount in sets if due <= members]
     else:
         sets = _stretches(pool, window, edge, 0)
@@ -583,17 +588,6 @@ def _explained(
 
 
 _Sets: TypeAlias = list[tuple[frozenset[int], Decimal]]
-
-
-def _combinations(pool: Sequence[Pending], window: tuple[Decimal, Decimal]) -> _Sets:
-    """Every combination of the pool's credits, by their places, whose fiat lies in the window."""
-    sets: _Sets = []
-    for size in range(1, len(pool) + 1):
-        for places in combinations(range(len(pool)), size):
-            amount = total(pool[place].amount for place in places)
-            if window[0] <= amount <= window[1]:
-                sets.append((frozenset(places), amount))
-    return sets
 
 
 def _stretches(

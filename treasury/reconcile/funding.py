@@ -147,7 +147,9 @@ def _row(
         leaves = filed["execution"] or filed["filed_at"].date()
         due = rail.add(leaves, rules.ours_target_days)
         overdue = rail.between(due, min(today, request["evidence_to"]))
-    silent_since = _silent_since(request, rules, today) if state in LEFT_US else 0
+    # Days of the rail that the service has been silent past its own time.
+    is_sent = state in LEFT_US and request["sent_on"] is not None
+    silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     beneficiary, account = (
         (request["deposit_beneficiary"], request["deposit_iban"])
         if on_ramp
@@ -329,13 +331,6 @@ def _remarked_step(step: str, state: str, remark: Mapping[str, Any] | None) -> s
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
-def _silent_since(request: Mapping[str, Any], rules: Rules, today: date) -> int:
-    """Days of the rail that the service has been silent past its own time; 0 while it has time."""
-    if request["sent_on"] is None:
-        return 0
-    return _rail(request).between(_reacts_by(request, rules), today)
-
-
 def _rail(request: Mapping[str, Any]) -> Rail:
     """The rail that the payment leaves us by, in whose days both clocks are read."""
     on_ramp = request["ramp_type"] == "ON_RAMP"
@@ -410,6 +405,7 @@ _STEPS = {
     "NOT LISTED": "The service no longer lists it: do not pay, ask the provider",
     "PAID BEFORE APPROVAL": "Paid before it was approved; have it approved, or recall the payment",
     "WILL NOT FUND": "Nothing; it stays open at the service",
+    "IN FILE": "Wait for the debit; do not pay twice",
     "SEND CRYPTO": "Send it, then submit the transaction hash",
     "DETAILS INACTIVE": "The deposit details are not active: do not pay, ask the provider",
 }

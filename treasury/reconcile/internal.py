@@ -85,7 +85,12 @@ def internal_transfer_rows(
     rows = [_between_banks(row, today, rules) for row in between_banks]
     rows += [_between_accounts(row, today, rules) for row in between_accounts]
     return sorted(
-        (row for row in rows if _is_shown(row, month)),
+        (
+            row
+            for row in rows
+            if (began := _began(row)) <= month.last
+            and (row.state != "both_legs" or began >= month.first)
+        ),
         key=lambda row: (_began(row), row.kind, row.out_id or row.in_id or row.transfer_id or ""),
     )
 
@@ -94,11 +99,6 @@ def _began(row: InternalTransfer) -> date:
     began = row.out_on or row.in_on
     assert began is not None  # a transfer has a leg, or the day on which it was made
     return began
-
-
-def _is_shown(row: InternalTransfer, month: Month) -> bool:
-    began = _began(row)
-    return began <= month.last and (row.state != "both_legs" or began >= month.first)
 
 
 def _between_banks(row: Row, today: date, rules: Rules) -> InternalTransfer:

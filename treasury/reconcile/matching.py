@@ -222,7 +222,7 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         tables.clear()  # a million lines are held once, by the connection
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = stored(STEPS) if few else STEPS
-        run(connection, steps, targets=RESULTS, rowless=rowless, few=few)
+        run(connection, steps, targets=RESULTS, rowless=rowless)
         return read_matches(
             lambda name, order: connection.table(name).order(order).to_arrow_table(), steps, rules
         )

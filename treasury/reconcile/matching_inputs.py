@@ -174,7 +174,12 @@ def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
     if field.type == TEXT:
         column = _text_column(column, field, name)
     if field.type == DATE:
-        _require_years(column, field, name)
+        # Days are written as ten characters: in the years 1 to 9999.
+        days = pc.min_max(column.cast(pa.int32())).as_py()
+        if days["min"] is not None and not FIRST_DAY <= days["min"] <= days["max"] <= LAST_DAY:
+            raise TableError(
+                f"{name}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
+            )
     if field.required and column.null_count and NULLABLE.get(field.name) != name:
         row = pc.index(pc.is_null(column), pa.scalar(value=True)).as_py()
         raise TableError(
@@ -205,15 +210,6 @@ def _text_column(column: pa.ChunkedArray, field: Field, name: str) -> pa.Chunked
     if not pc.any(blank).as_py():
         return column
     return pc.if_else(blank, pa.scalar(None, TEXT), column)
-
-
-def _require_years(column: pa.ChunkedArray, field: Field, name: str) -> None:
-    """Days are written as ten characters: in the years 1 to 9999."""
-    days = pc.min_max(column.cast(pa.int32())).as_py()
-    if days["min"] is not None and not FIRST_DAY <= days["min"] <= days["max"] <= LAST_DAY:
-        raise TableError(
-            f"{name}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
-        )
 
 
 FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))

@@ -333,11 +333,11 @@ class WorkedOut(msgspec.Struct, frozen=True, eq=False):
 
 def worked_out(basis: Basis) -> WorkedOut:
     """The month's answer and what it rests on; errors as `reconcile_month`."""
-    question = basis.question
+    question, knowledge = basis.question, knowledge_key(basis)
     require_begun(question)
-    answered = _ANSWERS.of(_answer_key(basis), lambda: _work_out(basis))
+    answered = _ANSWERS.of(_answer_key(basis, knowledge), lambda: _work_out(basis))
     if basis.closed is None:
-        _MATCHED.of(knowledge_key(basis), lambda: answered.matched)
+        _MATCHED.of(knowledge, lambda: answered.matched)
     everything = msgspec.structs.replace(basis, closed=None)
     answer = msgspec.structs.replace(answered.answer, as_of=question.as_of, basis=everything)
     return WorkedOut(answer, answered.matched)
@@ -359,9 +359,12 @@ _ANSWERS: Final[Memo[WorkedOut]] = Memo()
 _MATCHED: Final[Memo[Matched]] = Memo()
 
 
-def _answer_key(basis: Basis) -> Hashable | None:
-    """All that an answer is a function of; of the instant that is its day in the reporting zone."""
-    knowledge, question = knowledge_key(basis), basis.question
+def _answer_key(basis: Basis, knowledge: Hashable | None) -> Hashable | None:
+    """All that an answer is a function of, beside all that matching is one of.
+
+    Of the instant that is its day in the reporting zone.
+    """
+    question = basis.question
     remarked = None if basis.remarks is None else fingerprint(basis.remarks)
     if knowledge is None or (remarked is None and basis.remarks is not None):
         return None
@@ -480,8 +483,14 @@ def _read_matched(steps_run: Run, rules: Rules) -> Matched:
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
     """Every ramp request that was made by a month's end, in the status that it had then."""
-    key = _cut_off_key(snapshot, month, zone)
-    return _AT_CUT_OFF.of(key, lambda: _requests_at_cut_off(snapshot, month, zone))
+
+    def work_out() -> pa.Table:
+        with snapshot.connection() as connection:
+            load(connection, {"asked": month_days(month, zone)})
+            run(connection, needed(STEPS, "requests_at_cut_off"))
+            return _read_cut_off(connection)
+
+    return _AT_CUT_OFF.of(_cut_off_key(snapshot, month, zone), work_out)
 
 
 def _cut_off_key(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> Hashable | None:
@@ -491,13 +500,6 @@ def _cut_off_key(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> Hashable |
 
 
 _AT_CUT_OFF: Final[Memo[pa.Table]] = Memo()
-
-
-def _requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:
-    with snapshot.connection() as connection:
-        load(connection, {"asked": month_days(month, zone)})
-        run(connection, needed(STEPS, "requests_at_cut_off"))
-        return _read_cut_off(connection)
 
 
 def _read_cut_off(connection: duckdb.DuckDBPyConnection) -> pa.Table:
@@ -516,7 +518,7 @@ def require_synced(snapshot: Snapshot) -> None:
 
 def synced_at(snapshot: Snapshot) -> datetime | None:
     """When the services were last read before the snapshot; None for never."""
-    rows = snapshot.sql("SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'")
+    rows = snapshot.select("SELECT max(\"at\") AS synced FROM commits WHERE kind LIKE 'sync%'")
     at: datetime | None = rows["synced"][0].as_py()
     return at
 
@@ -538,7 +540,8 @@ def awaiting_funds(
         with run_on_question(snapshot, question, decisions, steps) as steps_run:
             return funding_table(steps_run.connection, question.rules, question.today, remarks)
 
-    return _FUNDS.of(_answer_key(Basis(snapshot, question, decisions, remarks)), work_out)
+    basis = Basis(snapshot, question, decisions, remarks)
+    return _FUNDS.of(_answer_key(basis, knowledge_key(basis)), work_out)
 
 
 _FUNDS: Final[Memo[pa.Table]] = Memo()

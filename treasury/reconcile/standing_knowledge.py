@@ -86,7 +86,7 @@ class Knowledge:
 
     def known_from(self, ids: Collection[str]) -> dict[str, datetime]:
         """When each of these lines first came into the lake."""
-        rows = self.snapshot.sql(_FIRST_SEEN, {"ids": list(ids)}).to_pylist()
+        rows = self.snapshot.select(_FIRST_SEEN, {"ids": list(ids)}).to_pylist()
         return {row["entry_id"]: row["known_from"] for row in rows}
 
     def find_line(self, name: str) -> str:

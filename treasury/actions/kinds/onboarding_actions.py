@@ -8,7 +8,7 @@ key: each is sent at most once, and its effect is read back.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
@@ -29,7 +29,6 @@ from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import Client, Record
 from treasury.api.bodies import (
     AccountChanges,
-    Body,
     NewAccount,
     NewParty,
     NewPartyRole,
@@ -145,17 +144,6 @@ def _read_new_party(fields: MakeParty, _: ServiceRecords) -> Findings:
     )
 
 
-def _party_body(fields: MakeParty, _: Findings, key: str) -> Body:
-    names = {name: getattr(fields, name) for name in _NAMES}
-    return NewParty(
-        party_type=cast("Any", fields.party_type),  # which the body checks
-        **names,
-        address=_address(fields, {}),
-        external_id=fields.external_id,
-        idempotency_key=key or new_key(),
-    )
-
-
 def _now(party: Party) -> dict[str, str | None]:
     """What the service says of it now, by the names of the fields."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
@@ -197,13 +185,6 @@ def _party_facts(party: Party) -> list[Fact]:
     ]
 
 
-def _changes_body(fields: ChangeParty, findings: Findings, _: str) -> Body:
-    names = {name: getattr(fields, name) for name in _NAMES}
-    return PartyChanges(
-        version=findings.version, **names, address=_address(fields, findings.resolved)
-    )
-
-
 def _is_changed(party: Party, sent: Sent) -> bool:
     now = _now(party)
     return all(now[name] == value for name, value in _plain(sent.fields).items())
@@ -239,16 +220,6 @@ def _read_opening(fields: OpenAccount, records: ServiceRecords) -> Findings:
         facts=(*_party_facts(party), _free(fields.external_id, records)),
         says=f"{lead} {_called(party)}.",
         masked=f"{lead} {_masked(party)}.",
-    )
-
-
-def _opening_body(fields: OpenAccount, _: Findings, key: str) -> Body:
-    return NewAccount(
-        external_id=fields.external_id,
-        name=fields.name,
-        chain=fields.chain,
-        party_id=fields.party_id,
-        idempotency_key=key or new_key(),
     )
 
 
@@ -343,7 +314,13 @@ ONBOARDING_KINDS: Final = (
         fields=MakeParty,
         model=Party,
         read=_read_new_party,
-        body=_party_body,
+        body=lambda fields, _, key: NewParty(
+            party_type=fields.party_type,  # which the body checks
+            **{name: getattr(fields, name) for name in _NAMES},
+            address=_address(fields, {}),
+            external_id=fields.external_id,
+            idempotency_key=key or new_key(),
+        ),
         shows=is_created,
         look_up=find_created(
             "GET /parties", lambda client, _: client.finance.parties.iterate(sort_order="DESC")
@@ -361,7 +338,11 @@ ONBOARDING_KINDS: Final = (
         model=Party,
         read=_read_changes,
         ids=("party_id",),
-        body=_changes_body,
+        body=lambda fields, findings, _: PartyChanges(
+            version=findings.version,
+            **{name: getattr(fields, name) for name in _NAMES},
+            address=_address(fields, findings.resolved),
+        ),
         shows=_is_changed,
         look_up=read_again(lambda client, party: client.finance.parties.get(party), _is_changed),
     ),
@@ -386,7 +367,13 @@ ONBOARDING_KINDS: Final = (
         fields=OpenAccount,
         model=Account,
         read=_read_opening,
-        body=_opening_body,
+        body=lambda fields, _, key: NewAccount(
+            external_id=fields.external_id,
+            name=fields.name,
+            chain=fields.chain,
+            party_id=fields.party_id,
+            idempotency_key=key or new_key(),
+        ),
         shows=is_created,
         look_up=find_created(
             "GET /accounts",

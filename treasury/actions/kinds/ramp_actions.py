@@ -249,11 +249,6 @@ def _amount_changed(request: RampRequest, sent: Sent) -> bool:
     return newer and gross is not None and gross.amount == sent.fields.amount
 
 
-def _hash_added(request: RampRequest, sent: Sent) -> bool:
-    transaction_hash = request.blockchain_transaction_hash or ""
-    return bool(transaction_hash.lower() == sent.fields.transaction_hash.lower())
-
-
 # A new request
 
 
@@ -323,18 +318,6 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
     return fact(f"{name} verification", status, field=field, problem=clean(problem))
 
 
-def _new_body(fields: NewRequest, findings: Findings, key: str) -> Body:
-    return NewRampRequest(
-        ramp_type=fields.ramp_type,
-        amount=fields.amount,
-        fiat_currency_id=findings.resolved["fiat"],
-        crypto_currency_id=findings.resolved["crypto"],
-        company_wallet_id=fields.company_wallet_id,
-        company_bank_account_id=fields.company_bank_account_id,
-        idempotency_key=key or None,
-    )
-
-
 def _same_requests(records: ServiceRecords, _: NewRequest, body: Body) -> Iterable[RampRequest]:
     """Those like it; a list item tells little, so its detail is read.
 
@@ -378,7 +361,15 @@ RAMP_KINDS: Final = (
         fields=NewRequest,
         model=RampRequest,
         read=_read_new,
-        body=_new_body,
+        body=lambda fields, findings, key: NewRampRequest(
+            ramp_type=fields.ramp_type,
+            amount=fields.amount,
+            fiat_currency_id=findings.resolved["fiat"],
+            crypto_currency_id=findings.resolved["crypto"],
+            company_wallet_id=fields.company_wallet_id,
+            company_bank_account_id=fields.company_bank_account_id,
+            idempotency_key=key or None,
+        ),
         has_key=True,
         shows=is_created,
         look_up=find_created(
@@ -445,6 +436,9 @@ RAMP_KINDS: Final = (
         ),
         event="TX_HASH_ADDED",
         gives_hash=lambda fields: str(fields.transaction_hash),
-        shows=_hash_added,
+        shows=lambda request, sent: (
+            (request.blockchain_transaction_hash or "").lower()
+            == sent.fields.transaction_hash.lower()
+        ),
     ),
 )

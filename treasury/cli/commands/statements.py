@@ -142,7 +142,9 @@ def check_files(
     from treasury.statements import check_statements, read_statements
     from treasury.statements.field_values import declared_currencies
 
-    workspace = _workspace(context)
+    folder = _folder(context)
+    # Reading and checking need no workspace.
+    workspace = Workspace(folder) if (folder / FILE_NAME).is_file() else None
     declared = _declared(workspace) if workspace else None
     profiles = _profiles(context, profile)
     currencies = workspace.settings.currencies if workspace else {}
@@ -291,12 +293,6 @@ SHORT_ID = 8
 
 def _folder(context: click.Context) -> Path:
     return Path(context.obj) if context.obj else find_workspace()
-
-
-def _workspace(context: click.Context) -> Workspace | None:
-    """The workspace, where there is one: reading and checking need none."""
-    folder = _folder(context)
-    return Workspace(folder) if (folder / FILE_NAME).is_file() else None
 
 
 def _declared(workspace: Workspace) -> dict[str, str]:

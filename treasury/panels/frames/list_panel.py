@@ -260,8 +260,10 @@ class ListPanel(Panel):
 
     def _greet(self, _: Press) -> None:
         """Refresh for a view that appears, unless somebody is in the middle of a step."""
-        if self.is_idle and self.step() is None and self._is_outdated():
-            self.refresh()
+        if self.is_idle and self.step() is None:
+            head = self._desk.journal.head()
+            if (self._desk.snapshot().commit, head) != (self._commit, self._head):
+                self.refresh()
 
     def _sync(self, _: Press) -> None:
         if self.step() is not None:
@@ -320,11 +322,6 @@ class ListPanel(Panel):
 
     def forget(self) -> None:
         """Drop what was found out beside the lake; a sync has just brought it up to date."""
-
-    def _is_outdated(self) -> bool:
-        """Whether the lake or the journal has more than when the list was read."""
-        head = self._desk.journal.head()
-        return (self._desk.snapshot().commit, head) != (self._commit, self._head)
 
     def refresh(self) -> None:
         """Look again at the lake and whatever else the list is made of."""

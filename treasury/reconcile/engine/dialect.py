@@ -46,13 +46,21 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
     try:
         tree = parse_one(step.sql, read="duckdb")
         for call in tree.find_all(exp.RegexpReplace):
-            _name_groups(call)
+            replacement = call.args["replacement"]
+            if replacement.is_string:
+                # Group 1 is `$1` in Java, where a dollar must be told apart from it.
+                text = replacement.this.replace("$", "\\$")
+                replacement.set("this", re.sub(r"\\(\d)", r"$\1", text))
         for qualify in tree.find_all(exp.Qualify):
             _unqualify_outside_windows(qualify)
         for test in list(tree.find_all(exp.RegexpLike)):
             test.replace(exp.Paren(this=test.copy()))
         for series in list(tree.find_all(exp.GenerateSeries)):
-            series.replace(_forwards(series))
+            # A series from 1 to 0 has no rows; Spark's would count down.
+            start, end = series.args["start"], series.args["end"]
+            is_forwards = exp.LTE(this=start.copy(), expression=end.copy())
+            rows = exp.If(this=is_forwards, true=series.copy())
+            series.replace(exp.Case(ifs=[rows], default=exp.Array()))
         for table in tree.find_all(exp.Table):
             if called is not None and table.name in step.reads:
                 alias = table.alias_or_name
@@ -68,14 +76,6 @@ def render(step: Step, dialect: str = "spark", *, called: Mapping[str, str] | No
         ) from error
 
 
-def _forwards(series: exp.GenerateSeries) -> exp.Expression:
-    """A series from 1 to 0 has no rows; Spark's would count down."""
-    from sqlglot import exp
-
-    is_forwards = exp.LTE(this=series.args["start"].copy(), expression=series.args["end"].copy())
-    return exp.Case(ifs=[exp.If(this=is_forwards, true=series.copy())], default=exp.Array())
-
-
 def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
     """A column beside the windows is looked for among those that the query gives."""
     from sqlglot import exp
@@ -88,11 +88,3 @@ def _unqualify_outside_windows(qualify: exp.Qualify) -> None:
             if selected.get(column.name) != column:
                 raise ValueError(f"QUALIFY names {column.sql()}, which the query does not give")
             column.set("table", None)
-
-
-def _name_groups(call: exp.RegexpReplace) -> None:
-    """Group 1 of a replacement is `$1` in Java, where a dollar must be told apart from it."""
-    replacement = call.args["replacement"]
-    if replacement.is_string:
-        text = replacement.this.replace("$", "\\$")
-        replacement.set("this", re.sub(r"\\(\d)", r"$\1", text))

@@ -78,7 +78,7 @@ class Run:
         rowless = {name for name, rows in self._rows.items() if not rows}
         name, before = step.name, self._rows.get(step.name)
         if before is None:
-            self._rows[name] = make(self.connection, step, rowless, few=self.is_small)
+            self._rows[name] = make(self.connection, step, rowless)
             self._versions[name] = 1
             return
         if not step.is_stored:  # it reads through to what is there now, unless nothing was
@@ -88,20 +88,16 @@ class Run:
             self._versions[name] += 1
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
-        if rows == before and self._is_as_before(name):
+        table = self.connection.table
+        if rows == before and (
+            not rows or table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table())
+        ):  # the same rows in the same order
             drop(self.connection, _ANEW)
             return
         drop(self.connection, name)
         rename(self.connection, _ANEW, name)
         self._rows[name] = rows
         self._versions[name] += 1
-
-    def _is_as_before(self, name: str) -> bool:
-        """Whether the rows made anew, as many as before, are the same in the same order."""
-        if not self._rows[name]:
-            return True
-        before, after = (self.connection.table(each).to_arrow_table() for each in (name, _ANEW))
-        return bool(before.equals(after))
 
 
 _LOCK: Final = threading.Lock()

@@ -17,7 +17,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.reconcile.engine.rowless import is_rowless
+from treasury.lake import engine as lake
+from treasury.reconcile.engine.rowless import is_rowless, written_shape
 
 __all__ = [
     "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "rename",
@@ -97,15 +98,21 @@ def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 def compose(steps: Iterable[Step], final: str) -> str:
     """One query: every step as a common table expression, then all rows of `final`."""
-    parts = ",\n".join(f"{_quoted(step.name)} AS (\n{_indent(step.sql)}\n)" for step in steps)
+    indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
+    parts = ",\n".join(f"{_quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
     return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
 
 
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
     """Give the connection each Arrow table under its name, in the place of one that it had."""
     for name, table in tables.items():
+        created = f"CREATE OR REPLACE TEMP TABLE {_quoted(name)}"
+        columns = None if table.num_rows else lake.typed_columns(table.schema)
+        if columns is not None:
+            connection.execute(f"{created} ({columns})")
+            continue
         connection.register(_LOADED, table)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {_quoted(name)} AS FROM {_LOADED}")
+        connection.execute(f"{created} AS FROM {_LOADED}")
         connection.unregister(_LOADED)
 
 
@@ -115,7 +122,6 @@ def run(
     *,
     targets: Collection[str] | None = None,
     rowless: Collection[str] = (),
-    few: bool = False,
 ) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name.
 
@@ -126,7 +132,7 @@ def run(
     spent = {} if targets is None else _spent(steps, targets)
     without = set(rowless)
     for place, step in enumerate(steps):
-        if not make(connection, step, without, few=few):
+        if not make(connection, step, without):
             without.add(step.name)
         for name in spent.get(place, ()):
             drop(connection, name)
@@ -143,32 +149,19 @@ def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
 
 
 _COLUMNS: Final[dict[str, str]] = {}
-"""The columns of each step that has run, by its text: what it reads has one schema."""
+"""The columns of each step that has run and has no shape written down, by its text: what it reads
+has one schema."""
 
 
-def make(
-    connection: duckdb.DuckDBPyConnection,
-    step: Step,
-    rowless: Collection[str],
-    *,
-    few: bool = False,
-) -> int:
-    """Run a step, and say how many rows it has; of one that is read through, 1 for any number.
-
-    Where rows are few, one that can have none is asked once: that costs less than to find it out.
-    """
-    name, columns = _quoted(step.name), _COLUMNS.get(step.sql)
-    is_without = (
-        not (few and columns is None)
-        and not step.reads.isdisjoint(rowless)
-        and is_rowless(connection, step.sql, rowless)
-    )
-    if is_without and columns is not None:
+def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
+    """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
+    name, shape = _quoted(step.name), written_shape(step.sql)
+    columns = _COLUMNS.get(step.sql) if shape is None else shape.columns
+    if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return 0
-    kind = "TABLE" if step.is_stored or is_without else "VIEW"
-    asked = f"FROM ({step.sql}\n) LIMIT 0" if is_without else step.sql
-    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {asked}").fetchone()
+    kind = "TABLE" if step.is_stored else "VIEW"
+    counted = connection.execute(f"CREATE TEMP {kind} {name} AS {step.sql}").fetchone()
     if columns is None:
         table = connection.table(step.name)
         pairs = zip(table.columns, table.types, strict=True)
@@ -194,7 +187,3 @@ def _spent(steps: Sequence[Step], targets: Collection[str]) -> dict[int, list[st
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _indent(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())

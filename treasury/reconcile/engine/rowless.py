@@ -2,30 +2,52 @@
 
 Most steps of matching are about what is rare: of a few lines they have no row, and planning one
 costs far more than finding none. When a step has none follows from DuckDB's own syntax tree of its
-text; whatever is not known to pass emptiness on counts as having rows.
+text; whatever is not known to pass emptiness on counts as having rows. Of a month's steps this was
+worked out when they were written, with their columns: `make docs` writes step_shapes.json.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
 from typing import Any, Final, TypeAlias
 
 import duckdb
 import msgspec
 
-__all__ = ["AGGREGATES", "is_rowless"]
+__all__ = [
+    "AGGREGATES",
+    "SHAPES",
+    "StepShape",
+    "is_rowless",
+    "rows_from",
+    "text_digest",
+    "written_shape",
+]
+
+SHAPES: Final = "step_shapes.json"
 
 
-class _Any(msgspec.Struct, frozen=True):
+class _Any(msgspec.Struct, frozen=True, tag="any", array_like=True):
     """Has no row as soon as one of its parts has none: a join; without parts it has one."""
 
     parts: tuple[_Source, ...]
 
 
-class _All(msgspec.Struct, frozen=True):
+class _All(msgspec.Struct, frozen=True, tag="all", array_like=True):
     """Has no row once all of its parts have none: a union."""
 
     parts: tuple[_Source, ...]
+
+
+class StepShape(msgspec.Struct, frozen=True):
+    """What is known of a step by its text: its columns, as CREATE TABLE has them, and its rows."""
+
+    digest: str
+    columns: str
+    rows_from: _Source
 
 
 _Source: TypeAlias = "str | _Any | _All"
@@ -35,6 +57,7 @@ _PARSE: Final = (
     "SELECT json_serialize_sql(?, skip_null := true, skip_empty := true, skip_default := true)"
 )
 _SOURCES: Final[dict[str, _Source]] = {}
+"""Where the rows of a text come from that no shape was written for."""
 AGGREGATES: Final = frozenset(
     {
         "any_value", "arg_max", "arg_min", "avg", "bool_and", "bool_or", "count", "count_star",
@@ -46,13 +69,37 @@ AGGREGATES: Final = frozenset(
 
 def is_rowless(connection: duckdb.DuckDBPyConnection, sql: str, rowless: Collection[str]) -> bool:
     """Whether a query has no row for certain while the named tables have none."""
-    source = _SOURCES.get(sql)
-    if source is None:
-        row = connection.execute(_PARSE, [sql]).fetchone()
-        assert row is not None
-        tree = msgspec.json.decode(row[0])["statements"][0]["node"]
-        source = _SOURCES[sql] = _query(tree, {})
-    return _is_without(source, rowless)
+    shape = written_shape(sql)
+    if shape is not None:
+        return _is_without(shape.rows_from, rowless)
+    if sql not in _SOURCES:
+        _SOURCES[sql] = rows_from(connection, sql)
+    return _is_without(_SOURCES[sql], rowless)
+
+
+@cache
+def written_shape(sql: str) -> StepShape | None:
+    """The shape that was written down for a step's text; None where it is another text."""
+    return _written_shapes().get(text_digest(sql))
+
+
+@cache
+def _written_shapes() -> Mapping[str, StepShape]:
+    content = resources.files(__package__).joinpath(SHAPES).read_bytes()
+    shapes = msgspec.json.decode(content, type=dict[str, StepShape])
+    return {shape.digest: shape for shape in shapes.values()}
+
+
+def text_digest(sql: str) -> str:
+    """What tells a step's text from every other."""
+    return blake2b(sql.encode(), digest_size=12).hexdigest()
+
+
+def rows_from(connection: duckdb.DuckDBPyConnection, sql: str) -> _Source:
+    """Where the rows of a query come from, by DuckDB's own syntax tree of it."""
+    row = connection.execute(_PARSE, [sql]).fetchone()
+    assert row is not None
+    return _query(msgspec.json.decode(row[0])["statements"][0]["node"], {})
 
 
 def _is_without(source: _Source, rowless: Collection[str]) -> bool:
@@ -70,7 +117,10 @@ def _query(node: Mapping[str, Any], own: _Names) -> _Source:
     for part in node.get("cte_map", {}).get("map", ()):
         own = {**own, part["key"]: _query(part["value"]["query"]["node"], own)}
     match node:
-        case {"type": "SELECT_NODE"} if not _aggregates_all(node):
+        # Without groups an aggregate has a row whatever it reads.
+        case {"type": "SELECT_NODE"} if "group_expressions" in node or not _aggregates(
+            node["select_list"]
+        ):
             return _table(node["from_table"], own)
         case {"type": "SET_OPERATION_NODE", "setop_type": "UNION"}:
             return _All((_query(node["left"], own), _query(node["right"], own)))
@@ -88,11 +138,6 @@ def _table(node: Mapping[str, Any], own: _Names) -> _Source:
         case {"type": "JOIN", "join_type": "LEFT"}:
             return _table(node["left"], own)
     return _SOME_ROW
-
-
-def _aggregates_all(node: Mapping[str, Any]) -> bool:
-    """Whether a selection without groups aggregates, and so has a row whatever it reads."""
-    return "group_expressions" not in node and _aggregates(node["select_list"])
 
 
 def _aggregates(node: object) -> bool:

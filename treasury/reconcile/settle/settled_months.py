@@ -82,7 +82,11 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
 
         A file that is not as it was written counts as none.
         """
-        contents = self._contents()
+        content = self._content(_CONTENTS)
+        try:
+            contents = None if content is None else msgspec.json.decode(content, type=_Contents)
+        except msgspec.DecodeError:
+            return None  # another version wrote it, or it was cut off: it is made again
         if (
             contents is None
             or (contents.terms, contents.closes) != (terms, self.closes)
@@ -131,13 +135,6 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
             for path in folder.glob("*.arrow"):
                 if path.name not in current:
                     path.unlink(missing_ok=True)
-
-    def _contents(self) -> _Contents | None:
-        content = self._content(_CONTENTS)
-        try:
-            return None if content is None else msgspec.json.decode(content, type=_Contents)
-        except msgspec.DecodeError:
-            return None  # another version wrote it, or it was cut off: it is made again
 
     def _content(self, name: str) -> bytes | None:
         """A file's bytes; None where it is not there, as after another process wrote others."""

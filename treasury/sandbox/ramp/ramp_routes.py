@@ -105,10 +105,6 @@ def _calculate(world: World, call: Call) -> Reply:
     return result(encode(fee))
 
 
-def _company(world: World, _: Call) -> Reply:
-    return result(world.store.page("company", {}).items[0])
-
-
 _CHAINS: Final = {"supportedChains": CHAINS}
 _BANK_CONFIG: Final = {
     "enabledAccountTypes": [
@@ -187,7 +183,10 @@ def _write(
 
 
 _ROUTES: Final = (
-    read_route("/company", _company, Company, "Get the company and where its verification stands."),
+    read_route(
+        "/company", lambda world, _: result(world.store.page("company", {}).items[0]), Company,
+        "Get the company and where its verification stands.",
+    ),
     read_route("/company/users", all_of("user"), list[User], "List the company's users."),
     _write(
         "manage:company-users", "POST /company/users/invite", invite, (Invitation, User),

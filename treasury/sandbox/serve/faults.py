@@ -204,14 +204,9 @@ class FaultGate:
             answer = await answer_of(self._app, scope, receive)
             await answer.send(send, length=len(answer.body) // 2)
         self._cut(scope)
-        await _await_disconnect(receive)
+        while (await receive())["type"] != "http.disconnect":
+            pass  # until the server has noticed that the connection is closed
 
 
 async def _nowhere(_: Message) -> None:
     """Take an answer that nobody will see."""
-
-
-async def _await_disconnect(receive: Receive) -> None:
-    """Wait until the server has noticed that the connection is closed."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

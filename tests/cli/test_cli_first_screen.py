@@ -1,0 +1,106 @@
+"""What the first screen costs, by what is counted: steps, plans, reads and collections."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from treasury.close import closing as closing_module
+from treasury.lake import engine
+from treasury.reconcile import monthly, treasury_view
+from treasury.reconcile.engine import kept_run, pipeline
+from treasury.reconcile.engine.memo import Memo
+from treasury.workspace import Workspace
+
+
+@pytest.fixture
+def desk(month_end: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The practice workspace, as a process sees it that has asked nothing yet."""
+    kept_run.forget_runs()
+    for name in ("_ANSWERS", "_MATCHED", "_FUNDS", "_AT_CUT_OFF"):
+        monkeypatch.setattr(monthly, name, Memo())
+    monkeypatch.setattr(pipeline, "_COLUMNS", {})
+    return Workspace(month_end.folder)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, place: int) -> Counter[Any]:
+    """How often a function is called, by the argument in this place."""
+    calls: Counter[Any] = Counter()
+    real = getattr(module, name)
+
+    def call(*arguments: Any) -> Any:
+        argument = arguments[place]
+        calls[argument.name if isinstance(argument, pipeline.Step) else argument] += 1
+        return real(*arguments)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
+def test_each_step_runs_once_and_its_rows_are_read_once(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_runs = counted(monkeypatch, kept_run, "make", 1)
+    alone = counted(monkeypatch, pipeline, "make", 1)
+    read = counted(monkeypatch, treasury_view, "_rows", 1)
+    desk.status("2026-10")
+    assert in_runs == Counter(step.name for step in monthly.STEPS)
+    assert not alone
+    assert read["conversion_credits"] == 1
+    assert set(read.values()) == {1}
+
+
+def test_steps_that_can_have_no_row_are_not_planned(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_out: list[bool] = []
+    is_rowless = pipeline.is_rowless
+
+    def asked(*arguments: Any) -> bool:
+        left_out.append(is_rowless(*arguments))
+        return left_out[-1]
+
+    monkeypatch.setattr(pipeline, "is_rowless", asked)
+    desk.status("2026-10")
+    assert len(left_out) == len(monthly.STEPS)
+    assert sum(left_out) >= 15
+
+
+def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = counted(monkeypatch, engine, "check_reads", 1)
+    desk.status("2026-10")
+    assert not checked
+    desk.sql("SELECT 1 AS one")
+    assert list(checked) == ["SELECT 1 AS one"]
+
+
+def test_how_long_payments_waited_is_asked_when_it_is_shown(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = counted(monkeypatch, closing_module, "funding_waits", 1)
+    desk.status("2026-10")
+    assert not asked
+    closing = desk.periods.month("2026-10")
+    assert closing.waits.num_rows > 0
+    assert closing.waits is closing.waits
+
+
+def test_the_collector_looks_for_circles_a_few_times_at_most(month_end: Workspace) -> None:
+    code = (
+        "import gc, sys\n"
+        "begun = []\n"
+        "gc.callbacks.append(lambda phase, _: begun.append(phase) if phase == 'start' else None)\n"
+        f"sys.argv = ['treasury', '--workspace', {str(month_end.folder)!r}, 'status', '2026-10']\n"
+        "from treasury.cli import main\n"
+        "begun.clear()\n"
+        "try:\n    main()\n"
+        "finally:\n    print('collected:', len(begun))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1].removeprefix("collected: ")) <= 3
