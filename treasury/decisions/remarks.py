@@ -7,7 +7,7 @@ again until the bank shows it, or somebody says that the file was not uploaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -177,6 +177,7 @@ class Marking:
         """The remark that stands on each request, its place in the journal, and its payment file.
 
         `seq` is the place of the remark; empty for a request that is in a payment file only.
+        `proposed_by` is who a sheet names as having proposed it.
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = standing_remarks(decided.entries), remark_table(decided)
@@ -185,6 +186,8 @@ class Marking:
         ids = table["request_id"].to_pylist()
         places = [remarks[name].seq if name in remarks else None for name in ids]
         placed = table.append_column("seq", pa.array(places, pa.int64()))
+        proposers = [remarks[name].proposed_by or None if name in remarks else None for name in ids]
+        placed = placed.append_column("proposed_by", pa.array(proposers, pa.string()))
         return Rows(placed, zone=self._zone)
 
     def _journal_remark(
@@ -204,39 +207,64 @@ class Marking:
         intended = [] if intended_seq is None else [intended_seq]
 
         def build(decided: Decided) -> tuple[list[Draft], Remark]:
-            stands = standing_remarks(decided.entries).get(row["id"])
-            file = standing_files(decided.entries).get(row["id"])
-            if stands is not None and stands.mark == word:
-                return [], stands
-            _check(word, row, stands, file, intended[0] if intended else None)
-            if word == NOT_UPLOADED and file is not None:
-                self._require_unanswered(file, row["id"])
-            if stands is not None:  # also if somebody remarks while this is tried
-                intended[:] = [stands.seq or 0]
-            undone = file if word == NOT_UPLOADED else stands
-            undoes = undone.seq if undone else None
-            body = {
-                "reason": reason,
-                "undoes": undoes,
-                "facts": {name: value_text(row[name]) for name in FACTS},
-            }
-            planned = Remark(
-                seq=None,
-                mark=word,
-                request_id=row["id"],
-                reason=reason,
-                by=who.name,
-                at=self._now(),
-                name=row["payment_reference"] or row["id"],
-                undoes=undoes,
-            )
-            return [Draft(f"request.{word}", row["id"], body, who)], planned
+            draft, planned = self._plan(decided, word, row, reason, who=who, intended=intended)
+            return [] if draft is None else [draft], planned
 
         if dry_run:
             return build(read_decided(self._journal, until=self._until))[1]
         require_present(self._until)
         added, remark = decide(self._journal, build)
         return read_remark(added[0]) if added else remark
+
+    def plan_remark(
+        self, decided: Decided, mark: str, request: str, reason: str, who: Actor
+    ) -> tuple[Draft | None, Remark]:
+        """What a remark would journal onto these decisions, None where it stands already.
+
+        `mark` is one of WAITING. Nothing is written; raises what the verbs raise.
+        """
+        if not reason.strip():
+            raise InputError("a remark is made with a reason", do="give the reason")
+        row = self._find(request)
+        return self._plan(decided, mark, row, reason.strip(), who=who, intended=[])
+
+    def _plan(
+        self,
+        decided: Decided,
+        word: str,
+        row: dict[str, Any],
+        reason: str,
+        *,
+        who: Actor,
+        intended: MutableSequence[int],
+    ) -> tuple[Draft | None, Remark]:
+        stands = standing_remarks(decided.entries).get(row["id"])
+        file = standing_files(decided.entries).get(row["id"])
+        if stands is not None and stands.mark == word:
+            return None, stands
+        _check(word, row, stands, file, intended[0] if intended else None)
+        if word == NOT_UPLOADED and file is not None:
+            self._require_unanswered(file, row["id"])
+        if stands is not None:  # also if somebody remarks while this is tried
+            intended[:] = [stands.seq or 0]
+        undone = file if word == NOT_UPLOADED else stands
+        undoes = undone.seq if undone else None
+        body = {
+            "reason": reason,
+            "undoes": undoes,
+            "facts": {name: value_text(row[name]) for name in FACTS},
+        }
+        planned = Remark(
+            seq=None,
+            mark=word,
+            request_id=row["id"],
+            reason=reason,
+            by=who.name,
+            at=self._now(),
+            name=row["payment_reference"] or row["id"],
+            undoes=undoes,
+        )
+        return Draft(f"request.{word}", row["id"], body, who), planned
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()

@@ -26,6 +26,7 @@ __all__ = [
     "FILE_VOIDED",
     "MATCH",
     "NOT_UPLOADED",
+    "SHEET",
     "Decision",
     "GivenHash",
     "PaymentFile",
@@ -58,6 +59,8 @@ REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
 FILE_VOIDED: Final = "payment_file.voided"
 NOT_UPLOADED: Final = "not_uploaded"
+SHEET: Final = "sheet"
+"""The field of a decision's body that says which row of a sheet it was decided in."""
 VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
@@ -88,6 +91,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The place in the journal of the decision that an undo takes back."""
     despite: tuple[str, ...] = ()
     """What spoke against it, and was outweighed by its reason."""
+    proposed_by: str = ""
+    """Whom the sheet that it was decided in names as having proposed it."""
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +110,8 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     undoes: int | None = None
     """The place in the journal of the remark or payment file that it takes back."""
+    proposed_by: str = ""
+    """Whom the sheet that it was made in names as having proposed it."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,6 +302,7 @@ def read_decision(entry: Entry) -> Decision:
         shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
         undoes=body.get("undoes"),
         despite=tuple(body.get("despite") or ()),
+        proposed_by=_proposer(entry),
     )
 
 
@@ -322,4 +330,10 @@ def read_remark(entry: Entry) -> Remark:
         at=entry.at,
         name=facts.get("payment_reference") or entry.subject,
         undoes=entry.body.get("undoes"),
+        proposed_by=_proposer(entry),
     )
+
+
+def _proposer(entry: Entry) -> str:
+    """Whom the sheet that a decision came in names; nobody where it came in none."""
+    return (entry.body.get(SHEET) or {}).get("proposed_by") or ""

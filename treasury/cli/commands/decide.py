@@ -128,9 +128,11 @@ def match_list(context: click.Context, moved: bool, as_of: str | None, form: str
 
 DECIDED_COLUMNS = (
     "seq", "line", "verb", "reference", "booking_date", "direction", "amount", "decided_by",
-    "decided_at", "reason", "moved", "to",
+    "decided_at", "reason", "moved", "to", "proposed_by",
 )  # fmt: skip
-DECIDED_SPARE = ("to", "decided_at", "direction", "booking_date", "moved", "reason", "seq")
+DECIDED_SPARE = (
+    "proposed_by", "to", "decided_at", "direction", "booking_date", "moved", "reason", "seq",
+)  # fmt: skip
 
 
 @match.command("accept")

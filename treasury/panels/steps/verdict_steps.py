@@ -163,8 +163,9 @@ def sentence(decision: Decision) -> str:
 
 
 def journaled(decision: Decision) -> str:
-    """The same, with who said it and when."""
-    return f"{sentence(decision)} By {clean(decision.by)} at {instant(decision.at)}."
+    """The same, with who said it and when, and who proposed it where a sheet says so."""
+    proposed = f", proposed by {clean(decision.proposed_by)}" if decision.proposed_by else ""
+    return f"{sentence(decision)} By {clean(decision.by)}{proposed} at {instant(decision.at)}."
 
 
 def _line(line: Mapping[str, Any]) -> str:
