@@ -7,12 +7,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from click.testing import CliRunner, Result
 from signed import close_month
 
 from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
+from treasury.items.sheet.sheet_rows import ACTS
 from treasury.workspace import RULES_FILE, Workspace
 
 
@@ -181,3 +183,33 @@ def test_two_instants_are_compared(desk: Workspace) -> None:
     assert isinstance(told.exception, InputError)
     refused = run(desk, "compare", *(("--as-of", "2026-11-02T08:00Z") * 3))
     assert refused.exit_code == 2
+
+
+def test_a_sheet_is_written_previewed_taken_and_taken_again(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.xlsx"
+    kind = ["--kind", "no_reference"]
+    written = run(desk, "exceptions", "2026-10", *kind, "--sheet", str(sheet))
+    items = rows(desk, "exceptions", "2026-10", *kind)
+    assert f"{len(items)} open items of October 2026" in written.stdout
+    book = openpyxl.load_workbook(sheet)
+    page = book["Open items"]
+    at = {cell.value: cell.column for cell in page[1]}
+    page.cell(2, at["Decision"]).value = ACTS["ignore"]
+    page.cell(2, at["Reason"]).value = "the bank erred"
+    page.cell(3, at["Decision"]).value = ACTS["ignore"]
+    book.save(sheet)
+
+    shown = run(desk, "decide", str(sheet), "--dry-run")
+    assert shown.exit_code == 1  # a row is refused
+    assert "a line is closed with a reason" in shown.stdout
+    assert "would be journaled: 1 decision (not written)" in shown.stdout
+    assert rows(desk, "match", "list") == []
+    taken = run(desk, "decide", str(sheet))
+    assert "in the journal: 1 decision\n" in taken.stdout
+    (decision,) = rows(desk, "match", "list")
+    assert (decision["reason"], decision["decided_by"]) == ("the bank erred", "anna")
+    again = json.loads(run(desk, "decide", str(sheet), "--format", "json").stdout)
+    assert [row["outcome"] for row in again] == ["stands already", "refused"]
+    assert len(rows(desk, "match", "list")) == 1

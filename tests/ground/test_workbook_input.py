@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from collections.abc import Mapping
@@ -132,15 +133,12 @@ def test_a_damaged_workbook_is_read_or_refused_and_nothing_else(data: st.DataObj
     content = bytearray(PLAIN)
     for _ in range(data.draw(st.integers(1, 8))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    try:
-        read_workbook(bytes(content), "strange.xlsx")
-    except InputError as refusal:
-        assert refusal.do
+    with contextlib.suppress(InputError):
+        assert read_workbook(bytes(content), "strange.xlsx").day_zero.year in {1899, 1904}
 
 
 @given(st.text(alphabet="<>/=\"' rcvtis0123ABn!&;", max_size=200))
 def test_any_text_in_a_sheet_is_read_or_refused(inner: str) -> None:
-    try:
-        read_workbook(with_parts({SHEET: sheet_xml(inner)}), "strange.xlsx")
-    except InputError as refusal:
-        assert refusal.do
+    with contextlib.suppress(InputError):
+        (page,) = read_workbook(with_parts({SHEET: sheet_xml(inner)}), "strange.xlsx").sheets
+        assert all(cell.text for cells in page.rows.values() for cell in cells.values())

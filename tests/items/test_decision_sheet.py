@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pyarrow as pa
 import pytest
 from decision_sheets import choices_of, columns, desk_in, fill_in, rows_by_item
+from openpyxl.worksheet.worksheet import Worksheet
 
 from treasury.errors import ActionRefused, InputError, StorageError
 from treasury.items import OpenItem, SheetPlan
 from treasury.items.sheet.sheet_rows import ACTS
+from treasury.tables.workbook_input import read_workbook
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -310,6 +313,51 @@ def test_two_lines_for_one_request_are_taken_in_the_order_of_the_list(
         page.append(row)
     book.save(sheet)
     assert outcomes(desk.decide(sheet, dry_run=True)) == outcomes(plan)
+
+
+def test_outside_text_is_text_in_the_sheet_and_never_a_formula(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    item = of_kind(desk, "no_reference")
+    table = desk.lake.catalogue["statement_entries"]
+    stored = desk.snapshot().table("statement_entries").to_pylist()
+    (row,) = (row for row in stored if row["entry_id"] == item.entry_id)
+    row |= {"counterparty_name": '=HYPERLINK("http://h.test")', "remittance": "@SUM(1,1)"}
+    with desk.lake.writer("test", desk.now()) as writer:
+        writer.upsert(table, pa.Table.from_pylist([row], schema=table.row_schema))
+    sheet = desk.exceptions_sheet(tmp_path / "hostile.xlsx", MONTH)
+    cells = [
+        cell
+        for page in read_workbook(sheet).sheets
+        for cells in page.rows.values()
+        for cell in cells.values()
+    ]
+    assert '=HYPERLINK("http://h.test")' in [cell.text for cell in cells]
+    assert "formula" not in {cell.kind for cell in cells}
+    fill_in(sheet, {item.item_id: {"Decision": CLOSE, "Reason": "a stranger's"}})
+    assert [verdict.item_id for verdict in desk.decide(sheet).planned] == [item.item_id]
+
+
+def test_a_sheet_without_its_columns_with_them_twice_or_with_merged_cells_is_refused(
+    desk: Workspace, sheet: Path, tmp_path: Path
+) -> None:
+    item = of_kind(desk, "no_reference")
+    fill_in(sheet, {item.item_id: {"Decision": CLOSE, "Reason": "ours"}})
+
+    def refusal(change: Callable[[Worksheet], object]) -> str:
+        book = openpyxl.load_workbook(sheet)
+        change(book["Open items"])
+        book.save(tmp_path / "changed.xlsx")
+        with pytest.raises(InputError, match=r"changed\.xlsx|'Open items'") as refused:
+            desk.decide(tmp_path / "changed.xlsx")
+        return str(refused.value)
+
+    at = columns(openpyxl.load_workbook(sheet)["Open items"])
+    assert "has no sheet with the columns" in refusal(lambda page: page.delete_cols(at["Shown"]))
+    assert "is there twice" in refusal(lambda page: page.cell(1, 30, "decision"))
+    assert "are merged" in refusal(lambda page: page.merge_cells("A5:B6"))
+    assert "several sheets" in refusal(lambda page: page.parent.copy_worksheet(page))
+    assert desk.journal.head().seq == 0
 
 
 def test_a_sheet_in_which_nothing_is_chosen_and_one_that_cannot_be_written_say_so(

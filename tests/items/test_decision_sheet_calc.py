@@ -1,4 +1,4 @@
-"""A decision sheet of 500 rows through LibreOffice Calc, edited there as a person would, and back."""
+"""A decision sheet of 500 rows through LibreOffice Calc, edited there as by a person, and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,15 @@ pytestmark = [
 ]
 MONTH = "2026-10"
 ROWS = 500
-HOSTILE = ("=1+1", "@SUM(A1)", '=HYPERLINK("http://h.test")', "-5", "<r>x</r>", "  a\tb ", "_x0041_")
+HOSTILE = (
+    "=1+1",
+    "@SUM(A1)",
+    '=HYPERLINK("http://h.test")',
+    "-5",
+    "<r>x</r>",
+    "  a\tb ",
+    "_x0041_",
+)
 SCRIPT = Path(__file__).with_name("calc_editing.bas")
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 LIBRARY = '<!DOCTYPE library:library PUBLIC "-//OpenOffice.org//DTD OfficeDocument 1.0//EN" "library.dtd"><library:library xmlns:library="http://openoffice.org/2000/library" library:name="Standard" library:readonly="false" library:passwordprotected="false">%s</library:library>'  # noqa: E501
@@ -63,7 +71,12 @@ def edited_in_calc(sheet: Path, typed: dict[str, dict[str, str]]) -> Path:
     ]
     sheet.with_name(f"{sheet.name}.typed").write_text("\n".join(lines) + "\n", "utf-8")
     target = folder / "edited.xlsx"
-    office = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{folder}/profile"]
+    office = [
+        "soffice",
+        "--headless",
+        "--norestore",
+        f"-env:UserInstallation=file://{folder}/profile",
+    ]
     macro = f'macro:///Standard.Module1.EditSheet("{sheet}","{target}")'
     # The first start makes the profile; a macro that was there before it would not be run.
     for argument in ("--terminate_after_init", macro):

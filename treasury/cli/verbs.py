@@ -67,7 +67,7 @@ VERBS: Final = {
         "List everything that is open in a month: each item once, whose move it is, what to do.",
     ),
     "decide": VerbEntry(
-        "items",
+        "decide",
         "decide",
         "Take the decisions of a sheet that `treasury exceptions --sheet` wrote.",
     ),

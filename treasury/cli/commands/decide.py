@@ -1,10 +1,11 @@
-"""The commands by which people decide: verdicts on lines, remarks, rules, periods, comparisons."""
+"""The commands by which people decide: lines, sheets, remarks, rules, periods, comparisons."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
@@ -17,11 +18,11 @@ from treasury.decisions.verdicts import typed_expectations
 from treasury.text import clean
 
 if TYPE_CHECKING:
-    from treasury.items import Effects
+    from treasury.items import Effects, SheetPlan
     from treasury.journal.decision_history import Decision
     from treasury.workspace import Workspace
 
-__all__ = ["compare", "match", "periods", "request", "rules"]
+__all__ = ["compare", "decide", "match", "periods", "request", "rules"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -252,6 +253,59 @@ def match_undo(
     decision = undo(seq=planned.undoes, dry_run=dry_run)
     _say([decision.entry_id], "undone", dry_run=dry_run)
     _say_late([decision])
+
+
+# Open items in a sheet
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@dry_run_option
+@print_options
+def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> None:
+    """Take the decisions of a sheet that `treasury exceptions --sheet` wrote.
+
+    Says first what each row would do, in items and in currency, and which rows are refused and why.
+    Then all that would be journaled is, or nothing. Exits 1 where a row is refused.
+    """
+    from treasury.close.result_words import count
+
+    desk = workspace_of(context)
+    plan = desk.decide(file, dry_run=True)
+    if form == "table":
+        _print_plan(plan)
+    if plan.planned and not dry_run:
+        if form == "table" and sys.stdin.isatty():
+            click.confirm(f"Write {count(len(plan.planned), 'decision')}", abort=True)
+        plan = desk.decide(file, agreed=plan)
+    if form != "table":
+        print_rows(plan.arrow, form)
+    else:
+        decisions = count(len(plan.planned), "decision")
+        if plan.is_journaled:
+            click.echo(f"in the journal: {decisions}")
+        else:
+            click.echo(f"would be journaled: {decisions} (not written)")
+    if plan.refused:
+        raise SystemExit(1)
+
+
+def _print_plan(plan: SheetPlan) -> None:
+    """The rows, the sums, and what changes beside them."""
+    print_rows(plan.arrow, "table", columns=ROW_COLUMNS, spare=ROW_SPARE, title="Each row")
+    print_rows(plan.totals, "table", title=f"What {plan.file} does, of {plan.month}")
+    if plan.effects is None:
+        return
+    if plan.effects.unknown:
+        click.echo(f"what else changes is not known: {clean(plan.effects.unknown)}")
+    for effect in plan.effects:
+        click.echo(clean(f"also changes: {effect}"))
+
+
+ROW_COLUMNS = (
+    "row", "outcome", "decision", "name", "amount", "reason", "proposed_by", "why",
+)  # fmt: skip
+ROW_SPARE = ("reason", "proposed_by", "name")
 
 
 # Remarks on ramp requests

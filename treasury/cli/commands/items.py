@@ -1,8 +1,7 @@
-"""The commands that decide open items: carried past a close one by one, or many in a sheet."""
+"""The commands by which two people carry an open item past a close, item by item."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,13 @@ import click
 
 from treasury.cli.commands.desk import workspace_of
 from treasury.cli.months import month_argument, month_option
-from treasury.cli.output import print_options, print_rows, view_options
+from treasury.cli.output import print_rows, view_options
 from treasury.text import clean
 
 if TYPE_CHECKING:
-    from treasury.items import OpenItems, SheetPlan
+    from treasury.items import OpenItems
 
-__all__ = ["decide", "items"]
+__all__ = ["items"]
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
@@ -136,50 +135,3 @@ def _say(items: OpenItems, verdict: str, *, dry_run: bool) -> None:
     for item in items:
         click.echo(clean(f"{item.item_id}: {verdict}" + (" (not written)" if dry_run else "")))
         click.echo(clean(f"  {item}"))
-
-
-@click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@dry_run_option
-@print_options
-def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> None:
-    """Take the decisions of FILE, a sheet that `treasury exceptions --sheet` wrote.
-
-    Says first what each row would do, in items and in currency, and which rows are refused and why.
-    Then all that would be journaled is, or nothing. Exits 1 where a row is refused.
-    """
-    desk = workspace_of(context)
-    plan = desk.decide(file, dry_run=True)
-    if form == "table":
-        _print_plan(plan)
-    if plan.planned and not dry_run:
-        if form == "table" and sys.stdin.isatty():
-            click.confirm(f"Write {len(plan.planned):,} decisions", abort=True)
-        plan = desk.decide(file, agreed=plan)
-    if form != "table":
-        print_rows(plan.arrow, form)
-    else:
-        written = f"{len(plan.planned):,} decisions are in the journal"
-        would_be = f"{len(plan.planned):,} decisions would be journaled (not written)"
-        nothing = "nothing was written" if not plan.planned else would_be
-        click.echo(written if plan.is_journaled else nothing)
-    if plan.refused:
-        raise SystemExit(1)
-
-
-def _print_plan(plan: SheetPlan) -> None:
-    """The rows, the sums, and what changes beside them."""
-    print_rows(plan.arrow, "table", columns=ROW_COLUMNS, spare=ROW_SPARE, title="Each row")
-    print_rows(plan.totals, "table", title=f"What {plan.file} does, of {plan.month}")
-    if plan.effects is None:
-        return
-    if plan.effects.unknown:
-        click.echo(f"what else changes is not known: {clean(plan.effects.unknown)}")
-    for effect in plan.effects:
-        click.echo(clean(f"also changes: {effect}"))
-
-
-ROW_COLUMNS = (
-    "row", "outcome", "decision", "name", "amount", "reason", "proposed_by", "why",
-)  # fmt: skip
-ROW_SPARE = ("reason", "proposed_by", "name")
