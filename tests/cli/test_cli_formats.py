@@ -31,7 +31,7 @@ ACTS = {
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
     "match": ("accept", "assign", "ignore", "reject", "undo"),
     "periods": ("reopen",),
-    "request": ("mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
+    "request": ("accept-payee", "mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
     "rules": ("save",),
     "statements": ("confirm", "profile", "withdraw"),
     "wallets": ("add", "balance"),

@@ -5,6 +5,7 @@ it to a colleague, `match.undo` takes the last of them back, so that what stood 
 `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
 `payment_file.made` says which requests left in a file that may be uploaded at the bank;
 `request.not_uploaded` takes one of them out again, `payment_file.voided` all that are in one.
+`payment_file.payee_accepted` says that the name which a bank knows for an IBAN is the payee's.
 """
 
 from __future__ import annotations
@@ -26,11 +27,14 @@ __all__ = [
     "FILE_VOIDED",
     "MATCH",
     "NOT_UPLOADED",
+    "PAYEE_ACCEPTED",
     "SHEET",
+    "AcceptedPayee",
     "Decision",
     "GivenHash",
     "PaymentFile",
     "Remark",
+    "accepted_payees",
     "decision_table",
     "decisions",
     "files_made",
@@ -58,6 +62,7 @@ MATCH: Final = "match."
 REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
 FILE_VOIDED: Final = "payment_file.voided"
+PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
 SHEET: Final = "sheet"
 """The field of a decision's body that says which row of a sheet it was decided in."""
@@ -127,8 +132,27 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     """The request's end-to-end id in it."""
     execution: date | None = None
     """The day on which the bank is to carry it out."""
+    payee: str = ""
+    """Whom it pays, by the name in the file, and `payee_iban` where."""
+    payee_iban: str = ""
     is_standing: bool = True
     """False once somebody said that it was not uploaded, or took it back."""
+
+
+class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
+    """A name that a bank knows for an IBAN, accepted as that of the payee who is ordered so.
+
+    It holds for that IBAN, that name and what the bank said, until any of them is another. `alone`
+    says that whoever made the payment file accepted it, under a policy of one person.
+    """
+
+    iban: str
+    name: str
+    known_as: str
+    reason: str
+    by: str
+    at: datetime
+    alone: bool = False
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +244,9 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
             body = entry.body
             references = body.get("references") or [""] * len(body["requests"])
             execution = body.get("execution")
-            for request, reference in zip(body["requests"], references, strict=True):
+            payees = body.get("payees") or [("", "")] * len(body["requests"])
+            orders = zip(body["requests"], references, payees, strict=True)
+            for request, reference, (payee, iban) in orders:
                 file = PaymentFile(
                     seq=entry.seq,
                     name=entry.subject,
@@ -229,6 +255,8 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                     message_id=body.get("message_id", ""),
                     reference=reference,
                     execution=None if execution is None else date.fromisoformat(execution),
+                    payee=payee,
+                    payee_iban=iban,
                 )
                 made.setdefault(request, []).append(file)
         elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
@@ -239,6 +267,18 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                 if files[-1].name == entry.subject:
                     files[-1] = msgspec.structs.replace(files[-1], is_standing=False)
     return made
+
+
+def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
+    """What was accepted, by the payee's IBAN and name as ordered, then by the bank's name."""
+    accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
+    for entry in entries:
+        if entry.kind != PAYEE_ACCEPTED:
+            continue
+        names = {name: entry.body[name] for name in ("iban", "name", "known_as", "reason", "alone")}
+        payee = AcceptedPayee(**names, by=entry.actor.name, at=entry.at)
+        accepted.setdefault((payee.iban, payee.name), {})[payee.known_as] = payee
+    return accepted
 
 
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:

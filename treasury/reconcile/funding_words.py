@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from itertools import repeat
 from typing import Any, Final
 
 import duckdb
@@ -91,9 +92,12 @@ def with_answers(
         columns = (
             row[name] or () for name in ("orders_made", "order_messages", "order_references")
         )
+        names = row.get("payees_accepted") or repeat(())
         answers = [
-            (made, order_answer(by_message.get(message, ()), message, reference))
-            for made, message, reference in zip(*columns, strict=True)
+            (made, order_answer(by_message.get(message, ()), message, reference, accepted))
+            for (made, message, reference), accepted in zip(
+                zip(*columns, strict=True), names, strict=False
+            )
         ]
         answered[request] = {**row, "answers": answers}
     return answered

@@ -371,6 +371,31 @@ def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> 
     click.echo(f"{clean(file)}: {would}taken back, {len(requests)} requests are to be paid again")
 
 
+@request.command("accept-payee")
+@click.argument("name")
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def accept_payee(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+    """Accept the name that the bank knows for the payee of NAME. By another than its file's maker.
+
+    It holds for that IBAN and name until either changes.
+    """
+    from treasury.decisions.remarks import LIABILITY
+
+    desk = workspace_of(context)
+    accept = partial(desk.funding.accept_payee, name, reason)
+    payee = accept(dry_run=True)
+    click.echo(f"ordered:  {clean(payee.name)}, {clean(payee.iban)}")
+    click.echo(f"the bank: {clean(payee.known_as) or 'a similar name, which it does not give'}")
+    click.echo(LIABILITY)
+    if not dry_run:
+        if sys.stdin.isatty():
+            click.confirm("Accept the name", abort=True)
+        accept()
+    _say([name], "the payee's name is accepted", dry_run=dry_run)
+
+
 @request.command("undo")
 @click.argument("name")
 @seq_option
