@@ -22,6 +22,7 @@ class Filed:
 
     def __init__(self, desk: Workspace, folder: Path) -> None:
         self.desk, self._folder, self._count = desk, folder, 0
+        self.answers = "all"
         self.request = next(
             row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY"
         )
@@ -36,6 +37,7 @@ class Filed:
             "references": [self.reference],
             "message_id": message_id,
             "payees": [payee],
+            "answers": self.answers,
             "execution": "2026-11-02",
         }
         self.desk.journal.append("payment_file.made", name, body, actor=ANNA)
@@ -262,3 +264,25 @@ def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
     assert accepted.alone
     (entry,) = desk.journal.entries("payment_file.payee_accepted")
     assert (entry.body["alone"], entry.body["reason"]) == (True, "called them")
+
+
+@pytest.mark.parametrize(
+    ("answers", "state", "answer"),
+    [
+        ("all", "IN FILE", ""),
+        ("rejections", "WITH THE BANK", "not among the payments rejected, 31 Oct"),
+    ],
+)
+def test_a_bank_that_reports_rejections_alone_has_taken_what_it_does_not_name(
+    filed: Filed, tmp_path: Path, answers: str, state: str, answer: str
+) -> None:
+    filed.desk.funding.not_uploaded(filed.request["request"], "made again", actor=BERT)
+    filed.answers = answers
+    filed.leave("payments-2.xml", "PAY-2")
+    assert filed.state == "IN FILE"
+    other = tmp_path / "other.xml"
+    other.write_text(
+        report(payment("PAY-OTHER", "RJCT", "AC04"), original="PAY-2", at="2026-10-31T09:00:00Z")
+    )
+    filed.desk.statements.add(other)
+    assert (filed.state, filed.row["answer"]) == (state, answer)

@@ -37,6 +37,7 @@ REQUEST_REMARKS: Final = pa.schema(
         ("order_references", pa.list_(pa.string())),
         ("orders_made", pa.list_(pa.timestamp("us", tz="UTC"))),
         ("payees_accepted", pa.list_(pa.list_(pa.string()))),
+        ("rejections_alone", pa.list_(pa.bool_())),
         ("hash_state", pa.string()),
         ("hash_by", pa.string()),
         ("hash_at", pa.timestamp("us", tz="UTC")),
@@ -48,7 +49,8 @@ REQUEST_REMARKS: Final = pa.schema(
 of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
 ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
 answers; `orders_made` is when; `payees_accepted` are the names that banks gave for the payee of
-each and that were accepted.
+each and that were accepted, `rejections_alone` says of each whether its bank reports of rejected
+payments alone.
 """
 
 
@@ -76,6 +78,7 @@ def remark_table(decided: Decided) -> pa.Table:
             row["order_messages"] = [file.message_id for file in files]
             row["order_references"] = [file.reference for file in files]
             row["orders_made"] = [file.at for file in files]
+            row["rejections_alone"] = [file.rejections_alone for file in files]
             row["payees_accepted"] = [
                 sorted(accepted.get((file.payee_iban, file.payee), ())) for file in files
             ]

@@ -228,7 +228,12 @@ class Marking:
         if not file.message_id:
             return None
         statuses = self._snapshot().sql(_ANSWERS, {"message": file.message_id}).to_pylist()
-        return order_answer(statuses, file.message_id, file.reference)
+        return order_answer(
+            statuses,
+            file.message_id,
+            file.reference,
+            rejections_alone=file.rejections_alone,
+        )
 
     def _require_unanswered(self, file: PaymentFile, name: str) -> None:
         """ActionRefused where the bank answered about a payment, and has not rejected it."""

@@ -135,6 +135,8 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     payee: str = ""
     """Whom it pays, by the name in the file, and `payee_iban` where."""
     payee_iban: str = ""
+    rejections_alone: bool = False
+    """Whether its bank reports of rejected payments alone."""
     is_standing: bool = True
     """False once somebody said that it was not uploaded, or took it back."""
 
@@ -257,6 +259,7 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                     execution=None if execution is None else date.fromisoformat(execution),
                     payee=payee,
                     payee_iban=iban,
+                    rejections_alone=body.get("answers") == "rejections",
                 )
                 made.setdefault(request, []).append(file)
         elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":

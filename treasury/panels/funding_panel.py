@@ -397,6 +397,11 @@ class FundingPanel(ListPanel):
             "message_id": message_id(order.transfers, order.payer, attempt),
             "references": [transfer.reference for transfer in order.transfers],
             "payees": [(transfer.beneficiary, transfer.iban) for transfer in order.transfers],
+            "answers": next(
+                account.answers
+                for account in self._desk.settings.accounts
+                if plain_account(account.account) == order.payer.iban
+            ),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
         note_file(

@@ -93,11 +93,20 @@ def with_answers(
             row[name] or () for name in ("orders_made", "order_messages", "order_references")
         )
         names = row.get("payees_accepted") or repeat(())
+        alone = row.get("rejections_alone") or repeat(False)
+        orders = zip(zip(*columns, strict=True), names, alone, strict=False)
         answers = [
-            (made, order_answer(by_message.get(message, ()), message, reference, accepted))
-            for (made, message, reference), accepted in zip(
-                zip(*columns, strict=True), names, strict=False
+            (
+                made,
+                order_answer(
+                    by_message.get(message, ()),
+                    message,
+                    reference,
+                    accepted=accepted,
+                    rejections_alone=is_alone,
+                ),
             )
+            for (made, message, reference), accepted, is_alone in orders
         ]
         answered[request] = {**row, "answers": answers}
     return answered

@@ -49,22 +49,31 @@ class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def order_answer(
-    statuses: Iterable[Row], message_id: str, reference: str, accepted: Collection[str] = ()
+    statuses: Iterable[Row],
+    message_id: str,
+    reference: str,
+    *,
+    accepted: Collection[str] = (),
+    rejections_alone: bool = False,
 ) -> OrderAnswer | None:
     """What the rows of `payment_statuses` come to for a payment; None where none is about it.
 
     A payment file has one batch, so a status of the batch is one of all its payments. `accepted`
-    are names that banks gave for its payee and that people accepted.
+    are names that banks gave for its payee and that people accepted. With `rejections_alone` a bank
+    that rejected others of the file, and says nothing of this payment, has taken it.
     """
-    about = sorted(
-        (
-            row
-            for row in statuses
-            if row["original_message_id"] == message_id
-            and (row["level"] != "payment" or row["original_end_to_end_id"] == reference)
-        ),
+    of_file = sorted(
+        (row for row in statuses if row["original_message_id"] == message_id),
         key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
     )
+    about = [
+        row
+        for row in of_file
+        if row["level"] != "payment" or row["original_end_to_end_id"] == reference
+    ]
+    if not about and of_file and rejections_alone:
+        at = of_file[-1]["created_at"]
+        return OrderAnswer(stage="accepted", words="not among the payments rejected", at=at)
     if not about:
         return None
     by_stage: dict[str, list[Row]] = {}
