@@ -268,6 +268,8 @@ class BankAccount(
     opened: date | None = None
     closed: date | None = None
     statement_days: StatementDays | None = None
+    batch_booking: bool = False
+    """Whether its bank is asked to book a payment file as one debit."""
     answers: Answers = "all"
     """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
 

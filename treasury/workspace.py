@@ -657,7 +657,7 @@ class Workspace:
 
     @cached_property
     def funding(self) -> Marking:
-        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `undo`, `list`."""
+        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `accept_payee`, `undo`."""
         return self._desk().funding
 
     @cached_property
@@ -677,7 +677,7 @@ class Workspace:
 
         `items` are those of a month or some of them, as `t.open_items(…).select(…)` gives them;
         without, those of the last month that has ended. Raises ActionRefused for a closed month,
-        StorageError where the file cannot be written.
+        InputError where the file is there already, StorageError where it cannot be written.
         """
         from treasury.items import OpenItems
 

@@ -29,7 +29,7 @@ ACTS = {
     "journal": ("adopt",),
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
-    "match": ("accept", "assign", "ignore", "reject", "undo"),
+    "match": ("accept", "assign", "file", "ignore", "reject", "undo"),
     "periods": ("reopen",),
     "request": ("accept-payee", "mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
     "rules": ("save",),

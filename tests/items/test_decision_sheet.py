@@ -365,5 +365,7 @@ def test_a_sheet_in_which_nothing_is_chosen_and_one_that_cannot_be_written_say_s
 ) -> None:
     with pytest.raises(InputError, match=r"nothing is chosen in october\.xlsx"):
         desk.decide(sheet)
+    with pytest.raises(InputError, match="is there already, perhaps with decisions in it"):
+        desk.exceptions_sheet(sheet, MONTH)
     with pytest.raises(StorageError, match="cannot be written"):
         desk.exceptions_sheet(tmp_path / "absent" / "october.xlsx", MONTH)

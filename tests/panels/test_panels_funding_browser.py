@@ -119,7 +119,9 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
         "execution": "2026-11-02",
         "payees": [("Ramp Operator BV", request["to_account"])],
     }
-    desk.journal.append("payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment"))
+    desk.journal.append(
+        "payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment")
+    )
 
     def answer(number: int, *said: str, **changed: str) -> None:
         text = changed.pop("text", "")

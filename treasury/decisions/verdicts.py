@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
+from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import open_lines, standing_table
 from treasury.decisions.verdict_checks import Body, Check, Wish, already, states_wish
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
@@ -102,6 +103,35 @@ class Deciding:
     ) -> Sequence[Decision]:
         """Accept pairs of a line and its expectation; all of them are checked before any is."""
         return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
+
+    def accept_file(
+        self,
+        entry_id: str,
+        file: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a debit is the one of a payment file: it pays all that the bank did not reject.
+
+        Its amount has to be exactly what these requests wait for; one that does not carry the
+        file's id needs a reason. Raises InputError for a file that was not made here.
+        """
+
+        def wishes(knowledge: Knowledge, stand: Standing) -> Sequence[Wish]:
+            line = knowledge.find_line(entry_id)
+            paid = orders_paid(
+                knowledge,
+                self._read().entries,
+                line,
+                file,
+                reason=reason,
+                accepted={(d.entry_id, d.expectations) for d in stand if d.verb == "accept"},
+            )
+            return [Wish(verb="accept", entry_id=line, expectations=paid, reason=reason.strip())]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def reject(
         self,

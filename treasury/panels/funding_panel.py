@@ -439,6 +439,7 @@ class FundingPanel(ListPanel):
                 iban=plain_account(account.account),
                 town=settings.workspace.town or "",
                 country=settings.workspace.country or "",
+                batch_booking=account.batch_booking,
             )
             for account in settings.accounts
             if account.source == "own_bank"

@@ -157,6 +157,23 @@ def match_accept(
     _say_late([decision])
 
 
+@match.command("file")
+@click.argument("line")
+@click.argument("file")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_file(context: click.Context, line: str, file: str, reason: str, dry_run: bool) -> None:
+    """Say that LINE is the one debit of the payment FILE: it pays all that was not rejected."""
+    desk = workspace_of(context)
+    accept = partial(desk.matches.accept_file, line, file, reason=reason)
+    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
+    decision = accept(dry_run=dry_run)
+    requests = f"{len(decision.expectations)} requests of {clean(file)}"
+    _say([decision.entry_id], f"accepted for {requests}", dry_run=dry_run)
+    _say_late([decision])
+
+
 def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
     """Name what speaks against decisions on lines, and what changes beside these."""
     against = [objection for decision in planned for objection in decision.despite]
@@ -418,7 +435,17 @@ def request_undo(
 @view_options
 def request_list(context: click.Context, as_of: str | None, form: str) -> None:
     """List the remarks that stand."""
-    print_rows(workspace_of(context, as_of).funding.list().arrow, form, title="Remarks")
+    remarks = workspace_of(context, as_of).funding.list().arrow
+    print_rows(remarks, form, columns=REMARK_COLUMNS, spare=REMARK_SPARE, title="Remarks")
+
+
+REMARK_COLUMNS = (
+    "seq", "request_id", "mark", "reason", "marked_by", "marked_at", "proposed_by", "file",
+    "filed_by", "filed_at", "hash_state", "hash_by",
+)  # fmt: skip
+REMARK_SPARE = (
+    "proposed_by", "hash_by", "hash_state", "filed_at", "filed_by", "marked_at", "seq",
+)  # fmt: skip
 
 
 # Rules

@@ -235,9 +235,15 @@ class DecisionSheets:
     def write(self, path: Path, items: OpenItems) -> int:
         """Write the sheet of some of a month's open items to `path`; how many they are.
 
-        Raises ActionRefused for a closed month, StorageError where the file cannot be written.
+        Raises ActionRefused for a closed month, InputError where the file is there already,
+        StorageError where it cannot be written.
         """
         require_present(self._until)
+        if path.exists():
+            raise InputError(
+                f"{path} is there already, perhaps with decisions in it",
+                do="name another file, or remove it",
+            )
         decided = read_decided(self._journal)
         self._require_open(items.month, decided)
         knowledge, _ = self._matches.known_under(decided)
