@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -183,40 +183,45 @@ def test_order_filters_formats_and_columns_of_ones_own_change_nothing(
     assert not plan.refused
 
 
-@pytest.mark.parametrize(
-    ("typed", "why"),
-    [
-        ({"Decision": "Accept: PAY-0000-000000"}, "there is no choice 'Accept: PAY-0000-000000'"),
-        ({"Decision": CLOSE}, "a line is closed with a reason"),
-        ({"Decision": CLOSE, "Reason": "=A1"}, "holds a formula"),
-        ({"Decision": ACTS["assign"]}, "nobody is named"),
-        ({"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert"}, "Clear by is empty"),
-        (
-            {"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert", "Clear by": "20/11/2026"},
-            "Clear by: '20/11/2026' is no day",
-        ),
-        (
-            {"Decision": ACTS["carry"], "Reason": "x", "Owner": "b", "Clear by": "2026-10-01"},
-            "2026-10-01 is past",
-        ),
-        ({"Decision": ACTS["accept_carry"]}, "there is no choice"),
-        ({"Decision": CLOSE, "Reason": "x", "Amount": 1}, "are not those of its item"),
-        ({"Decision": CLOSE, "Reason": "x", "Name": "Somebody"}, "are not those of its item"),
-        ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10 " + "0" * 64}, "has moved"),
-        ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10"}, "Shown is empty or was changed"),
-        ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "is this item any more"),
-        ({"Decision": CLOSE, "Reason": "x", "Item": None}, "Item or Shown is empty"),
-    ],
+REFUSED: Sequence[tuple[Typed, str]] = (
+    ({"Decision": "Accept: PAY-0000-000000"}, "there is no choice 'Accept: PAY-0000-000000'"),
+    ({"Decision": CLOSE}, "a line is closed with a reason"),
+    ({"Decision": CLOSE, "Reason": "=A1"}, "holds a formula"),
+    ({"Decision": ACTS["assign"]}, "nobody is named"),
+    ({"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert"}, "Clear by is empty"),
+    (
+        {"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert", "Clear by": "20/11/2026"},
+        "Clear by: '20/11/2026' is no day",
+    ),
+    (
+        {"Decision": ACTS["carry"], "Reason": "x", "Owner": "b", "Clear by": "2026-10-01"},
+        "2026-10-01 is past",
+    ),
+    ({"Decision": ACTS["accept_carry"]}, "there is no choice"),
+    ({"Decision": CLOSE, "Reason": "x", "Amount": 1}, "are not those of its item"),
+    ({"Decision": CLOSE, "Reason": "x", "Name": "Somebody"}, "are not those of its item"),
+    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10 " + "0" * 64}, "has moved"),
+    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-09 " + "0" * 64}, "it is of 2026-09"),
+    ({"Decision": CLOSE, "Reason": "x", "Shown": "2026-10"}, "Shown is empty or was changed"),
+    ({"Decision": CLOSE, "Reason": "x", "Item": "line:nothing"}, "is this item any more"),
+    ({"Decision": CLOSE, "Reason": "x", "Item": None}, "Item or Shown is empty"),
 )
-def test_a_row_that_cannot_be_taken_is_refused_with_its_reason_and_the_others_are_taken(
-    desk: Workspace, sheet: Path, typed: Typed, why: str
+"""What is typed into a row, and why it is refused."""
+
+
+def test_rows_that_cannot_be_taken_are_refused_with_their_reasons_and_the_others_are_taken(
+    desk: Workspace, sheet: Path
 ) -> None:
-    good, bad = of_kind(desk, "no_reference"), of_kind(desk, "no_reference", 1)
-    fill_in(sheet, {good.item_id: {"Decision": CLOSE, "Reason": "ours"}, bad.item_id: typed})
+    good = of_kind(desk, "no_reference")
+    bad = desk.open_items(MONTH).select(kind="needs_decision").items[: len(REFUSED)]
+    rows = rows_by_item(openpyxl.load_workbook(sheet)["Open items"])
+    typed = {item.item_id: case for item, (case, _) in zip(bad, REFUSED, strict=True)}
+    fill_in(sheet, typed | {good.item_id: {"Decision": CLOSE, "Reason": "ours"}})
     plan = desk.decide(sheet)
     assert [verdict.item_id for verdict in plan.planned] == [good.item_id]
-    (refused,) = plan.refused
-    assert why in refused.why
+    whys = {verdict.row: verdict.why for verdict in plan.refused}
+    for item, (case, why) in zip(bad, REFUSED, strict=True):
+        assert why in whys[rows[item.item_id]], case
     assert [row["entry_id"] for row in desk.matches.list().arrow.to_pylist()] == [good.entry_id]
 
 
