@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from decide_desk import ANNA, BERT, copy_of, double, edit, first_line
 from pain_samples import payment, report
@@ -93,3 +94,20 @@ def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None
     edit(batch.desk, "statement_entries", "entry_id", line, direction="CRDT")
     with pytest.raises(ActionRefused, match="is no debit"):
         batch.desk.matches.accept_file(line, FILE)
+
+
+def test_a_decision_sheet_offers_the_file_that_a_debit_names(batch: Batch, tmp_path: Path) -> None:
+    line = batch.debited(batch.first["send"] + batch.second["send"])
+    sheet = batch.desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")
+    book = openpyxl.load_workbook(sheet)
+    offered = {row[0]: row[1] for row in reversed(list(book["Choices"].values))}
+    assert offered[f"line:{line}"] == f"Accept: payment file {FILE}"
+    page = book["Open items"]
+    at = {cell.value: cell.column for cell in page[1]}
+    for row in range(2, page.max_row + 1):
+        if page.cell(row, at["Item"]).value == f"line:{line}":
+            page.cell(row, at["Decision"]).value = offered[f"line:{line}"]
+    book.save(sheet)
+    plan = batch.desk.decide(sheet)
+    assert [verdict.outcome for verdict in plan.verdicts] == ["to be journaled"]
+    assert {batch.state(batch.first), batch.state(batch.second)} == {"SENT"}

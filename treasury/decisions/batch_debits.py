@@ -17,7 +17,7 @@ from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.statements.pain.order_answers import order_answer
 from treasury.text import clean
 
-__all__ = ["orders_paid"]
+__all__ = ["file_named", "orders_paid"]
 
 _STATUSES: Final = """\
 SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
@@ -76,13 +76,18 @@ def orders_paid(
             do="add the bank's answers to the file, or accept the line for some of it",
         )
     ids = {file.message_id for file in orders.values() if file.message_id}
-    texts = " ".join(line[name] or "" for name in _TEXTS)
-    if not reason.strip() and not any(name in texts for name in ids):
+    if not reason.strip() and not file_named(line, ids):
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
             do="say how you know that it is this file's, as the reason",
         )
     return paid
+
+
+def file_named(line: Mapping[str, Any], message_ids: Iterable[str]) -> str:
+    """Which of these ids of payment files a bank line carries; empty for none."""
+    texts = " ".join(line[name] or "" for name in _TEXTS)
+    return next((name for name in message_ids if name in texts), "")
 
 
 def _rejected(knowledge: Knowledge, orders: Mapping[str, PaymentFile]) -> set[str]:

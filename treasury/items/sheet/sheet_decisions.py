@@ -192,11 +192,11 @@ class _Chosen(msgspec.Struct, frozen=True):
     @property
     def wish(self) -> Wish:
         """What is asked for, of a choice on a bank line."""
-        act, expectation = self.choice.act, self.choice.expectation
+        act = self.choice.act
         return Wish(
             verb=act,
             entry_id=self.shown.item.entry_id or "",
-            expectations=(expectation,) if expectation else (),
+            expectations=self.choice.expectations,
             reason=self.row.reason,
             to=self.row.owner if act == "assign" else "",
         )

@@ -15,11 +15,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.decisions.batch_debits import file_named, orders_paid
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import expectation_facts, line_facts
+from treasury.errors import ActionRefused, InputError
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
-from treasury.journal.decision_history import NOT_UPLOADED
+from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
 from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
@@ -60,11 +62,11 @@ _OF_ITEM: Final = (
 
 
 class SheetChoice(msgspec.Struct, frozen=True):
-    """A choice of a row: its label, what it does (a key of ACTS), and for which expectation."""
+    """A choice of a row: its label, what it does (a key of ACTS), and for which expectations."""
 
     label: str
     act: str
-    expectation: str = ""
+    expectations: tuple[str, ...] = ()
 
 
 class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,11 +92,19 @@ def decision_rows(
 ) -> Mapping[str, DecisionRow]:
     """A row for each item by its id, in the order of the list."""
     lines = _lines(items, knowledge)
+    files = {
+        file.message_id: file.name
+        for made in files_made(decided.entries).values()
+        for file in made
+        if file.message_id
+    }
     last = {entry.subject: entry.seq for entry in decided.entries}
     rows = {}
     for item in items:
         seen = lines.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         choices = tuple(_choices(item, seen))
+        if seen is not None and (message := file_named(seen.line, files)):
+            choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {
             "month": str(items.month),
@@ -150,7 +160,7 @@ def _choices(item: OpenItem, seen: _Matching | None) -> Iterator[SheetChoice]:
         names = _names([candidate["record"] for candidate in seen.candidates])
         for act in ("accept", "reject"):
             for name, candidate in zip(names, seen.candidates, strict=True):
-                yield SheetChoice(f"{ACTS[act]}: {name}", act, candidate["expectation_id"])
+                yield SheetChoice(f"{ACTS[act]}: {name}", act, (candidate["expectation_id"],))
         yield SheetChoice(ACTS["ignore"], "ignore")
         yield SheetChoice(ACTS["assign"], "assign")
     if item.subject == "request" and item.request_id:
@@ -160,6 +170,19 @@ def _choices(item: OpenItem, seen: _Matching | None) -> Iterator[SheetChoice]:
         if item.proposed_by is not None:
             yield SheetChoice(ACTS["accept_carry"], "accept_carry")
         yield SheetChoice(ACTS["carry"], "carry")
+
+
+def _of_file(
+    knowledge: Knowledge, decided: Decided, line: Mapping[str, Any], name: str
+) -> Iterator[SheetChoice]:
+    """The choice that a debit is the one of a payment file; none where it cannot be."""
+    try:
+        paid = orders_paid(
+            knowledge, decided.entries, line["entry_id"], name, reason="", accepted=()
+        )
+    except (ActionRefused, InputError):
+        return  # it is no debit of what the file ordered: decided as any other line
+    yield SheetChoice(f"{ACTS['accept']}: payment file {clean(name)}", "accept", paid)
 
 
 def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
