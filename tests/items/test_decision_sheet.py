@@ -187,6 +187,7 @@ REFUSED: Sequence[tuple[Typed, str]] = (
     ({"Decision": "Accept: PAY-0000-000000"}, "there is no choice 'Accept: PAY-0000-000000'"),
     ({"Decision": CLOSE}, "a line is closed with a reason"),
     ({"Decision": CLOSE, "Reason": "=A1"}, "holds a formula"),
+    ({"Decision": CLOSE, "Reason": "because " * 200}, "Reason is longer than 1,000 characters"),
     ({"Decision": ACTS["assign"]}, "nobody is named"),
     ({"Decision": ACTS["carry"], "Reason": "x", "Owner": "bert"}, "Clear by is empty"),
     (

@@ -293,7 +293,8 @@ def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> N
         _print_plan(plan)
     if plan.planned and not dry_run:
         if form == "table" and sys.stdin.isatty():
-            click.confirm(f"Write {count(len(plan.planned), 'decision')}", abort=True)
+            who = clean(desk.journal.who().name)
+            click.confirm(f"Write {count(len(plan.planned), 'decision')} as {who}", abort=True)
         plan = desk.decide(file, agreed=plan)
     if form != "table":
         print_rows(plan.arrow, form)

@@ -127,7 +127,10 @@ def _filled_row(
     texts, problem = {}, ""
     for field, at in places.items():
         cell = cells.get(at)
-        texts[field] = clean(cell.text)[:_LONGEST].strip() if cell is not None else ""
+        text = "" if cell is None else clean(cell.text)
+        texts[field] = text[:_LONGEST].strip()
+        if len(text) > _LONGEST and field != "name":
+            problem = problem or f"{TITLES[field]} is longer than {_LONGEST:,} characters"
         if cell is not None and cell.kind == "formula":
             problem = problem or f"{cell_name(number, at)} holds a formula: type the value"
     try:
