@@ -57,6 +57,11 @@ _MAY_CHANGE: Final = dict.fromkeys(
     True,
 )
 """What a person may do with a locked sheet without lifting its protection."""
+_FROM_LIST: Final = {
+    "validate": "list",
+    "error_title": "Not in the list",
+    "error_message": "Choose from the list of this row.",
+}
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
@@ -224,7 +229,7 @@ class _SheetWriter:
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, column.width)
             if column.choices:
-                page.data_validation(1, at, last, at, _list_of(column.choices))
+                page.data_validation(1, at, last, at, {**_FROM_LIST, "source": column.choices})
             zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
             page.write_string(0, at, column.title + zone_note, self._head)
         batches = table.to_batches(max_chunksize=_BATCH)
@@ -298,15 +303,6 @@ def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
         page.write_datetime(line, at, value, form)
     else:
         page.write_number(line, at, value, form)
-
-
-def _list_of(choices: str) -> dict[str, str]:
-    return {
-        "validate": "list",
-        "source": choices,
-        "error_title": "Not in the list",
-        "error_message": "Choose from the list of this row.",
-    }
 
 
 def _digits(amount: Decimal) -> tuple[int, int]:

@@ -81,7 +81,16 @@ def cell_name(row: int, column: int) -> str:
 def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
     """The cells of every sheet; InputError, naming the file, for what is no plain workbook."""
     name = clean(name or source) if isinstance(source, Path) else clean(name)
-    content = source if isinstance(source, bytes) else _bytes_of(source, name)
+    if isinstance(source, bytes):
+        content = source
+    else:
+        try:
+            with open_regular(source) as file:
+                content = file.read(LARGEST + 1)
+        except OSError as error:
+            raise InputError(
+                f"{name} cannot be read: {error.strerror}", do="name a file that can be read"
+            ) from None
     if len(content) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST >> 20} MB", do="give the right file")
     if content.startswith(_OLD_FORM):
@@ -94,16 +103,6 @@ def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
         OSError,
     ):  # fmt: skip
         raise InputError(f"{name} is no workbook, or a damaged one", do=_SAVE_AGAIN) from None
-
-
-def _bytes_of(path: Path, name: str) -> bytes:
-    try:
-        with open_regular(path) as file:
-            return file.read(LARGEST + 1)
-    except OSError as error:
-        raise InputError(
-            f"{name} cannot be read: {error.strerror}", do="name a file that can be read"
-        ) from None
 
 
 class _Parts:

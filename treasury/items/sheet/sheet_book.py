@@ -7,7 +7,7 @@ looked up by the item's id, so it is the right one wherever the row is moved to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -126,7 +126,9 @@ def decision_book(
         for row in rows
         for choice in row.choices
     ]
-    guide = [{"text": text} for text in _guide(rows, about)]
+    decidable = sum(bool(row.choices) for row in rows)
+    counted = f"{len(rows):,} open items; {decidable:,} of them can be decided here."
+    guide = [{"text": text} for text in (about, counted, *_STEPS)]
     return book, {
         _GUIDE: pa.Table.from_pylist(guide, schema=pa.schema([("text", TEXT)])),
         ROWS: pa.Table.from_pylist([_row(row, month) for row in rows], schema=_ROW),
@@ -161,11 +163,3 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
         "item_id": item.item_id,
         "seen": f"{month} {row.seen}",
     }
-
-
-def _guide(rows: Sequence[DecisionRow], about: str) -> Iterable[str]:
-    """What the first sheet says."""
-    yield about
-    decidable = sum(bool(row.choices) for row in rows)
-    yield f"{len(rows):,} open items; {decidable:,} of them can be decided here."
-    yield from _STEPS

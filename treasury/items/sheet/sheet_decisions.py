@@ -93,16 +93,21 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     item_id: str
     seen: str
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """What it decides about what, why, and who proposed it."""
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
-        why = f" ({self.why})" if self.why else ""
-        return f"row {self.row}: {self.outcome}: {self.decision}, {self.name}{worth}{why}"
+        reason = f". Reason: {self.reason}" if self.reason else ""
+        although = f". Although {self.why}" if self.why else ""
+        proposed = f". Proposed by {self.proposed_by}" if self.proposed_by else ""
+        return f"{self.decision}: {self.name}{worth}{reason}{although}{proposed}"
 
 
 class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a sheet does, row by row; amounts in their currency.
 
     `effects` are the open items that change beside those of the sheet; None where nobody asked.
+    `sql` is the query of the outcomes that the items of bank lines rest on.
     """
 
     file: str
@@ -159,8 +164,8 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return pa.Table.from_pylist(rows, schema=_TOTALS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
-        """The sums and the rows."""
-        return {"Sums": self.totals, "Rows": self.arrow}
+        """The rows and the sums."""
+        return {"Rows": self.arrow, "Sums": self.totals}
 
     def agrees_with(self, preview: SheetPlan) -> bool:
         """Whether what would be journaled is what stood in a preview."""
@@ -318,7 +323,8 @@ class DecisionSheets:
             assert isinstance(answered, _Answer)  # each choice was planned
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
         drafts = tuple(answered.draft for answered in planned.values() if answered.draft)
-        return _Plan(SheetPlan(file=file, month=month, verdicts=tuple(verdicts)), drafts)
+        plan = SheetPlan(file=file, month=month, verdicts=tuple(verdicts), sql=items.sql)
+        return _Plan(plan, drafts)
 
     def _answers(
         self,

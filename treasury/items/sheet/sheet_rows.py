@@ -7,7 +7,7 @@ about the item. Where any of it moves, a choice that was made on the row is no l
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -111,7 +111,14 @@ def decision_rows(
             "item": {name: value_text(getattr(item, name)) for name in _OF_ITEM},
             "line": None if seen is None else line_facts(seen.line),
             "outcome": None if seen is None else [seen.outcome["outcome"], seen.outcome["reason"]],
-            "candidates": [] if seen is None else list(map(_shown_candidate, seen.candidates)),
+            "candidates": [
+                [
+                    expectation_facts(candidate["record"]),
+                    value_text(candidate["record"]["remaining"]),
+                    candidate["reason"],
+                ]
+                for candidate in (() if seen is None else seen.candidates)
+            ],
             "choices": choices,
             "decided": max(last.get(name, 0) for name in subjects if name),
         }
@@ -192,11 +199,6 @@ def _names(records: Sequence[Mapping[str, Any]]) -> list[str]:
         code if code and codes.count(code) == 1 else f"{code} {record['expectation_id']}".strip()
         for code, record in zip(codes, records, strict=True)
     ]
-
-
-def _shown_candidate(candidate: Mapping[str, Any]) -> Iterable[Any]:
-    record = candidate["record"]
-    return [expectation_facts(record), value_text(record["remaining"]), candidate["reason"]]
 
 
 def _candidate_words(candidate: Mapping[str, Any]) -> str:

@@ -57,7 +57,7 @@ def sheet_step(pending: PendingSheet, *, idle: bool) -> StepBlock:
         key=pending.nonce,
         title=f"Decide {_count(len(plan.planned))} from {clean(plan.file)}?",
         text=f"{_count(len(plan.planned))}: all of them or none.",
-        items=tuple(_sentence(plan, place) for place in range(len(plan.planned))),
+        items=tuple(verdict.sentence for verdict in plan.planned),
         facts=(
             detail("By decision and currency", *_sums(plan, "to be journaled")),
             detail("Decided by", Text(pending.actor, "strong")),
@@ -66,15 +66,6 @@ def sheet_step(pending: PendingSheet, *, idle: bool) -> StepBlock:
         ),
         buttons=confirm_buttons("Confirm decisions", idle=idle),
     )
-
-
-def _sentence(plan: SheetPlan, place: int) -> str:
-    verdict = plan.planned[place]
-    worth = "" if verdict.amount is None else f", {format_amount(verdict.amount, verdict.currency)}"
-    reason = f". Reason: {clean(verdict.reason)}" if verdict.reason else ""
-    proposed = f". Proposed by {clean(verdict.proposed_by)}" if verdict.proposed_by else ""
-    although = f". Although {verdict.why}" if verdict.why else ""
-    return f"{verdict.decision}: {verdict.name}{worth}{reason}{although}{proposed}"
 
 
 def _sums(plan: SheetPlan, outcome: str) -> tuple[Text, ...]:
