@@ -247,6 +247,9 @@ class LakePlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     home: str
 
 
+Answers = Literal["all", "rejections"]
+
+
 class BankAccount(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -265,6 +268,10 @@ class BankAccount(
     opened: date | None = None
     closed: date | None = None
     statement_days: StatementDays | None = None
+    batch_booking: bool = False
+    """Whether its bank is asked to book a payment file as one debit."""
+    answers: Answers = "all"
+    """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from treasury.desk.month_periods import Periods
     from treasury.desk.people import DecisionDesk
     from treasury.extract import Progress, SyncReport
-    from treasury.items import Carrying, Effects, Limits, OpenItems
+    from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
     from treasury.journal import Actor, Journal
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
@@ -98,7 +98,7 @@ class Workspace:
 
     Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
     `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `items`, `limits`,
-    `periods`, `panels`.
+    `exceptions_sheet`, `decide`, `periods`, `panels`.
     Months are written "2026-10", instants "2026-11-01T09:00Z".
     """
 
@@ -657,7 +657,7 @@ class Workspace:
 
     @cached_property
     def funding(self) -> Marking:
-        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `undo`, `list`."""
+        """Remarks on ramp requests: `marked_sent`, `will_not_fund`, `accept_payee`, `undo`."""
         return self._desk().funding
 
     @cached_property
@@ -669,6 +669,41 @@ class Workspace:
     def items(self) -> Carrying:
         """Open items past a close: `carry` proposes, `accept` agrees, `withdraw`, `list`."""
         return self._desk().items
+
+    def exceptions_sheet(
+        self, path: str | Path, items: OpenItems | str | Month | None = None
+    ) -> Path:
+        """Write open items as an Excel workbook in which people decide; `decide` takes it back.
+
+        `items` are those of a month or some of them, as `t.open_items(…).select(…)` gives them;
+        without, those of the last month that has ended. Raises ActionRefused for a closed month,
+        InputError where the file is there already, StorageError where it cannot be written.
+        """
+        from treasury.items import OpenItems
+
+        chosen = items if isinstance(items, OpenItems) else self.open_items(items)
+        self._desk().decision_sheets.write(Path(path), chosen)
+        return Path(path)
+
+    def decide(
+        self,
+        sheet: str | Path | bytes,
+        *,
+        name: str = "",
+        agreed: SheetPlan | None = None,
+        dry_run: bool = False,
+    ) -> SheetPlan:
+        """Take the decisions of a sheet that `exceptions_sheet` wrote: all that it can, or none.
+
+        With `dry_run` it says what each row would do and writes nothing; given as `agreed`, exactly
+        that is journaled, or ActionRefused where any of it has moved. Rows that are refused are
+        left out, each with its reason. `sheet` may be the file's bytes, called `name`. Raises
+        InputError for a file that is no decision sheet.
+        """
+        source = sheet if isinstance(sheet, bytes) else Path(sheet)
+        return self._desk().decision_sheets.decide(
+            source, name=name, agreed=agreed, dry_run=dry_run
+        )
 
     @cached_property
     def limits(self) -> Limits:

@@ -171,3 +171,10 @@ def test_an_address_that_sepa_cannot_carry_is_refused(town: str, country: str, s
     payer = msgspec.structs.replace(PAYER, town=town, country=country)
     with pytest.raises(InputError, match=says):
         pain001([ORDER], payer, AT, DAY)
+
+
+def test_a_payer_whose_bank_books_by_batch_asks_for_one_debit(schema: etree.XMLSchema) -> None:
+    assert found(read(pain001([ORDER], PAYER, AT, DAY)), "BtchBookg") == ["false"]
+    by_batch = read(pain001([ORDER], msgspec.structs.replace(PAYER, batch_booking=True), AT, DAY))
+    assert schema.validate(by_batch)
+    assert found(by_batch, "BtchBookg") == ["true"]

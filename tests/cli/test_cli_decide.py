@@ -7,12 +7,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from click.testing import CliRunner, Result
+from pain_samples import payment, report
 from signed import close_month
 
 from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
+from treasury.items.sheet.sheet_rows import ACTS
+from treasury.journal import Actor
 from treasury.workspace import RULES_FILE, Workspace
 
 
@@ -181,3 +185,65 @@ def test_two_instants_are_compared(desk: Workspace) -> None:
     assert isinstance(told.exception, InputError)
     refused = run(desk, "compare", *(("--as-of", "2026-11-02T08:00Z") * 3))
     assert refused.exit_code == 2
+
+
+def test_a_sheet_is_written_previewed_taken_and_taken_again(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "sheet.xlsx"
+    kind = ["--kind", "no_reference"]
+    written = run(desk, "exceptions", "2026-10", *kind, "--sheet", str(sheet))
+    items = rows(desk, "exceptions", "2026-10", *kind)
+    assert f"{len(items)} open items of October 2026" in written.stdout
+    book = openpyxl.load_workbook(sheet)
+    page = book["Open items"]
+    at = {cell.value: cell.column for cell in page[1]}
+    page.cell(2, at["Decision"]).value = ACTS["ignore"]
+    page.cell(2, at["Reason"]).value = "the bank erred"
+    page.cell(3, at["Decision"]).value = ACTS["ignore"]
+    book.save(sheet)
+
+    shown = run(desk, "decide", str(sheet), "--dry-run")
+    assert shown.exit_code == 1  # a row is refused
+    assert "a line is closed with a reason" in shown.stdout
+    assert "would be journaled: 1 decision (not written)" in shown.stdout
+    assert rows(desk, "match", "list") == []
+    taken = run(desk, "decide", str(sheet))
+    assert "in the journal: 1 decision\n" in taken.stdout
+    (decision,) = rows(desk, "match", "list")
+    assert (decision["reason"], decision["decided_by"]) == ("the bank erred", "anna")
+    again = json.loads(run(desk, "decide", str(sheet), "--format", "json").stdout)
+    assert [row["outcome"] for row in again] == ["stands already", "refused"]
+    assert len(rows(desk, "match", "list")) == 1
+
+
+def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    waiting = rows(desk, "awaiting-funds")
+    request = next(row for row in waiting if row["state"] == "PAY")
+    body = {
+        "requests": [request["request"]],
+        "references": [request["reference"]],
+        "message_id": "PAY-ABC",
+        "execution": "2026-11-02",
+        "payees": [("Ramp Operator BV", "NL05TEST0417164300")],
+    }
+    maker = Actor("bert", "environment")
+    desk.journal.append("payment_file.made", "payments-1.xml", body, actor=maker)
+    answer = tmp_path / "answer.xml"
+    answer.write_text(report(payment(request["reference"], "RVMC", text="R. Operator")))
+    run(desk, "statements", "add", str(answer))
+    accept = ["request", "accept-payee", request["reference"], "--reason", "called them"]
+    shown = run(desk, *accept, "--dry-run").stdout
+    assert "ordered:  Ramp Operator BV, NL05TEST0417164300" in shown
+    assert "the bank: R. Operator" in shown
+    assert "bears the loss where it was the wrong payee" in shown
+    assert desk.journal.head().seq == 1
+    assert "the payee's name is accepted\n" in run(desk, *accept).stdout
+    (entry,) = desk.journal.entries("payment_file.payee_accepted")
+    assert (entry.actor.name, entry.body["known_as"]) == ("anna", "R. Operator")
+
+    line = next(row for row in rows(desk, "match", "open") if row["direction"] == "DBIT")
+    with pytest.raises(ActionRefused, match=r"what of payments-1\.xml is not rejected waits for"):
+        run(desk, "match", "file", line["entry_id"], "payments-1.xml", "--reason", "its batch")

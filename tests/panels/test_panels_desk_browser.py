@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import openpyxl
 import pytest
 from panel_lab import Desk, Notebook
 from panel_practice import Practice
 from playwright.sync_api import Locator, expect
+
+from treasury.items.sheet.sheet_rows import ACTS
 
 pytestmark = pytest.mark.browser
 
@@ -91,3 +94,33 @@ def test_a_sync_says_what_it_brought_and_a_key_deletes_no_cell(
         assert notebook.cells.count() == cells
         desk.page.keyboard.press("Enter")
         expect(panel.get_by_role("status")).to_contain_text("Synced")
+
+
+def test_a_sheet_is_downloaded_filled_in_and_decided_from_in_the_browser(
+    desk: Desk, month: Practice, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    item = month.workspace.open_items("2026-10").select(kind="no_reference").items[0]
+    with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
+        panel = notebook.panel
+        with panel.page.expect_download() as download:
+            button(panel, "Download sheet").click()
+        sheet = tmp_path / "sheet.xlsx"
+        download.value.save_as(sheet)
+        book = openpyxl.load_workbook(sheet)
+        page = book["Open items"]
+        at = {cell.value: cell.column for cell in page[1]}
+        for row in range(2, page.max_row + 1):
+            if page.cell(row, at["Item"]).value == item.item_id:
+                page.cell(row, at["Decision"]).value = ACTS["ignore"]
+                page.cell(row, at["Reason"]).value = "the bank erred"
+        book.save(sheet)
+        with panel.page.expect_file_chooser() as chooser:
+            button(panel, "Decide from a sheet").click()
+        chooser.value.set_files(sheet)
+        step = panel.locator(".tp-step")
+        expect(step).to_contain_text("Decide 1 item from sheet.xlsx?")
+        expect(step).to_contain_text("EUR 3,475.50")
+        step.get_by_role("button", name="Confirm decisions").click()
+        expect(panel.locator(".tp-status")).to_contain_text("Decided 1 item")
+    (entry,) = month.workspace.journal.entries("match.")
+    assert (entry.kind, entry.body["reason"]) == ("match.ignore", "the bank erred")

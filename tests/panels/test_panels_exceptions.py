@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import re
+import shutil
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from panel_month import asks, rows_of, words
+import openpyxl
+import pytest
+from panel_month import asks, confirms, rows_of, words
 from panel_practice import Practice
 from panel_rules import propose_transfers
 
+from treasury.items.sheet.sheet_rows import ACTS
+from treasury.panels import ExceptionsPanel
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
@@ -104,3 +111,109 @@ def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
     (folder / "treasury.toml").write_text(text, "utf-8")
     frame = Workspace(folder).panels.exceptions().frame()
     assert frame.empty == "Nothing is known yet. Sync first."
+
+
+def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
+    desk = Workspace(folder)
+    panel = desk.panels.exceptions("2026-10", size=100)
+    sheet = tmp_path / "sheet.xlsx"
+    sheet.write_bytes(downloaded(panel, "sheet"))
+    item = desk.open_items("2026-10").select(kind="no_reference").items[0]
+    for title, text in (("Decision", ACTS["ignore"]), ("Reason", "ours"), ("Proposed by", "cy")):
+        type_in(sheet, item.item_id, title, text)
+
+    step = asks(panel, "decide", file="sheet.xlsx", content=coded(sheet))
+    assert step.title == "Decide 1 item from sheet.xlsx?"
+    assert [line.text for line in step.facts[0].lines] == [f"{ACTS['ignore']}: EUR 3,475.50 (1)"]
+    assert "Proposed by cy" in step.items[0]
+    assert desk.journal.head().seq == 0
+    frame = confirms(panel, step)
+    assert frame.message is not None
+    assert frame.message.title == "Decided 1 item"
+    assert item.item_id not in [row.key for row in rows_of(panel)]
+    (entry,) = desk.journal.entries("match.")
+    assert (entry.actor.name, entry.body["sheet"]["proposed_by"]) == ("anna", "cy")
+
+    panel.press("decide", file="sheet.xlsx", content=coded(sheet))
+    assert panel.wait()
+    message = panel.frame().message
+    assert message is not None
+    assert message.title == "Nothing to decide"
+    assert "1 item stand already" in [line.text for line in message.lines]
+
+
+def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
+    desk = Workspace(folder)
+    panel = desk.panels.exceptions("2026-10", size=100)
+    item = desk.open_items("2026-10").select(kind="no_reference").items[0]
+    sheet = desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")
+    type_in(sheet, item.item_id, "Decision", ACTS["ignore"])
+    type_in(sheet, item.item_id, "Reason", "ours")
+    step = asks(panel, "decide", file="sheet.xlsx", content=coded(sheet))
+    assert item.entry_id is not None
+    desk.matches.assign(item.entry_id, "bert")
+    message = confirms(panel, step).message
+    assert message is not None
+    assert (message.title, message.role) == ("Not decided", "alert")
+    assert desk.journal.head().seq == 1
+    assert panel.frame().step is None
+
+
+def test_a_file_that_is_no_sheet_and_one_that_is_too_large_are_refused(
+    month_end: Workspace,
+) -> None:
+    panel = month_end.panels.exceptions("2026-10")
+    for typed, why in (
+        ({"file": "a.xlsx", "content": base64.b64encode(b"x").decode()}, "a.xlsx is no workbook"),
+        ({"file": "a.xlsx", "content": "&"}, "a.xlsx did not arrive whole"),
+        ({"file": "a.xlsx"}, "a.xlsx is empty, or too large for a panel"),
+    ):
+        panel.press("decide", **typed)
+        assert panel.wait()
+        message = panel.frame().message
+        assert message is not None
+        assert why in message.lines[-2].text
+        assert message.role == "alert"
+
+
+def coded(sheet: Path) -> str:
+    return base64.b64encode(sheet.read_bytes()).decode()
+
+
+def type_in(sheet: Path, item_id: str, title: str, text: str) -> None:
+    book = openpyxl.load_workbook(sheet)
+    page = book["Open items"]
+    at = {cell.value: cell.column for cell in page[1]}
+    (row,) = (
+        row for row in range(2, page.max_row + 1) if page.cell(row, at["Item"]).value == item_id
+    )
+    page.cell(row, at[title]).value = text
+    book.save(sheet)
+
+
+def downloaded(panel: ExceptionsPanel, name: str) -> bytes:
+    """The file that a press hands over, put together as the page does."""
+    parts: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panel, "send", lambda content, **_: take(content, parts))
+        panel.press(name)
+        while parts[-1]:
+            panel.press("part", part=str(len(parts)))
+    return base64.b64decode("".join(parts))
+
+
+def take(content: dict[str, Any], parts: list[str]) -> None:
+    if "file" in content:
+        assert content["file"]["base64"]
+        parts.append(content["file"]["text"])
+        if content["file"]["last"]:
+            parts.append("")

@@ -12,6 +12,7 @@ from pain_samples import payment, report
 from panel_practice import Practice, said
 
 from treasury.actions.payment_orders import NAMESPACE
+from treasury.decisions.remarks import LIABILITY
 from treasury.errors import InputError, JournalError
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Frame, ListRow, Text
@@ -510,3 +511,38 @@ def test_widget_state_holds_nothing_of_what_is_shown(panel: FundingPanel) -> Non
     state = str(panel.get_state()) + repr(panel)
     for told in ("PAY-2026", "LT35", "Ramp Operator", "25,000"):
         assert told not in state
+
+
+def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
+    panel: FundingPanel, paying: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = rows(panel, "PAY")[0]
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (entry,) = paying.journaled("payment_file.made")
+    assert entry.body["payees"] == [[row["deposit_beneficiary"], row["deposit_iban"]]]
+    assert entry.body["answers"] == "all"
+    answer = tmp_path / "answer.xml"
+    told = payment(row["reference"], "RVMC", text="Another Operator")
+    answer.write_text(report(told, original=entry.body["message_id"], at="2026-10-30T08:00:00Z"))
+    paying.workspace.statements.add(answer)
+    panel.press("hello")
+    frame = ask(panel, "payee", row["request"], reason="called them")
+    assert frame.step is None
+    assert frame.message is not None
+    assert "and cannot accept" in frame.message.lines[0].text
+
+    monkeypatch.setenv("TREASURY_USER", "bert")
+    frame = ask(panel, "payee", row["request"], reason="called them")
+    assert frame.step is not None
+    assert [line.text for fact in frame.step.facts[:2] for line in fact.lines] == [
+        row["deposit_beneficiary"], "Another Operator",
+    ]  # fmt: skip
+    assert LIABILITY in [note.text for note in frame.step.notes]
+    assert paying.journaled("payment_file.payee_accepted") == []
+    message = confirm(panel).message
+    assert message is not None
+    assert message.title == "Accepted Another Operator by bert"
+    (accepted,) = paying.journaled("payment_file.payee_accepted")
+    assert (accepted.actor.name, accepted.body["iban"]) == ("bert", row["deposit_iban"])
+    assert "was accepted" in rows(panel, "WITH THE BANK")[0]["answer"]

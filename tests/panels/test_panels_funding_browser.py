@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 from lxml import etree
+from pain_samples import payment, report
 from panel_lab import Desk, Notebook
 from panel_practice import Practice
 from panel_rules import copied
 from playwright.sync_api import Locator, expect
 
 from treasury.actions.payment_orders import NAMESPACE
+from treasury.journal import Actor
 
 pytestmark = pytest.mark.browser
 
@@ -103,3 +105,51 @@ def test_the_payment_file_is_saved_by_the_second_step(
     root: Any = etree.parse(tmp_path / "payments.xml").getroot()
     assert root.findtext(f".//{{{NAMESPACE}}}NbOfTxs") == "1"
     expect(panel.get_by_role("status")).to_contain_text("upload it at the bank once")
+
+
+def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
+    panel: Locator, paying: Practice, tmp_path: Path
+) -> None:
+    desk = paying.workspace
+    request = next(r for r in desk.awaiting_funds().to_pylist() if r["state"] == "PAY")
+    body = {
+        "requests": [request["request"]],
+        "references": [request["reference"]],
+        "message_id": "PAY-ABC",
+        "execution": "2026-11-02",
+        "payees": [("Ramp Operator BV", request["to_account"])],
+    }
+    desk.journal.append(
+        "payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment")
+    )
+
+    def answer(number: int, *said: str, **changed: str) -> None:
+        text = changed.pop("text", "")
+        path = tmp_path / f"answer-{number}.xml"
+        told = payment(request["reference"], *said, text=text)
+        path.write_text(report(told, message_id=f"BANK-{number}", **changed))
+        desk.statements.add(path)
+        button(panel, "Sync").click()
+        expect(panel.get_by_role("status")).to_contain_text("Synced")
+
+    answer(1, "RVMC", text="<b>Ramp Operator B.V.</b>", at="2026-10-30T08:00:00Z")
+    waiting = row(panel, "WITH THE BANK")
+    expect(waiting).to_contain_text("The bank knows the payee as <b>Ramp Operator B.V.</b>")
+    expect(waiting.get_by_role("button", name="Copy IBAN")).to_have_count(0)
+    waiting.get_by_role("checkbox").check()
+    button(panel, "Accept payee").click()
+    expect(panel.get_by_role("alert")).to_contain_text("reason: is missing")
+    panel.get_by_label("Reason").fill("called them")
+    button(panel, "Accept payee").click()
+    step = panel.get_by_role("region", name=f"Accept the payee of {request['reference']}?")
+    expect(step).to_contain_text("Ramp Operator BV")
+    expect(step).to_contain_text("bears the loss where it was the wrong payee")
+    button(step, "Confirm name").click()
+    expect(row(panel, "WITH THE BANK")).to_contain_text("Wait for the debit")
+    (entry,) = paying.journaled("payment_file.payee_accepted")
+    assert entry.body["known_as"] == "<b>Ramp Operator B.V.</b>"
+
+    answer(2, "RJCT", "AC04", at="2026-10-30T09:00:00Z")
+    rejected = row(panel, "REJECTED")
+    expect(rejected).to_contain_text("AC04 account closed")
+    expect(rejected.get_by_role("button", name="Copy IBAN")).to_have_count(1)

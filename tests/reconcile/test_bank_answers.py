@@ -14,6 +14,7 @@ from treasury.statements import AddReport
 from treasury.workspace import Workspace
 
 FILE = "payments-1.xml"
+IBAN = "NL05TEST0417164300"
 
 
 class Filed:
@@ -21,17 +22,22 @@ class Filed:
 
     def __init__(self, desk: Workspace, folder: Path) -> None:
         self.desk, self._folder, self._count = desk, folder, 0
+        self.answers = "all"
         self.request = next(
             row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY"
         )
         self.reference = self.request["reference"]
         self.leave(FILE, "PAY-ABC")
 
-    def leave(self, name: str, message_id: str) -> None:
+    def leave(
+        self, name: str, message_id: str, payee: tuple[str, str] = ("Ramp Operator BV", IBAN)
+    ) -> None:
         body = {
             "requests": [self.request["request"]],
             "references": [self.reference],
             "message_id": message_id,
+            "payees": [payee],
+            "answers": self.answers,
             "execution": "2026-11-02",
         }
         self.desk.journal.append("payment_file.made", name, body, actor=ANNA)
@@ -192,3 +198,91 @@ def test_what_the_bank_has_is_not_taken_back(filed: Filed) -> None:
     with pytest.raises(ActionRefused, match=r"the bank has payments-1\.xml"):
         filed.desk.funding.not_uploaded(filed.reference, "lost", actor=BERT)
     assert filed.state == "WITH THE BANK"
+
+
+def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_name(
+    filed: Filed,
+) -> None:
+    name, funding = filed.request["request"], filed.desk.funding
+    filed.answer("RVMC", text="Ramp Operator B.V.")
+    assert filed.row["at_bank"] == "payee"
+    assert "accept-payee" in filed.row["next_step"]
+    with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot accept"):
+        funding.accept_payee(name, "compared", actor=ANNA)
+    with pytest.raises(InputError, match="with a reason"):
+        funding.accept_payee(name, " ", actor=BERT)
+    planned = funding.accept_payee(name, "called them", actor=BERT, dry_run=True)
+    assert filed.row["at_bank"] == "payee"
+    accepted = funding.accept_payee(name, "called them", actor=BERT)
+    assert (accepted.name, accepted.known_as) == ("Ramp Operator BV", "Ramp Operator B.V.")
+    assert planned.known_as == accepted.known_as
+    assert filed.row["at_bank"] == "received"
+    assert "matches closely and was accepted" in filed.row["answer"]
+    head = filed.desk.journal.head()
+    funding.accept_payee(name, "again", actor=BERT)
+    assert filed.desk.journal.head() == head
+
+    # A later file to that IBAN and name, and what else would be another payee
+    filed.leave("payments-2.xml", "PAY-2")
+    filed.answer("RVMC", text="Ramp Operator B.V.", original="PAY-2")
+    assert filed.row["at_bank"] == "received"
+    filed.leave("payments-3.xml", "PAY-3", ("Ramp Operator BV", "NL79TEST0000000002"))
+    filed.answer("RVMC", text="Ramp Operator B.V.", original="PAY-3")
+    assert filed.row["at_bank"] == "payee"
+    filed.leave("payments-4.xml", "PAY-4", ("Ramp Operators BV", IBAN))
+    filed.answer("RVMC", text="Ramp Operator B.V.", original="PAY-4")
+    assert filed.row["at_bank"] == "payee"
+    filed.leave("payments-5.xml", "PAY-5")
+    filed.answer("RVMC", text="R. Operator", original="PAY-5")
+    assert filed.row["at_bank"] == "payee"
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("RVNM", "the bank knows another name for its IBAN - do not release it"),
+        ("RVNA", "the bank could not verify its payee"),
+        ("RCVC", "found the payee's name as ordered"),
+        ("ACSP", "the bank has not verified its payee"),
+    ],
+)
+def test_only_a_close_match_is_accepted(filed: Filed, status: str, why: str) -> None:
+    filed.answer(status)
+    with pytest.raises(ActionRefused) as refused:
+        filed.desk.funding.accept_payee(filed.request["request"], "compared", actor=BERT)
+    assert why in str(refused.value)
+
+
+def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    desk = copy_of(month_end, tmp_path / "one")
+    (desk.folder / "policy.toml").write_text("one_person = true\n")
+    alone = Filed(desk, tmp_path)
+    alone.answer("RVMC", text="Ramp Operator B.V.")
+    accepted = desk.funding.accept_payee(alone.request["request"], "called them", actor=ANNA)
+    assert accepted.alone
+    (entry,) = desk.journal.entries("payment_file.payee_accepted")
+    assert (entry.body["alone"], entry.body["reason"]) == (True, "called them")
+
+
+@pytest.mark.parametrize(
+    ("answers", "state", "answer"),
+    [
+        ("all", "IN FILE", ""),
+        ("rejections", "WITH THE BANK", "not among the payments rejected, 31 Oct"),
+    ],
+)
+def test_a_bank_that_reports_rejections_alone_has_taken_what_it_does_not_name(
+    filed: Filed, tmp_path: Path, answers: str, state: str, answer: str
+) -> None:
+    filed.desk.funding.not_uploaded(filed.request["request"], "made again", actor=BERT)
+    filed.answers = answers
+    filed.leave("payments-2.xml", "PAY-2")
+    assert filed.state == "IN FILE"
+    other = tmp_path / "other.xml"
+    other.write_text(
+        report(payment("PAY-OTHER", "RJCT", "AC04"), original="PAY-2", at="2026-10-31T09:00:00Z")
+    )
+    filed.desk.statements.add(other)
+    assert (filed.state, filed.row["answer"]) == (state, answer)

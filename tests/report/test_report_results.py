@@ -58,6 +58,7 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         Withdrawal(statement=_statement(t), entry_ids=("a", "b", "c"), add_again=(HOSTILE,)),
         t.checklist("2026-10"),
         t.open_items("2026-10"),
+        t.decide(_filled_in(t.exceptions_sheet(folder / "sheet.xlsx", "2026-10")), dry_run=True),
         pack := t.close("2026-10", folder / "pack"),
         t.verify_pack(pack.folder),
         WalletEvidence(
@@ -68,6 +69,16 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         SyncReport(t.now(), (TableReport("fees", 1),), (Skipped("wallets", HOSTILE),), ()),
     ]
     return {type(one).__name__: one for one in made}
+
+
+def _filled_in(sheet: Path) -> Path:
+    """A decision sheet whose first row has a choice that is none, with a reason."""
+    book = openpyxl.load_workbook(sheet)
+    at = {cell.value: cell.column for cell in book["Open items"][1]}
+    for title in ("Decision", "Reason", "Proposed by"):
+        book["Open items"].cell(2, at[title]).value = HOSTILE
+    book.save(sheet)
+    return sheet
 
 
 def _statement(t: Workspace) -> StoredStatement:

@@ -42,6 +42,8 @@ class Payer(msgspec.Struct, frozen=True, kw_only=True):
     town: str = ""
     country: str = ""
     """ISO 3166 alpha-2; with the town it is needed where a payee's bank is outside the EEA."""
+    batch_booking: bool = False
+    """Whether the bank is asked for one debit of the whole file."""
 
 
 class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +71,9 @@ def pain001(
     *,
     attempt: int = 0,
 ) -> str:
-    """The XML of these orders, each debited by itself; amounts in EUR.
+    """The XML of these orders; amounts in EUR.
+
+    Each is debited by itself, unless the payer's account is booked by batch.
 
     `attempt` is how many files with one of them the bank has rejected before.
     Raises InputError, which names the order and the field, for what SEPA cannot carry.
@@ -102,7 +106,7 @@ def pain001(
     batch = _under(order, "PmtInf")
     _under(batch, "PmtInfId", message)
     _under(batch, "PmtMtd", "TRF")
-    _under(batch, "BtchBookg", "false")  # one debit each, so that each can be matched
+    _under(batch, "BtchBookg", "true" if payer.batch_booking else "false")
     _under(batch, "NbOfTxs", number)
     _under(batch, "CtrlSum", whole)
     _path(batch, "PmtTpInf/SvcLvl/Cd", "SEPA")

@@ -66,6 +66,11 @@ VERBS: Final = {
         "exceptions",
         "List everything that is open in a month: each item once, whose move it is, what to do.",
     ),
+    "decide": VerbEntry(
+        "decide",
+        "decide",
+        "Take the decisions of a sheet that `treasury exceptions --sheet` wrote.",
+    ),
     "awaiting-funds": VerbEntry(
         "desk",
         "awaiting_funds",

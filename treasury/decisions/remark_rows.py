@@ -11,7 +11,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.journal.decision_history import files_made, standing_hashes, standing_remarks
+from treasury.journal.decision_history import (
+    accepted_payees,
+    files_made,
+    standing_hashes,
+    standing_remarks,
+)
 from treasury.journal.decision_log import Decided
 
 __all__ = ["REQUEST_REMARKS", "remark_table"]
@@ -31,6 +36,8 @@ REQUEST_REMARKS: Final = pa.schema(
         ("order_messages", pa.list_(pa.string())),
         ("order_references", pa.list_(pa.string())),
         ("orders_made", pa.list_(pa.timestamp("us", tz="UTC"))),
+        ("payees_accepted", pa.list_(pa.list_(pa.string()))),
+        ("rejections_alone", pa.list_(pa.bool_())),
         ("hash_state", pa.string()),
         ("hash_by", pa.string()),
         ("hash_at", pa.timestamp("us", tz="UTC")),
@@ -41,7 +48,9 @@ REQUEST_REMARKS: Final = pa.schema(
 `hash_state` is as in `GivenHash`. `file` is the payment file that it is in, at the place `file_seq`
 of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
 ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
-answers; `orders_made` is when.
+answers; `orders_made` is when; `payees_accepted` are the names that banks gave for the payee of
+each and that were accepted, `rejections_alone` says of each whether its bank reports of rejected
+payments alone.
 """
 
 
@@ -54,6 +63,7 @@ def remark_table(decided: Decided) -> pa.Table:
         if files[-1].is_standing or any(file.message_id for file in files)
     }
     hashes = standing_hashes(decided.acts)
+    accepted = accepted_payees(decided.entries)
     rows = []
     for request in sorted({*remarks, *made, *hashes}):
         row: dict[str, object] = {"request_id": request}
@@ -68,6 +78,10 @@ def remark_table(decided: Decided) -> pa.Table:
             row["order_messages"] = [file.message_id for file in files]
             row["order_references"] = [file.reference for file in files]
             row["orders_made"] = [file.at for file in files]
+            row["rejections_alone"] = [file.rejections_alone for file in files]
+            row["payees_accepted"] = [
+                sorted(accepted.get((file.payee_iban, file.payee), ())) for file in files
+            ]
             if (file := files[-1]).is_standing:
                 row |= {
                     "file": file.name,

@@ -7,11 +7,12 @@ again until the bank shows it, or somebody says that the file was not uploaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
 from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,8 +22,11 @@ from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import (
     FILE_VOIDED,
     NOT_UPLOADED,
+    PAYEE_ACCEPTED,
+    AcceptedPayee,
     PaymentFile,
     Remark,
+    accepted_payees,
     read_remark,
     standing_files,
     standing_remarks,
@@ -31,12 +35,18 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
-from treasury.statements.pain.order_answers import order_answer
+from treasury.statements.pain.order_answers import OrderAnswer, order_answer
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Marking", "foreseen_remark"]
+__all__ = ["LIABILITY", "Marking", "foreseen_remark"]
+
+LIABILITY: Final = (
+    "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"
+    " wrong payee."
+)
+"""What a confirmation says of a payee whose name the bank did not confirm."""
 
 WAITING: Final = {
     "marked_sent": ("AWAITING_FUNDS",),
@@ -58,6 +68,21 @@ SELECT original_message_id, original_end_to_end_id, message_id, created_at, leve
     details
 FROM payment_statuses WHERE vanished_at IS NULL AND original_message_id = $message
 """
+
+
+_NOT_CLOSE: Final = {
+    "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
+    "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
+    "none": (
+        "the bank knows another name for its IBAN",
+        "do not release it; verify the details anew, outside the file, by two people",
+    ),
+    "not_possible": (
+        "the bank could not verify its payee",
+        "verify the details before the release, outside the file",
+    ),
+}
+"""Why there is nothing to accept, by what verifying the payee gave, and what to do."""
 
 
 class Marking:
@@ -142,12 +167,77 @@ class Marking:
         require_present(self._until)
         return decide(self._journal, build)[1]
 
+    def accept_payee(
+        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+    ) -> AcceptedPayee:
+        """Accept the name that the bank knows for a payee whose name it found to match closely.
+
+        By another person than the one who made the payment file; a desk of one says why, and is
+        marked so. It holds for that IBAN, that name and what the bank said, in later files too.
+        Raises ActionRefused where the bank found no close match.
+        """
+        who, reason = actor or self._journal.who(), reason.strip()
+        if not reason:
+            raise InputError("a payee's name is accepted with a reason", do="say how you compared")
+        row = self._find(request)
+
+        def build(decided: Decided) -> tuple[list[Draft], AcceptedPayee]:
+            file = standing_files(decided.entries).get(row["id"])
+            name = row["payment_reference"] or row["id"]
+            answer = None if file is None else self._answer(file)
+            result = "" if answer is None else answer.payee
+            if file is None or answer is None or result != "close":
+                raise ActionRefused(f"{name}: {_NOT_CLOSE[result][0]}", do=_NOT_CLOSE[result][1])
+            if not file.payee_iban:
+                raise ActionRefused(
+                    f"{clean(file.name)} was journaled without its payees: what is accepted for"
+                    f" {name} could not be told from another IBAN",
+                    do="compare the names before the release, and release it or not at the bank",
+                )
+            known_as = clean(answer.payee_name)
+            names = accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
+            if answer.payee_name in names:
+                return [], names[answer.payee_name]
+            alone = same_person(file.by, who.name)
+            if alone and not self._one_person():
+                raise ActionRefused(
+                    f"{who.name} made {clean(file.name)} and cannot accept that its bank knows"
+                    f" {clean(file.payee)} as {known_as or 'somebody of a similar name'}",
+                    do="have a colleague compare and accept it",
+                )
+            accepted = AcceptedPayee(
+                iban=file.payee_iban,
+                name=file.payee,
+                known_as=answer.payee_name,
+                reason=reason,
+                by=who.name,
+                at=self._now(),
+                alone=alone,
+            )
+            body = msgspec.structs.asdict(accepted) | {"file": file.name, "request": row["id"]}
+            del body["by"], body["at"]
+            return [Draft(PAYEE_ACCEPTED, row["id"], body, who)], accepted
+
+        if dry_run:
+            return build(read_decided(self._journal, until=self._until))[1]
+        require_present(self._until)
+        return decide(self._journal, build)[1]
+
+    def _answer(self, file: PaymentFile) -> OrderAnswer | None:
+        """What the bank says of a payment that left in a file."""
+        if not file.message_id:
+            return None
+        statuses = self._snapshot().sql(_ANSWERS, {"message": file.message_id}).to_pylist()
+        return order_answer(
+            statuses,
+            file.message_id,
+            file.reference,
+            rejections_alone=file.rejections_alone,
+        )
+
     def _require_unanswered(self, file: PaymentFile, name: str) -> None:
         """ActionRefused where the bank answered about a payment, and has not rejected it."""
-        if not file.message_id:
-            return
-        statuses = self._snapshot().sql(_ANSWERS, {"message": file.message_id}).to_pylist()
-        answer = order_answer(statuses, file.message_id, file.reference)
+        answer = self._answer(file)
         if answer is not None and answer.stage != "rejected":
             raise ActionRefused(
                 f"the bank has {clean(file.name)}, and of {file.reference or name} it says:"
@@ -177,6 +267,7 @@ class Marking:
         """The remark that stands on each request, its place in the journal, and its payment file.
 
         `seq` is the place of the remark; empty for a request that is in a payment file only.
+        `proposed_by` is who a sheet names as having proposed it.
         """
         decided = read_decided(self._journal, until=self._until)
         remarks, table = standing_remarks(decided.entries), remark_table(decided)
@@ -185,6 +276,8 @@ class Marking:
         ids = table["request_id"].to_pylist()
         places = [remarks[name].seq if name in remarks else None for name in ids]
         placed = table.append_column("seq", pa.array(places, pa.int64()))
+        proposers = [remarks[name].proposed_by or None if name in remarks else None for name in ids]
+        placed = placed.append_column("proposed_by", pa.array(proposers, pa.string()))
         return Rows(placed, zone=self._zone)
 
     def _journal_remark(
@@ -204,39 +297,64 @@ class Marking:
         intended = [] if intended_seq is None else [intended_seq]
 
         def build(decided: Decided) -> tuple[list[Draft], Remark]:
-            stands = standing_remarks(decided.entries).get(row["id"])
-            file = standing_files(decided.entries).get(row["id"])
-            if stands is not None and stands.mark == word:
-                return [], stands
-            _check(word, row, stands, file, intended[0] if intended else None)
-            if word == NOT_UPLOADED and file is not None:
-                self._require_unanswered(file, row["id"])
-            if stands is not None:  # also if somebody remarks while this is tried
-                intended[:] = [stands.seq or 0]
-            undone = file if word == NOT_UPLOADED else stands
-            undoes = undone.seq if undone else None
-            body = {
-                "reason": reason,
-                "undoes": undoes,
-                "facts": {name: value_text(row[name]) for name in FACTS},
-            }
-            planned = Remark(
-                seq=None,
-                mark=word,
-                request_id=row["id"],
-                reason=reason,
-                by=who.name,
-                at=self._now(),
-                name=row["payment_reference"] or row["id"],
-                undoes=undoes,
-            )
-            return [Draft(f"request.{word}", row["id"], body, who)], planned
+            draft, planned = self._plan(decided, word, row, reason, who=who, intended=intended)
+            return [] if draft is None else [draft], planned
 
         if dry_run:
             return build(read_decided(self._journal, until=self._until))[1]
         require_present(self._until)
         added, remark = decide(self._journal, build)
         return read_remark(added[0]) if added else remark
+
+    def plan_remark(
+        self, decided: Decided, mark: str, request: str, reason: str, who: Actor
+    ) -> tuple[Draft | None, Remark]:
+        """What a remark would journal onto these decisions, None where it stands already.
+
+        `mark` is one of WAITING. Nothing is written; raises what the verbs raise.
+        """
+        if not reason.strip():
+            raise InputError("a remark is made with a reason", do="give the reason")
+        row = self._find(request)
+        return self._plan(decided, mark, row, reason.strip(), who=who, intended=[])
+
+    def _plan(
+        self,
+        decided: Decided,
+        word: str,
+        row: dict[str, Any],
+        reason: str,
+        *,
+        who: Actor,
+        intended: MutableSequence[int],
+    ) -> tuple[Draft | None, Remark]:
+        stands = standing_remarks(decided.entries).get(row["id"])
+        file = standing_files(decided.entries).get(row["id"])
+        if stands is not None and stands.mark == word:
+            return None, stands
+        _check(word, row, stands, file, intended[0] if intended else None)
+        if word == NOT_UPLOADED and file is not None:
+            self._require_unanswered(file, row["id"])
+        if stands is not None:  # also if somebody remarks while this is tried
+            intended[:] = [stands.seq or 0]
+        undone = file if word == NOT_UPLOADED else stands
+        undoes = undone.seq if undone else None
+        body = {
+            "reason": reason,
+            "undoes": undoes,
+            "facts": {name: value_text(row[name]) for name in FACTS},
+        }
+        planned = Remark(
+            seq=None,
+            mark=word,
+            request_id=row["id"],
+            reason=reason,
+            by=who.name,
+            at=self._now(),
+            name=row["payment_reference"] or row["id"],
+            undoes=undoes,
+        )
+        return Draft(f"request.{word}", row["id"], body, who), planned
 
     def _find(self, name: str) -> dict[str, Any]:
         rows = self._snapshot().sql(_FIND, {"name": name.strip()}).to_pylist()

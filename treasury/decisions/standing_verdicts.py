@@ -32,10 +32,12 @@ STANDING: Final = pa.schema(
         ("decided_at", INSTANT),
         ("moved", TEXT),
         ("seq", pa.int64()),
+        ("proposed_by", TEXT),
     ]
 )
 """A row for each decision that stands and each expectation of it; `moved` says what of its facts
-is no longer as it was seen, empty where all is; `seq` is its place in the journal."""
+is no longer as it was seen, empty where all is; `seq` is its place in the journal; `proposed_by` is
+who a sheet names as having proposed it, empty for a decision that came in none."""
 OPEN_LINES: Final = pa.schema(
     [
         ("entry_id", TEXT),
@@ -84,6 +86,7 @@ def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
                     "decided_at": decision.at,
                     "moved": "; ".join(changes),
                     "seq": decision.seq,
+                    "proposed_by": decision.proposed_by or None,
                 }
             )
     return pa.Table.from_pylist(rows, schema=STANDING)

@@ -18,7 +18,7 @@ from treasury.decisions.corrections import next_open
 from treasury.decisions.posting_month import posted_to
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import contradicts, expectation_facts, line_facts
-from treasury.errors import ActionRefused, InputError
+from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.journal.decision_history import Decision
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import closed_periods
@@ -66,17 +66,39 @@ class Check:
             raise InputError(
                 f"the line {repeated} is given more than once", do="give each line once"
             )
+        grant = self._granting(ids)
+        return tuple((wish, grant(wish)) for wish in wishes)
+
+    def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
+        """The body to journal for each, None for one that stands, or why it is refused.
+
+        What is refused claims nothing.
+        """
+        grant = self._granting([wish.entry_id for wish in wishes])
+        answers: list[Body | TreasuryError | None] = []
+        for wish in wishes:
+            claimed = dict(self._claimed)
+            try:
+                answers.append(grant(wish))
+            except (ActionRefused, InputError) as refusal:
+                self._claimed = claimed
+                answers.append(refusal)
+        return answers
+
+    def _granting(self, ids: Sequence[str]) -> Callable[[Wish], Body | None]:
+        """What gives the body of a wish on one of these lines, or refuses it."""
         lines = self._knowledge.line_rows(ids)
         known_from = self._knowledge.known_from(ids) if self._closed else {}
-        granted = []
-        for wish in wishes:
+
+        def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
             booked = line["booking_date"] if line else self._booked(wish)
             body = self._body(wish, line)
             if body is not None and booked is not None:
                 body |= self._months(booked, known_from.get(wish.entry_id))
-            granted.append((wish, body))
-        return tuple(granted)
+            return body
+
+        return grant
 
     def _months(self, booked: date, known_from: datetime | None) -> dict[str, str]:
         """The closed month of a line and the open one that the decision posts in, if it is so."""

@@ -17,9 +17,10 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
+from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import open_lines, standing_table
 from treasury.decisions.verdict_checks import Body, Check, Wish, already, states_wish
-from treasury.errors import ActionRefused, InputError, NothingStored
+from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
@@ -30,7 +31,7 @@ from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Deciding", "Target", "foreseen", "typed_expectations"]
+__all__ = ["Deciding", "PlannedVerdict", "Target", "foreseen", "typed_expectations"]
 
 Standing: TypeAlias = Sequence[Decision]
 Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
@@ -44,6 +45,13 @@ class _Plan(msgspec.Struct, frozen=True):
     stand: Standing
     bodies: Sequence[tuple[Wish, Body | None]]
     planned: Sequence[Decision]
+
+
+class PlannedVerdict(msgspec.Struct, frozen=True):
+    """A verdict as it would be journaled; `draft` is None where it stands already."""
+
+    decision: Decision
+    draft: Draft | None
 
 
 class Deciding:
@@ -95,6 +103,35 @@ class Deciding:
     ) -> Sequence[Decision]:
         """Accept pairs of a line and its expectation; all of them are checked before any is."""
         return self._decide_lines("accept", pairs, reason, actor, dry_run=dry_run)
+
+    def accept_file(
+        self,
+        entry_id: str,
+        file: str,
+        *,
+        reason: str = "",
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> Decision:
+        """Say that a debit is the one of a payment file: it pays all that the bank did not reject.
+
+        Its amount has to be exactly what these requests wait for; one that does not carry the
+        file's id needs a reason. Raises InputError for a file that was not made here.
+        """
+
+        def wishes(knowledge: Knowledge, stand: Standing) -> Sequence[Wish]:
+            line = knowledge.find_line(entry_id)
+            paid = orders_paid(
+                knowledge,
+                self._read().entries,
+                line,
+                file,
+                reason=reason,
+                accepted={(d.entry_id, d.expectations) for d in stand if d.verb == "accept"},
+            )
+            return [Wish(verb="accept", entry_id=line, expectations=paid, reason=reason.strip())]
+
+        return self._decide(wishes, actor, dry_run=dry_run)[0]
 
     def reject(
         self,
@@ -173,8 +210,38 @@ class Deciding:
 
     def look(self) -> tuple[Knowledge, Standing]:
         """What matching knows under the decisions that stand, and those decisions, by time."""
-        stand = standing(self._read().entries)
+        return self.known_under(self._read())
+
+    def known_under(self, decided: Decided) -> tuple[Knowledge, Standing]:
+        """What matching knows under these decisions, and those on lines that stand among them."""
+        stand = standing(decided.entries)
         return self._knowledge(decision_table(stand)), stand
+
+    def plan_each(
+        self,
+        decided: Decided,
+        known: tuple[Knowledge, Standing],
+        wishes: Sequence[Wish],
+        who: Actor,
+    ) -> Sequence[PlannedVerdict | TreasuryError]:
+        """What each wish would journal onto these decisions, or why it is refused.
+
+        `known` is what `known_under` gives for them; nothing is written. What is refused claims
+        nothing of what the others are checked against.
+        """
+        knowledge, stand = known
+        bodies = Check(knowledge, decided, stand).each(wishes)
+        plans: list[PlannedVerdict | TreasuryError] = []
+        for wish, body in zip(wishes, bodies, strict=True):
+            if isinstance(body, TreasuryError):
+                plans.append(body)
+                continue
+            draft = None if body is None else Draft(f"match.{wish.verb}", wish.entry_id, body, who)
+            plans.append(PlannedVerdict(self._planned(wish, body, who), draft))
+        _require_readable(
+            stand, [plan.decision for plan in plans if isinstance(plan, PlannedVerdict)]
+        )
+        return plans
 
     def list(self) -> Rows:
         """Every decision that stands, and what of its facts has moved; columns as in STANDING."""
@@ -261,31 +328,34 @@ class Deciding:
         ]
 
     def _plan(self, decided: Decided, wishes: Wishes, who: Actor) -> _Plan:
-        stand = standing(decided.entries)
-        knowledge = self._knowledge(decision_table(stand))
+        knowledge, stand = self.known_under(decided)
         bodies = Check(knowledge, decided, stand).all(wishes(knowledge, stand))
-        planned = [
-            Decision(
-                seq=None,
-                verb=wish.verb,
-                entry_id=wish.entry_id,
-                expectations=wish.expectations,
-                reason=wish.reason,
-                to=wish.to,
-                facts=body["facts"] if body else {},
-                by=who.name,
-                at=self._now(),
-                closed_month=(body or {}).get("closed_month") or "",
-                posts_to=(body or {}).get("posts_to") or "",
-                shares=dict(wish.shares),
-                undoes=wish.undoes,
-                despite=tuple((body or {}).get("despite") or ()),
-            )
-            for wish, body in bodies
-        ]
-        # What the matching would refuse to read is never journaled.
-        read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
+        planned = [self._planned(wish, body, who) for wish, body in bodies]
+        _require_readable(stand, planned)
         return _Plan(stand, bodies, planned)
+
+    def _planned(self, wish: Wish, body: Body | None, who: Actor) -> Decision:
+        return Decision(
+            seq=None,
+            verb=wish.verb,
+            entry_id=wish.entry_id,
+            expectations=wish.expectations,
+            reason=wish.reason,
+            to=wish.to,
+            facts=body["facts"] if body else {},
+            by=who.name,
+            at=self._now(),
+            closed_month=(body or {}).get("closed_month") or "",
+            posts_to=(body or {}).get("posts_to") or "",
+            shares=dict(wish.shares),
+            undoes=wish.undoes,
+            despite=tuple((body or {}).get("despite") or ()),
+        )
+
+
+def _require_readable(stand: Standing, planned: Sequence[Decision]) -> None:
+    """What the matching would refuse to read is never journaled."""
+    read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:

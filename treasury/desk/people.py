@@ -27,8 +27,8 @@ from treasury.desk.desk_context import DeskContext
 from treasury.desk.month_periods import Periods
 from treasury.errors import InputError, NothingStored
 from treasury.ground.decoding import convert
-from treasury.items import Carrying, Effects, Limits, effects_between
-from treasury.journal import Journal
+from treasury.items import Carrying, DecisionSheets, Effects, Limits, effects_between
+from treasury.journal import Draft, Journal
 from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided
 from treasury.journal.period_history import (
@@ -170,6 +170,29 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
             periods.items_on,
             self.policy,
             lambda: self.today,
+            until=self.until,
+            zone=self.zone,
+        )
+
+    @property
+    def decision_sheets(self) -> DecisionSheets:
+        """Decisions on open items, taken in a spreadsheet."""
+        question = self.question(self.month, None)
+
+        def effects(decided: Decided, drafts: Sequence[Draft], month: Month) -> Effects:
+            then = decided.foresee([(self.now(), draft) for draft in drafts])
+            return self._effects(decided, then, [month], {draft.subject for draft in drafts})
+
+        return DecisionSheets(
+            self.journal,
+            self.matches,
+            self.funding,
+            self.items,
+            self.periods.items_on,
+            effects=effects,
+            now=self.now,
+            company=question.company,
+            environment=question.environment,
             until=self.until,
             zone=self.zone,
         )

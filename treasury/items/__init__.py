@@ -9,6 +9,7 @@ from treasury.items.item_kinds import KINDS, TURNS, ItemKind
 from treasury.items.materiality import LIMITS, Limits, limits_in_force
 from treasury.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.items.open_items import ItemGroup, OpenItems, open_items, read_items
+from treasury.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
 
 __all__ = [
     "ACCEPTANCES",
@@ -21,6 +22,7 @@ __all__ = [
     "TURNS",
     "Acceptance",
     "Carrying",
+    "DecisionSheets",
     "Effect",
     "Effects",
     "Facts",
@@ -29,6 +31,8 @@ __all__ = [
     "Limits",
     "OpenItem",
     "OpenItems",
+    "SheetPlan",
+    "SheetVerdict",
     "acceptances",
     "effects_between",
     "limits_in_force",

@@ -90,34 +90,15 @@ class Carrying:
         Raises InputError for an item that is not open, ActionRefused for one that nobody may
         accept, and for one that does not block.
         """
-        _require(owner, "an owner", "owner")
-        _require(reason, "a reason", "reason")
-        try:
-            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
-        except ValueError:
-            raise InputError(
-                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
-            ) from None
-        if expected < self._today():
-            raise InputError(
-                f"{expected} is past", do="give the day by which the items should clear"
-            )
-        terms = {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
+        terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            chosen: list[tuple[OpenItem, dict[str, Any] | None]] = []
             standing = standing_acceptances(decided.entries)
-            for item in _items_of_names(items, names):
-                body, proposal = _proposed(item, terms), standing.get(item.item_id)
-                stands = (  # the same person has proposed the same, and it holds
-                    proposal is not None
-                    and not proposal.lapse(item, expected)
-                    and proposal.proposed_by == who.name
-                    and all(getattr(proposal, name) == term for name, term in terms.items())
-                )
-                chosen.append((item, None if stands else body))
-            return chosen
+            return [
+                (item, _proposed(item, terms, standing.get(item.item_id), who))
+                for item in _items_of_names(items, names)
+            ]
 
         return self._decide(PROPOSED, choice, who, month, ledger=ledger, dry_run=dry_run)
 
@@ -182,6 +163,51 @@ class Carrying:
             for item_id, acceptance in standing_acceptances(decided.entries).items()
         ]
         return Rows(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
+
+    def plan_proposal(
+        self,
+        decided: Decided,
+        item: OpenItem,
+        who: Actor,
+        *,
+        owner: str,
+        by: str | date,
+        reason: str,
+    ) -> Draft | None:
+        """What proposing to carry an item would journal; None where the same is proposed already.
+
+        `item` is one of the month's list under these decisions. Raises what `carry` raises.
+        """
+        self._policy().check_identity(who)
+        acceptance = standing_acceptances(decided.entries).get(item.item_id)
+        body = _proposed(item, self._terms(owner, by, reason), acceptance, who)
+        return None if body is None else Draft(PROPOSED, item.item_id, body, who)
+
+    def plan_acceptance(self, decided: Decided, item: OpenItem, who: Actor) -> Draft | None:
+        """What accepting that an item is carried would journal; None where it is accepted.
+
+        Raises what `accept` raises.
+        """
+        self._policy().check_identity(who)
+        acceptance = standing_acceptances(decided.entries).get(item.item_id)
+        body = self._accepted(item, acceptance, who)
+        return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
+
+    def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
+        """Who sees to an item, by when it should clear, and why it is carried."""
+        _require(owner, "an owner", "owner")
+        _require(reason, "a reason", "reason")
+        try:
+            expected = by if isinstance(by, date) else date.fromisoformat(by.strip())
+        except ValueError:
+            raise InputError(
+                f"{clean(by)[:40]!r} is not a day", do="write it as 2026-11-30"
+            ) from None
+        if expected < self._today():
+            raise InputError(
+                f"{expected} is past", do="give the day by which the items should clear"
+            )
+        return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
 
     def _accepted(
         self, item: OpenItem, acceptance: Acceptance | None, who: Actor
@@ -256,8 +282,13 @@ def _items_of_names(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
     return list(items_by_id.values())
 
 
-def _proposed(item: OpenItem, terms: dict[str, Any]) -> dict[str, Any]:
-    """The body of a proposal; ActionRefused where carrying the item means nothing."""
+def _proposed(
+    item: OpenItem, terms: dict[str, Any], acceptance: Acceptance | None, who: Actor
+) -> dict[str, Any] | None:
+    """The body of a proposal, None where the same person has proposed the same, and it holds.
+
+    ActionRefused where carrying the item means nothing.
+    """
     if item.blocks == "never acceptable":
         raise ActionRefused(
             f"nobody may accept {item.item_id} ({item.words.label.lower()}): {item.name}",
@@ -269,6 +300,14 @@ def _proposed(item: OpenItem, terms: dict[str, Any]) -> dict[str, Any]:
             " without anybody's word",
             do="leave it out",
         )
+    stands = (
+        acceptance is not None
+        and not acceptance.lapse(item, terms["expected_by"])
+        and acceptance.proposed_by == who.name
+        and all(getattr(acceptance, name) == term for name, term in terms.items())
+    )
+    if stands:
+        return None
     return {"amount": item.amount, "currency": item.currency, "state": item.state} | terms
 
 

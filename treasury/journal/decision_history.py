@@ -5,6 +5,7 @@ it to a colleague, `match.undo` takes the last of them back, so that what stood 
 `request.marked_sent` and `request.will_not_fund` are remarks on a ramp request and prove nothing.
 `payment_file.made` says which requests left in a file that may be uploaded at the bank;
 `request.not_uploaded` takes one of them out again, `payment_file.voided` all that are in one.
+`payment_file.payee_accepted` says that the name which a bank knows for an IBAN is the payee's.
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ __all__ = [
     "FILE_VOIDED",
     "MATCH",
     "NOT_UPLOADED",
+    "PAYEE_ACCEPTED",
+    "SHEET",
+    "AcceptedPayee",
     "Decision",
     "GivenHash",
     "PaymentFile",
     "Remark",
+    "accepted_payees",
     "decision_table",
     "decisions",
     "files_made",
@@ -58,7 +63,10 @@ MATCH: Final = "match."
 REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
 FILE_VOIDED: Final = "payment_file.voided"
+PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
+SHEET: Final = "sheet"
+"""The field of a decision's body that says which row of a sheet it was decided in."""
 VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
@@ -89,6 +97,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The place in the journal of the decision that an undo takes back."""
     despite: tuple[str, ...] = ()
     """What spoke against it, and was outweighed by its reason."""
+    proposed_by: str = ""
+    """Whom the sheet that it was decided in names as having proposed it."""
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,6 +116,8 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     undoes: int | None = None
     """The place in the journal of the remark or payment file that it takes back."""
+    proposed_by: str = ""
+    """Whom the sheet that it was made in names as having proposed it."""
 
 
 class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +133,29 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     """The request's end-to-end id in it."""
     execution: date | None = None
     """The day on which the bank is to carry it out."""
+    payee: str = ""
+    """Whom it pays, by the name in the file, and `payee_iban` where."""
+    payee_iban: str = ""
+    rejections_alone: bool = False
+    """Whether its bank reports of rejected payments alone."""
     is_standing: bool = True
     """False once somebody said that it was not uploaded, or took it back."""
+
+
+class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
+    """A name that a bank knows for an IBAN, accepted as that of the payee who is ordered so.
+
+    It holds for that IBAN, that name and what the bank said, until any of them is another. `alone`
+    says that whoever made the payment file accepted it, under a policy of one person.
+    """
+
+    iban: str
+    name: str
+    known_as: str
+    reason: str
+    by: str
+    at: datetime
+    alone: bool = False
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +248,9 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
             body = entry.body
             references = body.get("references") or [""] * len(body["requests"])
             execution = body.get("execution")
-            for request, reference in zip(body["requests"], references, strict=True):
+            payees = body.get("payees") or [("", "")] * len(body["requests"])
+            orders = zip(body["requests"], references, payees, strict=True)
+            for request, reference, (payee, iban) in orders:
                 file = PaymentFile(
                     seq=entry.seq,
                     name=entry.subject,
@@ -224,6 +259,9 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                     message_id=body.get("message_id", ""),
                     reference=reference,
                     execution=None if execution is None else date.fromisoformat(execution),
+                    payee=payee,
+                    payee_iban=iban,
+                    rejections_alone=body.get("answers") == "rejections",
                 )
                 made.setdefault(request, []).append(file)
         elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
@@ -234,6 +272,18 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                 if files[-1].name == entry.subject:
                     files[-1] = msgspec.structs.replace(files[-1], is_standing=False)
     return made
+
+
+def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
+    """What was accepted, by the payee's IBAN and name as ordered, then by the bank's name."""
+    accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
+    for entry in entries:
+        if entry.kind != PAYEE_ACCEPTED:
+            continue
+        names = {name: entry.body[name] for name in ("iban", "name", "known_as", "reason", "alone")}
+        payee = AcceptedPayee(**names, by=entry.actor.name, at=entry.at)
+        accepted.setdefault((payee.iban, payee.name), {})[payee.known_as] = payee
+    return accepted
 
 
 def standing_hashes(acts: Iterable[Entry]) -> dict[str, GivenHash]:
@@ -297,6 +347,7 @@ def read_decision(entry: Entry) -> Decision:
         shares={name: Decimal(share) for name, share in (body.get("shares") or {}).items()},
         undoes=body.get("undoes"),
         despite=tuple(body.get("despite") or ()),
+        proposed_by=_proposer(entry),
     )
 
 
@@ -324,4 +375,10 @@ def read_remark(entry: Entry) -> Remark:
         at=entry.at,
         name=facts.get("payment_reference") or entry.subject,
         undoes=entry.body.get("undoes"),
+        proposed_by=_proposer(entry),
     )
+
+
+def _proposer(entry: Entry) -> str:
+    """Whom the sheet that a decision came in names; nobody where it came in none."""
+    return (entry.body.get(SHEET) or {}).get("proposed_by") or ""

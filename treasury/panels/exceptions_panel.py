@@ -6,23 +6,40 @@ never differ in what they show or count.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.errors import NothingStored
+from treasury.errors import InputError, NothingStored, TreasuryError
 from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
+from treasury.items.item_kinds import Turn
 from treasury.journal.period_history import closed_periods
 from treasury.lake import INTEGER, Snapshot
 from treasury.money import format_amount
-from treasury.panels.frames.blocks import Button, Heading, ListRow, Press, Text
+from treasury.panels.frames.background_work import Work
+from treasury.panels.frames.blocks import (
+    Button,
+    Heading,
+    ListRow,
+    Message,
+    Press,
+    StepBlock,
+    Text,
+)
 from treasury.panels.frames.list_panel import Listing
+from treasury.panels.frames.panel import alert, status
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet, sheet_step
+from treasury.text import clean
 
 __all__ = ["ExceptionsPanel"]
 
@@ -31,6 +48,8 @@ _ORDERS: Final = {
     "amount": "currency, amount DESC NULLS LAST, place",
 }
 _EVERYBODY: Final = "all"
+_NOT_WRITTEN: Final = "Nothing was written."
+_WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 class ExceptionsPanel(LookingPanel):
@@ -130,7 +149,79 @@ class ExceptionsPanel(LookingPanel):
         """The sides and the orders, beside what every list does."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
-        return super().presses() | sides | orders
+        own = {"sheet": self._hand_sheet, "decide": self._take_sheet}
+        return super().presses() | sides | orders | own
+
+    def tools(self, *, idle: bool) -> tuple[Button, ...]:
+        """The items as a sheet to decide in, and the way back; a closed month has neither."""
+        if self._items is None or self._is_closed:
+            return ()
+        return (
+            Button("sheet", "Download sheet", enabled=idle),
+            Button("decide", "Decide from a sheet…", enabled=idle, takes=".xlsx"),
+        )
+
+    def step(self) -> StepBlock | None:
+        """The sheet that is to be confirmed, else the trace that is being read."""
+        if self._pending is not None:
+            return sheet_step(self._pending, idle=self.is_idle)
+        return super().step()
+
+    def _hand_sheet(self, press: Press) -> None:
+        items = self._items
+        if items is None or self.step() is not None:
+            return
+        turns: dict[str, Turn] = {turn: turn for turn in TURNS}
+        chosen = items.select(turn=turns.get(self._side))
+        name = f"open-items-{items.month}.xlsx"
+        with tempfile.TemporaryDirectory() as folder:
+            content = self._desk.exceptions_sheet(Path(folder) / name, chosen).read_bytes()
+        self.hand_over(press, name, _WORKBOOK, content)
+        advice = Text("Choose in the column Decision, save it, then press Decide from a sheet.")
+        self.tell(status(f"Downloaded {name}", Text(f"{len(chosen):,} open items"), advice))
+
+    def _take_sheet(self, press: Press) -> None:
+        if self.step() is not None:
+            return
+        self.tell(None)
+        name, coded = press.typed.get("file", ""), press.typed.get("content", "")
+        if not coded:
+            raise InputError(
+                f"{clean(name)} is empty, or too large for a panel",
+                do="have it applied in a shell: treasury decide FILE",
+            )
+        try:
+            content = base64.b64decode(coded, validate=True)
+        except binascii.Error:
+            raise InputError(f"{clean(name)} did not arrive whole", do="choose it again") from None
+
+        def task(_: Work) -> Message | None:
+            answer = ask_sheet(self._desk, name, content)
+            if isinstance(answer, Message):
+                return answer
+            self.ask(answer)
+            return None
+
+        def failed(error: TreasuryError) -> Message:
+            return self.fail("Not decided", error, Text(_NOT_WRITTEN))
+
+        self.start("Reading the sheet", task, failed, _NOT_WRITTEN)
+
+    def confirm(self, pending: PendingSheet, _: Press) -> None:
+        """Journal what the sheet decides."""
+
+        def task(work: Work) -> Message:
+            work.pass_the_point("Writing the decisions to the journal")
+            return self.finish(settle_sheet(self._desk, pending))
+
+        def failed(error: TreasuryError) -> Message:
+            return self.finish(alert("Not decided", error, Text(_NOT_WRITTEN)))
+
+        self.start("Checking that nothing has moved", task, failed, _NOT_WRITTEN)
+
+    def verb_of(self, _: PendingSheet) -> str:
+        """The button that the sheet came by."""
+        return "decide"
 
     def _list_by(self, _: Press, *, turn: str | None = None, order: str | None = None) -> None:
         if self.step() is not None:

@@ -49,6 +49,7 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.payable_requests import changed_details, payable_table
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
+from treasury.panels.steps.payee_steps import PendingPayee, ask_payee, payee_step
 from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
 from treasury.text import visible
@@ -176,6 +177,7 @@ class FundingPanel(ListPanel):
             Button("sent", "Mark as sent", enabled=idle),
             Button("not_funded", "Will not fund", enabled=idle),
             Button("not_uploaded", "Not uploaded", enabled=idle),
+            Button("payee", "Accept payee…", enabled=idle),
             Button("undo", "Undo remark", enabled=idle),
         )
 
@@ -215,6 +217,8 @@ class FundingPanel(ListPanel):
                 ),
                 buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
             )
+        if isinstance(pending, PendingPayee):
+            return payee_step(pending, idle=self.is_idle)
         if not isinstance(pending, PendingRequests):
             return None
         confirmed = pending.confirmed
@@ -238,6 +242,7 @@ class FundingPanel(ListPanel):
         return {
             "export": self._export,
             "submit": self._submit,
+            "payee": self._ask_payee,
             **{name: partial(self._remark, name) for name in _REMARKS},
         }
 
@@ -313,6 +318,18 @@ class FundingPanel(ListPanel):
             "Nothing was sent.",
         )
 
+    def _ask_payee(self, press: Press) -> None:
+        if self._pending is not None:
+            return
+        reason = press.typed.get("reason", "").strip()
+        if not reason:
+            raise InputError("reason: is missing", do="say how you compared the names")
+        (row, *more) = self.chosen_rows()
+        if more:
+            raise InputError("Several requests are chosen", do="compare one payee at a time")
+        self.tell(None)
+        self.ask(ask_payee(self._desk, row["request"], row["reference"], reason))
+
     def _remark(self, name: str, press: Press) -> None:
         reason = press.typed.get("reason", "").strip()
         if not reason and name != "undo":
@@ -333,8 +350,14 @@ class FundingPanel(ListPanel):
         apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
         self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
-    def confirm(self, pending: Order | PendingRequests, press: Press) -> None:
-        """Make the payment file, or submit the hash."""
+    def confirm(self, pending: Order | PendingPayee | PendingRequests, press: Press) -> None:
+        """Make the payment file, accept the payee's name, or submit the hash."""
+        if isinstance(pending, PendingPayee):
+            payee = self._desk.funding.accept_payee(pending.request, pending.payee.reason)
+            self.tell(
+                self.finish(status(f"Accepted {visible(payee.known_as)} by {visible(payee.by)}"))
+            )
+            return
         if isinstance(pending, Order):
             self._make_file(pending, press)
             return
@@ -356,8 +379,10 @@ class FundingPanel(ListPanel):
 
         self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
-    def verb_of(self, pending: Order | PendingRequests) -> str:
+    def verb_of(self, pending: Order | PendingPayee | PendingRequests) -> str:
         """The button that the decision began with."""
+        if isinstance(pending, PendingPayee):
+            return "payee"
         return "export" if isinstance(pending, Order) else "submit"
 
     def _make_file(self, order: Order, press: Press) -> None:
@@ -371,6 +396,12 @@ class FundingPanel(ListPanel):
             "execution": order.execution.isoformat(),
             "message_id": message_id(order.transfers, order.payer, attempt),
             "references": [transfer.reference for transfer in order.transfers],
+            "payees": [(transfer.beneficiary, transfer.iban) for transfer in order.transfers],
+            "answers": next(
+                account.answers
+                for account in self._desk.settings.accounts
+                if plain_account(account.account) == order.payer.iban
+            ),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
         note_file(
@@ -408,6 +439,7 @@ class FundingPanel(ListPanel):
                 iban=plain_account(account.account),
                 town=settings.workspace.town or "",
                 country=settings.workspace.country or "",
+                batch_booking=account.batch_booking,
             )
             for account in settings.accounts
             if account.source == "own_bank"

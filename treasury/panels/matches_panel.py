@@ -84,7 +84,8 @@ SELECT CAST(seq AS VARCHAR) AS seq, any_value(entry_id) AS entry_id, any_value(v
     any_value(currency) AS currency, min(expectation_id) AS expectation_id,
     string_agg(coalesce(reference, expectation_id), ', ') AS "references",
     any_value(reason) AS reason, any_value("to") AS "to", any_value(decided_by) AS decided_by,
-    any_value(decided_at) AS decided_at, any_value(moved) AS moved
+    any_value(decided_at) AS decided_at, any_value(moved) AS moved,
+    any_value(proposed_by) AS proposed_by
 FROM decisions GROUP BY seq
 """
 _LINE: Final = Heading("Bank line")
@@ -442,6 +443,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
     about = row["references"] or row["to"] or ""
     reason = [Text(f"Reason: {row['reason']}")] if row["reason"] else []
     moved = [Text(f"Moved since: {row['moved']}", "warn")] if row["moved"] else []
+    proposer = [Text(f"proposed by {row['proposed_by']}", "quiet")] if row["proposed_by"] else []
     return ListRow(
         key=row["seq"],
         label=f"{row['verb']} {amount}, by {row['decided_by']}",
@@ -452,7 +454,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
             ),
             (Text(amount),),
             (Text(f"{VERBS[row['verb']].past_tense} {about}".strip()), *reason, *moved),
-            (Text(row["decided_by"]), Text(instant(row["decided_at"]), "quiet")),
+            (Text(row["decided_by"]), *proposer, Text(instant(row["decided_at"]), "quiet")),
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Protocol
 
 from treasury.actions import Actions
@@ -11,7 +12,7 @@ from treasury.calendar import Month
 from treasury.decisions.remarks import Marking
 from treasury.decisions.verdicts import Deciding
 from treasury.extract import Progress, SyncReport
-from treasury.items import Effects, OpenItems
+from treasury.items import Effects, OpenItems, SheetPlan
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
@@ -62,6 +63,21 @@ class PanelDesk(Protocol):
 
     def decision_effects(self, *planned: Decision) -> Effects:
         """What planned decisions would change beside their own lines."""
+
+    def exceptions_sheet(
+        self, path: str | Path, items: OpenItems | str | Month | None = None
+    ) -> Path:
+        """Write open items as a workbook in which people decide."""
+
+    def decide(
+        self,
+        sheet: str | Path | bytes,
+        *,
+        name: str = "",
+        agreed: SheetPlan | None = None,
+        dry_run: bool = False,
+    ) -> SheetPlan:
+        """Take the decisions of a sheet: all that it can, or none."""
 
     def trace(self, name: str) -> Trace:
         """Follow one payment from end to end."""

@@ -263,6 +263,7 @@ _PAYEE_WORDS: Final = {
     "": "",
     "match": "; the payee's name matches",
     "close": "; the payee's name matches closely",
+    "accepted": "; the payee's name matches closely and was accepted",
     "none": "; the payee's name does not match",
     "not_possible": "; the payee could not be verified",
 }
@@ -432,7 +433,8 @@ def _in_file(request: Mapping[str, Any]) -> str:
 _UNVERIFIED: Final = {
     "none": "The bank knows another name for this IBAN: do not release it; verify the details anew,"
     " outside the file, by two people",
-    "close": "The bank knows the payee{known_as}: have a colleague compare before the release",
+    "close": "The bank knows the payee{known_as}: have a colleague compare before the release,"
+    " and accept it (treasury request accept-payee)",
     "not_possible": "The bank could not verify the payee: verify the details before the release",
 }
 """What to do where the bank did not find the payee's name as ordered."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
+from itertools import repeat
 from typing import Any, Final
 
 import duckdb
@@ -93,9 +94,21 @@ def with_answers(
         columns = (
             row[name] or () for name in ("orders_made", "order_messages", "order_references")
         )
+        names = row.get("payees_accepted") or repeat(())
+        alone = row.get("rejections_alone") or repeat(False)
+        orders = zip(zip(*columns, strict=True), names, alone, strict=False)
         answers = [
-            (made, order_answer(by_message.get(message, ()), message, reference))
-            for made, message, reference in zip(*columns, strict=True)
+            (
+                made,
+                order_answer(
+                    by_message.get(message, ()),
+                    message,
+                    reference,
+                    accepted=accepted,
+                    rejections_alone=is_alone,
+                ),
+            )
+            for (made, message, reference), accepted, is_alone in orders
         ]
         answered[request] = {**row, "answers": answers}
     return answered

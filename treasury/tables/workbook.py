@@ -26,7 +26,7 @@ from treasury.text import clean
 
 __all__ = [
     "DIGITS", "Sheet", "SheetColumn", "Workbook", "require_rows", "sheet_of", "write_book",
-    "write_tables",
+    "write_tables", "write_whole",
 ]  # fmt: skip
 
 DIGITS: Final = 15
@@ -43,29 +43,59 @@ _BATCH: Final = 5_000
 _DAY_ZERO: Final = date(1899, 12, 30)
 _FIRST_DAY: Final = date(1900, 3, 1)
 """Excel counts a day that was not in February 1900, and only what comes after it is safe."""
+_MAY_CHANGE: Final = dict.fromkeys(
+    (
+        "autofilter",
+        "sort",
+        "format_cells",
+        "format_columns",
+        "format_rows",
+        "insert_columns",
+        "select_locked_cells",
+        "select_unlocked_cells",
+    ),
+    True,
+)
+"""What a person may do with a locked sheet without lifting its protection."""
+_FROM_LIST: Final = {
+    "validate": "list",
+    "error_title": "Not in the list",
+    "error_message": "Choose from the list of this row.",
+}
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
 Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
 """Of a table's columns, those of amounts with the column that names their currency."""
-Kind = Literal["text", "amount", "number", "date", "instant"]
+Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 
 
 class SheetColumn(msgspec.Struct, frozen=True):
-    """A column of a sheet; `unit` is the field that names an amount's currency."""
+    """A column of a sheet; `unit` is the field that names an amount's currency.
+
+    One of the kind `entry` is empty and to be filled in; `choices` is the formula of the list that
+    its cells are chosen from, written for the first row, where there is one.
+    """
 
     title: str
     field: str
     kind: Kind = "text"
     width: int = 14
     unit: str = "currency"
+    choices: str = ""
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """A sheet: its name and its columns."""
+    """A sheet: its name and its columns.
+
+    Of one that is `locked` only the columns to be filled in may be changed, until somebody lifts
+    the protection, which has no password. One that is `aside` is there for the others' lists.
+    """
 
     name: str
     columns: tuple[SheetColumn, ...]
+    locked: bool = False
+    aside: bool = False
 
 
 class Workbook(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +154,15 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Pa
         properties={"title": path.stem},
         sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
     )
+    write_whole(book, tables, path)
+    return path
+
+
+def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
+    """Write `book` as `write_book` does; StorageError where it cannot be, and `path` is as it was.
+
+    Raises InputError for a table that is longer than a sheet.
+    """
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name
@@ -133,7 +172,6 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Pa
         raise StorageError(
             f"{path} cannot be written: {error.strerror}", do="name a folder that is there"
         ) from None
-    return path
 
 
 def sheet_of(name: str, schema: pa.Schema, units: Units) -> Sheet:
@@ -170,6 +208,7 @@ class _SheetWriter:
         self._text = book.add_format({"valign": "top"})
         self._date = book.add_format({"num_format": "yyyy-mm-dd", "align": "left"})
         self._instant = book.add_format({"num_format": "yyyy-mm-dd hh:mm", "align": "left"})
+        self._entry = book.add_format({"locked": False, "bg_color": "#FFF8DC", "valign": "top"})
         self._amounts: dict[int, Any] = {}
         self._long = book.add_format({"align": "right"})
 
@@ -181,9 +220,16 @@ class _SheetWriter:
         page.fit_to_pages(1, 0)
         page.repeat_rows(0)
         page.set_header(f"&L{title[:180].replace('&', '&&')}&R&A")
-        page.autofilter(0, 0, max(table.num_rows, 1), len(sheet.columns) - 1)
+        last = max(table.num_rows, 1)
+        page.autofilter(0, 0, last, len(sheet.columns) - 1)
+        if sheet.locked:
+            page.protect("", _MAY_CHANGE)
+        if sheet.aside:
+            page.hide()
         for at, column in enumerate(sheet.columns):
             page.set_column(at, at, column.width)
+            if column.choices:
+                page.data_validation(1, at, last, at, {**_FROM_LIST, "source": column.choices})
             zone_note = f" ({self._zone.key})" if column.kind == "instant" else ""
             page.write_string(0, at, column.title + zone_note, self._head)
         batches = table.to_batches(max_chunksize=_BATCH)
@@ -198,6 +244,8 @@ class _SheetWriter:
 
     def _cells(self, column: SheetColumn, batch: pa.RecordBatch) -> list[_Cell | None]:
         """The cells of a column; a repeated text or day is converted once."""
+        if column.kind == "entry":
+            return [(None, self._entry)] * batch.num_rows
         array = batch.column(column.field)
         values = array.to_pylist()
         if pa.types.is_decimal(array.type):
@@ -247,7 +295,9 @@ class _SheetWriter:
 
 
 def _put(page: Any, line: int, at: int, value: Any, form: Any) -> None:
-    if value.__class__ is str:
+    if value is None:
+        page.write_blank(line, at, None, form)
+    elif value.__class__ is str:
         page.write_string(line, at, value, form)
     elif value.__class__ is datetime:
         page.write_datetime(line, at, value, form)

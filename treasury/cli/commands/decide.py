@@ -1,10 +1,11 @@
-"""The commands by which people decide: verdicts on lines, remarks, rules, periods, comparisons."""
+"""The commands by which people decide: lines, sheets, remarks, rules, periods, comparisons."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
@@ -17,11 +18,11 @@ from treasury.decisions.verdicts import typed_expectations
 from treasury.text import clean
 
 if TYPE_CHECKING:
-    from treasury.items import Effects
+    from treasury.items import Effects, SheetPlan
     from treasury.journal.decision_history import Decision
     from treasury.workspace import Workspace
 
-__all__ = ["compare", "match", "periods", "request", "rules"]
+__all__ = ["compare", "decide", "match", "periods", "request", "rules"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -128,9 +129,11 @@ def match_list(context: click.Context, moved: bool, as_of: str | None, form: str
 
 DECIDED_COLUMNS = (
     "seq", "line", "verb", "reference", "booking_date", "direction", "amount", "decided_by",
-    "decided_at", "reason", "moved", "to",
+    "decided_at", "reason", "moved", "to", "proposed_by",
 )  # fmt: skip
-DECIDED_SPARE = ("to", "decided_at", "direction", "booking_date", "moved", "reason", "seq")
+DECIDED_SPARE = (
+    "proposed_by", "to", "decided_at", "direction", "booking_date", "moved", "reason", "seq",
+)  # fmt: skip
 
 
 @match.command("accept")
@@ -151,6 +154,23 @@ def match_accept(
     _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
     decision = accept(dry_run=dry_run)
     _say([decision.entry_id], "accepted", dry_run=dry_run)
+    _say_late([decision])
+
+
+@match.command("file")
+@click.argument("line")
+@click.argument("file")
+@reason_option(required=False)
+@dry_run_option
+@click.pass_context
+def match_file(context: click.Context, line: str, file: str, reason: str, dry_run: bool) -> None:
+    """Say that LINE is the one debit of the payment FILE: it pays all that was not rejected."""
+    desk = workspace_of(context)
+    accept = partial(desk.matches.accept_file, line, file, reason=reason)
+    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
+    decision = accept(dry_run=dry_run)
+    requests = f"{len(decision.expectations)} requests of {clean(file)}"
+    _say([decision.entry_id], f"accepted for {requests}", dry_run=dry_run)
     _say_late([decision])
 
 
@@ -252,6 +272,60 @@ def match_undo(
     _say_late([decision])
 
 
+# Open items in a sheet
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@dry_run_option
+@print_options
+def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> None:
+    """Take the decisions of a sheet that `treasury exceptions --sheet` wrote.
+
+    Says first what each row would do, in items and in currency, and which rows are refused and why.
+    Then all that would be journaled is, or nothing. Exits 1 where a row is refused.
+    """
+    from treasury.close.result_words import count
+
+    desk = workspace_of(context)
+    plan = desk.decide(file, dry_run=True)
+    if form == "table":
+        _print_plan(plan)
+    if plan.planned and not dry_run:
+        if form == "table" and sys.stdin.isatty():
+            who = clean(desk.journal.who().name)
+            click.confirm(f"Write {count(len(plan.planned), 'decision')} as {who}", abort=True)
+        plan = desk.decide(file, agreed=plan)
+    if form != "table":
+        print_rows(plan.arrow, form)
+    else:
+        decisions = count(len(plan.planned), "decision")
+        if plan.is_journaled:
+            click.echo(f"in the journal: {decisions}")
+        else:
+            click.echo(f"would be journaled: {decisions} (not written)")
+    if plan.refused:
+        raise SystemExit(1)
+
+
+def _print_plan(plan: SheetPlan) -> None:
+    """The rows, the sums, and what changes beside them."""
+    print_rows(plan.arrow, "table", columns=ROW_COLUMNS, spare=ROW_SPARE, title="Each row")
+    print_rows(plan.totals, "table", title=f"What {plan.file} does, of {plan.month}")
+    if plan.effects is None:
+        return
+    if plan.effects.unknown:
+        click.echo(f"what else changes is not known: {clean(plan.effects.unknown)}")
+    for effect in plan.effects:
+        click.echo(clean(f"also changes: {effect}"))
+
+
+ROW_COLUMNS = (
+    "row", "outcome", "decision", "name", "amount", "reason", "proposed_by", "why",
+)  # fmt: skip
+ROW_SPARE = ("reason", "proposed_by", "name")
+
+
 # Remarks on ramp requests
 
 
@@ -315,6 +389,31 @@ def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> 
     click.echo(f"{clean(file)}: {would}taken back, {len(requests)} requests are to be paid again")
 
 
+@request.command("accept-payee")
+@click.argument("name")
+@reason_option(required=True)
+@dry_run_option
+@click.pass_context
+def accept_payee(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+    """Accept the name that the bank knows for the payee of NAME. By another than its file's maker.
+
+    It holds for that IBAN and name until either changes.
+    """
+    from treasury.decisions.remarks import LIABILITY
+
+    desk = workspace_of(context)
+    accept = partial(desk.funding.accept_payee, name, reason)
+    payee = accept(dry_run=True)
+    click.echo(f"ordered:  {clean(payee.name)}, {clean(payee.iban)}")
+    click.echo(f"the bank: {clean(payee.known_as) or 'a similar name, which it does not give'}")
+    click.echo(LIABILITY)
+    if not dry_run:
+        if sys.stdin.isatty():
+            click.confirm("Accept the name", abort=True)
+        accept()
+    _say([name], "the payee's name is accepted", dry_run=dry_run)
+
+
 @request.command("undo")
 @click.argument("name")
 @seq_option
@@ -337,7 +436,17 @@ def request_undo(
 @view_options
 def request_list(context: click.Context, as_of: str | None, form: str) -> None:
     """List the remarks that stand."""
-    print_rows(workspace_of(context, as_of).funding.list().arrow, form, title="Remarks")
+    remarks = workspace_of(context, as_of).funding.list().arrow
+    print_rows(remarks, form, columns=REMARK_COLUMNS, spare=REMARK_SPARE, title="Remarks")
+
+
+REMARK_COLUMNS = (
+    "seq", "request_id", "mark", "reason", "marked_by", "marked_at", "proposed_by", "file",
+    "filed_by", "filed_at", "hash_state", "hash_by",
+)  # fmt: skip
+REMARK_SPARE = (
+    "proposed_by", "hash_by", "hash_state", "filed_at", "filed_by", "marked_at", "seq",
+)  # fmt: skip
 
 
 # Rules

@@ -115,6 +115,11 @@ LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", 
 @click.option("--turn", type=click.Choice(tuple(TURNS)), help="Only what waits for this side.")
 @click.option("--kind", metavar="KIND", help="Only items of one kind.")
 @click.option("--blocking", is_flag=True, help="Only what blocks the close.")
+@click.option(
+    "--sheet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write them to this workbook (.xlsx) to be decided in; `treasury decide` takes it back.",
+)
 @view_options
 def exceptions(
     context: click.Context,
@@ -123,6 +128,7 @@ def exceptions(
     turn: Turn | None,
     kind: str | None,
     blocking: bool,
+    sheet: Path | None,
     as_of: str | None,
     form: str,
 ) -> None:
@@ -134,7 +140,12 @@ def exceptions(
     workspace = workspace_of(context, as_of)
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
-    rows = (chosen.blocking if blocking else chosen).arrow
+    chosen = chosen.blocking if blocking else chosen
+    if sheet is not None:
+        workspace.exceptions_sheet(sheet, chosen)
+        click.echo(f"{sheet}: {len(chosen):,} open items of {items.month.title}, to be decided in")
+        return
+    rows = chosen.arrow
     closed = ", as it was closed" if workspace.is_closed(items.month) else ""
     print_rows(
         items_view(rows, items) if form == "table" else rows,

@@ -74,13 +74,19 @@ class TableBlock(msgspec.Struct, frozen=True):
 
 
 class Button(msgspec.Struct, frozen=True):
-    """`name` comes back when it is pressed; `pressed` is the view that is shown, of several."""
+    """`name` comes back when it is pressed; `pressed` is the view that is shown, of several.
+
+    One that `takes` files, named by their ending, has the person choose one, which comes with the
+    press: `typed` has its name as `file` and its bytes, in base64, as `content`; of one that is too
+    large it has the name alone.
+    """
 
     name: str
     label: str
     look: Literal["plain", "primary", "danger"] = "plain"
     enabled: bool = True
     pressed: bool | None = None
+    takes: str = ""
 
 
 def confirm_buttons(

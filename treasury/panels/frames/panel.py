@@ -11,6 +11,7 @@ Presses may come on any thread and at any time: one lock, one piece of work at a
 
 from __future__ import annotations
 
+import base64
 import logging
 import threading
 from collections.abc import Callable, Iterable
@@ -52,7 +53,7 @@ class Panel(anywidget.AnyWidget):
         self._message: Message | None = None
         self._focus = ""
         self._error: tuple[str, str] | None = None
-        self._file = ("", "", "")
+        self._file = ("", "", "", False)
         self._form_number = 0
         self._is_broken = False
         self.on_msg(self._receive)
@@ -173,17 +174,20 @@ class Panel(anywidget.AnyWidget):
         """What is wrong with what was typed into a field; empty where nothing is."""
         return self._error[1] if self._error is not None and self._error[0] == field else ""
 
-    def hand_over(self, press: Press, name: str, kind: str, text: str) -> None:
+    def hand_over(self, press: Press, name: str, kind: str, content: str | bytes) -> None:
         """Give the view that pressed a file to save: `kind` is its media type."""
-        self._file = (name, kind, text)
+        is_text = isinstance(content, str)
+        text = content if isinstance(content, str) else base64.b64encode(content).decode()
+        self._file = (name, kind, text, not is_text)
         self._send_part(msgspec.structs.replace(press, typed={"part": "0"}))
 
     def _send_part(self, press: Press) -> None:
-        name, kind, text = self._file
+        name, kind, text, is_coded = self._file
         part = int(press.typed["part"])
         piece = text[part * PART : (part + 1) * PART]
         is_last = (part + 1) * PART >= len(text)
         content = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
+        content["base64"] = is_coded
         self.send({"view": press.view, "file": content})
 
     def start(

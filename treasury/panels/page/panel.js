@@ -15,6 +15,9 @@ const CARDS = 640;
 // From so many fields on they are a form of their own, and not beside the buttons.
 const FORM = 4;
 
+// Bytes of a file that travel with a press: a notebook server takes messages of up to ten million.
+const LARGEST = 4 << 20;
+
 // A press goes nowhere where the kernel was restarted or is busy, and nobody else would say so.
 const PATIENCE = 3_000;
 const UNHEARD = {
@@ -112,7 +115,7 @@ const copy = (what, text) =>
     text: "Copy",
   });
 
-const button = ({ name, label, look, enabled, pressed }, props) =>
+const button = ({ name, label, look, enabled, pressed, takes }, props) =>
   h("button", {
     key: name,
     type: "button",
@@ -122,6 +125,7 @@ const button = ({ name, label, look, enabled, pressed }, props) =>
     // Not `disabled`: that would throw the focus out of the panel.
     "aria-disabled": String(!enabled),
     ...(pressed === null ? {} : { "aria-pressed": String(pressed) }),
+    ...(takes ? { "data-takes": takes } : {}),
     ...OWN_KEYS,
     ...props,
     text: label,
@@ -414,7 +418,7 @@ function render({ model, el }) {
   resized.observe(root);
 
   // A file comes in parts, each asked for when the one before it is here.
-  function take({ name, type, part, last: isLast, text }) {
+  function take({ name, type, part, last: isLast, text, base64 }) {
     if (part === 0) parts = [];
     parts.push(text);
     if (!isLast) {
@@ -422,11 +426,36 @@ function render({ model, el }) {
       return;
     }
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(parts, { type }));
+    const content = base64
+      ? [Uint8Array.from(atob(parts.join("")), (one) => one.charCodeAt(0))]
+      : parts;
+    link.href = URL.createObjectURL(new Blob(content, { type }));
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     parts = [];
+  }
+
+  // A file that the person chooses goes with the press; one that is too large goes by name alone.
+  function give(name, takes) {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.accept = takes;
+    input.addEventListener("change", () => {
+      const [file] = input.files;
+      if (!file) return;
+      if (file.size > LARGEST) {
+        press(name, { typed: { file: file.name } });
+        return;
+      }
+      const reader = new FileReader();
+      reader.addEventListener("load", () => {
+        const content = reader.result.slice(reader.result.indexOf(",") + 1);
+        press(name, { typed: { file: file.name, content } });
+      });
+      reader.readAsDataURL(file);
+    });
+    input.click();
   }
 
   function draw({ number, frame, file, view: asked }) {
@@ -506,6 +535,10 @@ function render({ model, el }) {
       const step = pressed.dataset.step ?? null;
       // The second half of a double click that began elsewhere confirms nothing.
       if (step !== null && event.detail > 1) return;
+      if (pressed.dataset.takes) {
+        give(pressed.dataset.press, pressed.dataset.takes);
+        return;
+      }
       press(pressed.dataset.press, { chosen: chosen(), step, typed: typed() });
       return;
     }

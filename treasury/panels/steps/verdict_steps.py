@@ -27,7 +27,15 @@ from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
 from treasury.text import clean
 
-__all__ = ["VERBS", "PendingVerdict", "Verdict", "ask_verdict", "settle", "verdict_step"]
+__all__ = [
+    "VERBS",
+    "PendingVerdict",
+    "Verdict",
+    "ask_verdict",
+    "effect_lines",
+    "settle",
+    "verdict_step",
+]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,8 +171,9 @@ def sentence(decision: Decision) -> str:
 
 
 def journaled(decision: Decision) -> str:
-    """The same, with who said it and when."""
-    return f"{sentence(decision)} By {clean(decision.by)} at {instant(decision.at)}."
+    """The same, with who said it and when, and who proposed it where a sheet says so."""
+    proposed = f", proposed by {clean(decision.proposed_by)}" if decision.proposed_by else ""
+    return f"{sentence(decision)} By {clean(decision.by)}{proposed} at {instant(decision.at)}."
 
 
 def _line(line: Mapping[str, Any]) -> str:
@@ -205,11 +214,11 @@ def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
         detail("When", Text(instant(pending.planned[0].at))),
         *((detail("Reason", Text(reason)),) if reason else ()),
         *((detail("Although", *against),) if against else ()),
-        *(() if effects is None else (detail("Changes beside it", *_beside(effects)),)),
+        *(() if effects is None else (detail("Changes beside it", *effect_lines(effects)),)),
     )
 
 
-def _beside(effects: Effects) -> tuple[Text, ...]:
+def effect_lines(effects: Effects) -> tuple[Text, ...]:
     """Each item that changes beside the lines that are decided, and why."""
     if effects.unknown:
         return (Text(f"not known: {clean(effects.unknown)}", "warn"),)

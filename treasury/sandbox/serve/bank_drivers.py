@@ -1,4 +1,4 @@
-"""What arrives at the banks from outside the services, done by whoever practises.
+"""What the banks do that no service knows of, done by whoever practises.
 
 A customer's wire to a virtual account is one event with two sides: a line on the provider's report
 and a credit at the finance service. Everything else is a line on a statement and nothing more.
@@ -12,6 +12,11 @@ from typing import Literal
 from treasury.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
+from treasury.sandbox.serve.payment_answers import (
+    PaymentAnswer,
+    PaymentReport,
+    payment_reports,
+)
 from treasury.sandbox.state.shapes import VirtualBankAccount, decode
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer
@@ -67,6 +72,11 @@ class BankDrivers:
                 )
             )
             return arrival
+
+    def payment_file(self, *, file: str, answer: PaymentAnswer = "mixed") -> list[PaymentReport]:
+        """What the bank answers to a payment file, the text of a pain.001; no money moves by it."""
+        with self._world.act():
+            return payment_reports(file, answer, self._world.clock.now)
 
     def bank_line(
         self,

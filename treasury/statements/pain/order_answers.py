@@ -8,7 +8,7 @@ speaks against it: a payment that is rejected and accepted is neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -42,26 +42,38 @@ class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The code and its words, and why."""
     at: datetime | None
     """When the bank said so last."""
-    payee: Literal["", "match", "close", "none", "not_possible"] = ""
-    """What verifying the payee's name gave."""
+    payee: Literal["", "match", "close", "accepted", "none", "not_possible"] = ""
+    """What verifying the payee's name gave; a close match may have been accepted."""
     payee_name: str = ""
     """Of a close match, what the bank said: the name that it knows."""
 
 
-def order_answer(statuses: Iterable[Row], message_id: str, reference: str) -> OrderAnswer | None:
+def order_answer(
+    statuses: Iterable[Row],
+    message_id: str,
+    reference: str,
+    *,
+    accepted: Collection[str] = (),
+    rejections_alone: bool = False,
+) -> OrderAnswer | None:
     """What the rows of `payment_statuses` come to for a payment; None where none is about it.
 
-    A payment file has one batch, so a status of the batch is one of all its payments.
+    A payment file has one batch, so a status of the batch is one of all its payments. `accepted`
+    are names that banks gave for its payee and that people accepted. With `rejections_alone` a bank
+    that rejected others of the file, and says nothing of this payment, has taken it.
     """
-    about = sorted(
-        (
-            row
-            for row in statuses
-            if row["original_message_id"] == message_id
-            and (row["level"] != "payment" or row["original_end_to_end_id"] == reference)
-        ),
+    of_file = sorted(
+        (row for row in statuses if row["original_message_id"] == message_id),
         key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
     )
+    about = [
+        row
+        for row in of_file
+        if row["level"] != "payment" or row["original_end_to_end_id"] == reference
+    ]
+    if not about and of_file and rejections_alone:
+        at = of_file[-1]["created_at"]
+        return OrderAnswer(stage="accepted", words="not among the payments rejected", at=at)
     if not about:
         return None
     by_stage: dict[str, list[Row]] = {}
@@ -73,6 +85,8 @@ def order_answer(statuses: Iterable[Row], message_id: str, reference: str) -> Or
         return answer
     result = PAYEE_RESULTS[verified[-1]["status"]]
     name = " ".join(verified[-1]["details"]) if result == "close" else ""
+    if result == "close" and name in accepted:
+        result = "accepted"
     return msgspec.structs.replace(answer, payee=result, payee_name=name)
 
 

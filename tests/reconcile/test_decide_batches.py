@@ -1,0 +1,113 @@
+"""The one debit of a payment file: it pays what of the file was not rejected, to the cent."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from decide_desk import ANNA, BERT, copy_of, double, edit, first_line
+from pain_samples import payment, report
+
+from treasury.errors import ActionRefused, InputError
+from treasury.workspace import Workspace
+
+FILE, MESSAGE = "payments-1.xml", "PAY-ABC"
+
+
+class Batch:
+    """A desk where two requests left in a file, and one debit came of it."""
+
+    def __init__(self, desk: Workspace) -> None:
+        self.desk = desk
+        waiting = [r for r in desk.awaiting_funds().to_pylist() if r["state"] == "PAY"]
+        self.first, self.second = waiting[:2]
+        body = {
+            "requests": [self.first["request"], self.second["request"]],
+            "references": [self.first["reference"], self.second["reference"]],
+            "message_id": MESSAGE,
+            "execution": "2026-10-29",
+        }
+        desk.journal.append("payment_file.made", FILE, body, actor=ANNA)
+
+    def debited(self, amount: Decimal, text: str = MESSAGE) -> str:
+        """A debit of the own account, as the bank books a batch."""
+        lines = self.desk.reconcile("2026-10").lines.to_pylist()
+        model = first_line(lines, "matched", "on_ramp", "DBIT")
+        return double(
+            self.desk, model["entry_id"], amount=amount, end_to_end_id=text, remittance=[],
+            structured_references=[], counterparty_name=None, additional_information=None,
+            booking_date=date(2026, 10, 30), value_date=date(2026, 10, 30),
+        )  # fmt: skip
+
+    def state(self, request: dict[str, Any]) -> str:
+        rows = self.desk.awaiting_funds().to_pylist()
+        return next(row["state"] for row in rows if row["request"] == request["request"])
+
+
+@pytest.fixture
+def batch(month_end: Workspace, tmp_path: Path) -> Batch:
+    return Batch(copy_of(month_end, tmp_path / "desk"))
+
+
+def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:
+    line = batch.debited(batch.first["send"] + batch.second["send"])
+    assert {batch.state(batch.first), batch.state(batch.second)} <= {"IN FILE", "CHECK BANK"}
+    planned = batch.desk.matches.accept_file(line, FILE, actor=BERT, dry_run=True)
+    assert planned.seq is None
+    decision = batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    assert set(decision.expectations) == {batch.first["request"], batch.second["request"]}
+    assert {batch.state(batch.first), batch.state(batch.second)} == {"SENT"}
+    again = batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    assert again.seq == decision.seq
+
+
+def test_what_the_bank_rejected_is_not_paid_by_it(batch: Batch, tmp_path: Path) -> None:
+    line = batch.debited(batch.first["send"])
+    with pytest.raises(ActionRefused, match="is not rejected waits for"):
+        batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    answer = tmp_path / "answer.xml"
+    told = payment(batch.second["reference"], "RJCT", "AC04")
+    answer.write_text(report(told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
+    batch.desk.statements.add(answer)
+    decision = batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    assert decision.expectations == (batch.first["request"],)
+    assert batch.state(batch.first) == "SENT"
+    assert batch.state(batch.second) == "REJECTED"
+
+
+def test_a_debit_that_does_not_name_the_file_needs_a_reason(batch: Batch) -> None:
+    line = batch.debited(batch.first["send"] + batch.second["send"], text="BATCH 17")
+    with pytest.raises(ActionRefused, match="does not name"):
+        batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    decision = batch.desk.matches.accept_file(line, FILE, reason="the only batch", actor=BERT)
+    assert decision.reason == "the only batch"
+
+
+def test_a_file_that_was_not_made_and_a_credit_are_refused(batch: Batch) -> None:
+    line = batch.debited(batch.first["send"])
+    with pytest.raises(InputError, match=r"no payment file 'other\.xml' was made here"):
+        batch.desk.matches.accept_file(line, "other.xml")
+    edit(batch.desk, "statement_entries", "entry_id", line, direction="CRDT")
+    with pytest.raises(ActionRefused, match="is no debit"):
+        batch.desk.matches.accept_file(line, FILE)
+
+
+def test_a_decision_sheet_offers_the_file_that_a_debit_names(batch: Batch, tmp_path: Path) -> None:
+    line = batch.debited(batch.first["send"] + batch.second["send"])
+    sheet = batch.desk.exceptions_sheet(tmp_path / "sheet.xlsx", "2026-10")
+    book = openpyxl.load_workbook(sheet)
+    offered = {row[0]: row[1] for row in reversed(list(book["Choices"].values))}
+    assert offered[f"line:{line}"] == f"Accept: payment file {FILE}"
+    page = book["Open items"]
+    at = {cell.value: cell.column for cell in page[1]}
+    for row in range(2, page.max_row + 1):
+        if page.cell(row, at["Item"]).value == f"line:{line}":
+            page.cell(row, at["Decision"]).value = offered[f"line:{line}"]
+    book.save(sheet)
+    plan = batch.desk.decide(sheet)
+    assert [verdict.outcome for verdict in plan.verdicts] == ["to be journaled"]
+    assert {batch.state(batch.first), batch.state(batch.second)} == {"SENT"}

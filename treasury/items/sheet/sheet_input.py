@@ -1,0 +1,175 @@
+"""A decision sheet read back: what a person filled in beside which item, whatever else was moved.
+
+Columns are found by their titles and rows by the item's id, so order, filters, hidden rows, formats
+and columns of one's own change nothing. Facts are not taken from the sheet; two of them are held
+against the item, so that a sheet of which only some columns were sorted is noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.items.open_item import OpenItem
+from treasury.items.sheet.sheet_book import TITLES
+from treasury.tables.workbook import DIGITS
+from treasury.tables.workbook_input import (
+    WorkbookCell,
+    WorkbookContent,
+    WorkbookSheet,
+    cell_name,
+    read_workbook,
+)
+from treasury.text import clean
+
+__all__ = ["FilledRow", "read_sheet"]
+
+_WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
+_RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
+_MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")
+_LONGEST: Final = 1_000
+"""Characters of a name that are compared, and of what a person typed that are taken."""
+
+
+class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A row in which something was chosen, in the words of the sheet.
+
+    `month` and `seen` are the month and the hash of what was shown, empty where they do not read.
+    `problem` says what cannot be read in it, and is empty where everything can.
+    """
+
+    number: int
+    item_id: str
+    name: str
+    amount: str
+    decision: str
+    reason: str
+    owner: str
+    expected_by: date | None
+    proposed_by: str
+    month: str
+    seen: str
+    problem: str = ""
+
+    @property
+    def journaled(self) -> dict[str, str]:
+        """What the journal keeps of the row beside what was decided."""
+        return {"row": self.seen, "decision": self.decision, "proposed_by": self.proposed_by}
+
+    def shows(self, item: OpenItem) -> bool:
+        """Whether the name and the amount beside the choice are those of the item."""
+        amount = "" if item.amount is None else f"{item.amount:f}"
+        return clean(item.name)[:_LONGEST].strip() == self.name and _digits(amount) == _digits(
+            self.amount
+        )
+
+
+def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledRow, ...]]:
+    """The file's name and its rows in which something was chosen.
+
+    InputError, naming the file, for one that is no decision sheet.
+    """
+    name = clean(name) or (clean(source.name) if isinstance(source, Path) else "the sheet")
+    book = read_workbook(source, name)
+    sheets = [(sheet, head) for sheet in book.sheets if (head := _head(sheet)) is not None]
+    if len(sheets) != 1:
+        titles = ", ".join(TITLES.values())
+        problem = "has several sheets" if sheets else "has no sheet"
+        raise InputError(f"{name} {problem} with the columns {titles}", do=_WRITE_AGAIN)
+    sheet, (first, places) = sheets[0]
+    _require_unmerged(name, sheet, first)
+    rows = []
+    for number, cells in sorted(sheet.rows.items()):
+        if number > first and places["decision"] in cells:
+            rows.append(_filled_row(book, number, cells, places))
+    return name, tuple(rows)
+
+
+def _head(sheet: WorkbookSheet) -> tuple[int, Mapping[str, int]] | None:
+    """The row of titles and where each column is; None for a sheet that is about something else."""
+    for number, cells in sorted(sheet.rows.items()):
+        titles = [(clean(cell.text).casefold(), at) for at, cell in sorted(cells.items())]
+        named = [title for title, _ in titles]
+        if not all(title.casefold() in named for title in TITLES.values()):
+            continue
+        twice = [title for title in TITLES.values() if named.count(title.casefold()) > 1]
+        if twice:
+            raise InputError(
+                f"the column {twice[0]!r} is there twice in {sheet.name!r}",
+                do="name a column of your own otherwise",
+            )
+        by_title = dict(titles)
+        return number, {field: by_title[title.casefold()] for field, title in TITLES.items()}
+    return None
+
+
+def _require_unmerged(name: str, sheet: WorkbookSheet, first: int) -> None:
+    """InputError where cells are merged at or below the titles: they hide what the others hold."""
+    for merged in sheet.merged:
+        corners = _RANGE.fullmatch(merged)
+        if corners is None or int(corners[4]) >= first:
+            raise InputError(
+                f"{name}: the cells {merged} of {sheet.name!r} are merged",
+                do="split them: each row is one item",
+            )
+
+
+def _filled_row(
+    book: WorkbookContent, number: int, cells: Mapping[int, WorkbookCell], places: Mapping[str, int]
+) -> FilledRow:
+    texts, problem = {}, ""
+    for field, at in places.items():
+        cell = cells.get(at)
+        text = "" if cell is None else clean(cell.text)
+        texts[field] = text[:_LONGEST].strip()
+        if len(text) > _LONGEST and field != "name":
+            problem = problem or f"{TITLES[field]} is longer than {_LONGEST:,} characters"
+        if cell is not None and cell.kind == "formula":
+            problem = problem or f"{cell_name(number, at)} holds a formula: type the value"
+    try:
+        expected_by = _day(texts["expected_by"], book.day_zero)
+    except (ValueError, OverflowError):
+        expected_by = None
+        problem = problem or f"Clear by: {texts['expected_by'][:40]!r} is no day: type 2026-11-30"
+    seen = _MONTH_AND_HASH.fullmatch(texts["seen"])
+    return FilledRow(
+        number=number,
+        item_id=texts["item_id"],
+        name=texts["name"],
+        amount=texts["amount"],
+        decision=texts["decision"],
+        reason=texts["reason"],
+        owner=texts["owner"],
+        expected_by=expected_by,
+        proposed_by=texts["proposed_by"],
+        month="" if seen is None else seen[1],
+        seen="" if seen is None else seen[2],
+        problem=problem,
+    )
+
+
+def _day(text: str, day_zero: date) -> date | None:
+    """A day as a spreadsheet stores it, the number of days, or as it is written."""
+    if not text:
+        return None
+    if text.replace(".", "", 1).isdecimal():
+        return day_zero + timedelta(days=int(text.partition(".")[0]))
+    return date.fromisoformat(text.partition("T")[0])
+
+
+def _digits(amount: str) -> str:
+    """The significant digits of an amount, however it is written, as far as a sheet keeps them."""
+    try:
+        number = Decimal(amount)
+    except InvalidOperation:
+        text = amount
+    else:
+        text = f"{number:.{DIGITS - 1}e}".partition("e")[0] if number.is_finite() else ""
+    return "".join(filter(str.isdecimal, text)).strip("0")
