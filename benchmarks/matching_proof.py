@@ -3,7 +3,8 @@
     python -m benchmarks.matching_proof [SEEDS] [EACH] [FIRST]
 
 The worlds, their kinds and their ceilings are those of the tests: EACH lines (or scenes) of every
-kind in each of SEEDS worlds, from world FIRST on. The exit code is 1 where a promise of the contract is not kept.
+kind in each of SEEDS worlds, from world FIRST on. The exit code is 1 where a promise of the
+contract is not kept.
 """
 
 from __future__ import annotations
