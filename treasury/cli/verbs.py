@@ -48,6 +48,15 @@ VERBS: Final = {
         "practice", "sandbox", "Serve both services for practice on loopback, until interrupted."
     ),
     "sync": VerbEntry("sync", "sync", "Pull what both services know into the lake."),
+    "watch": VerbEntry(
+        "watch", "watch", "Sync, read the inbox and send notices, again and again until stopped."
+    ),
+    "notify": VerbEntry(
+        "watch", "notify", "Tell people and webhooks what is new on the list, once."
+    ),
+    "notices": VerbEntry(
+        "watch", "notices", "Look at the notices that were sent, and settle the doubtful ones."
+    ),
     "statements": VerbEntry(
         "statements", "statements", "Read bank statements and say what they prove."
     ),

@@ -53,6 +53,7 @@ from treasury.items import (
 from treasury.journal import Entry, Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
+from treasury.journal.notice_history import notices_of
 from treasury.journal.period_history import Period, Preparation, closed_periods
 from treasury.lake import Lake
 from treasury.lake.upkeep.file_check import shaped
@@ -228,7 +229,7 @@ def closing_from(
         ),
         corrections=examined.corrections,
         moved=examined.moved,
-        actions=open_actions(actions_of(examined.acted)),
+        actions=open_actions(actions_of(examined.acted), notices_of(examined.acted).values()),
         accepted=acceptances(agreed),
         limits=limits_in_force(agreed),
         agreed_to=max((entry.seq for entry in agreed), default=0),

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from treasury.actions.action_folding import actions_of
+from treasury.actions.authority.approvers import waiting_for
 from treasury.calendar import Month
 from treasury.close.period_pins import (
     basis_on,
@@ -27,6 +29,7 @@ from treasury.desk.desk_context import DeskContext
 from treasury.desk.month_periods import Periods
 from treasury.errors import InputError, NothingStored
 from treasury.ground.decoding import convert
+from treasury.ground.notice_terms import NoticeTerms
 from treasury.items import Carrying, Effects, Limits, effects_between
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision, Remark
@@ -35,11 +38,13 @@ from treasury.journal.period_history import (
     closed_periods,
     rules_in_force,
 )
+from treasury.notices import DueItem, NoticeDesk, due_items
 from treasury.reconcile import Question, Reconciliation, Rules, load_rules
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
 if TYPE_CHECKING:
+    from treasury.settings import Settings
     from treasury.statements import Withdrawal
 
 __all__ = ["DecisionDesk", "compare", "rules_for"]
@@ -160,6 +165,33 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
             sides.append((closing_of(answer, self.zone).items, knowledge))
         (before, first), (after, last) = sides
         return effects_between(before, after, (first, last), lines)
+
+    def notices(self, settings: Settings) -> NoticeDesk:
+        """What is new on the list, told to whom the settings name."""
+        return NoticeDesk(
+            self.journal,
+            settings,
+            lambda: self._due_items(settings),
+            lambda person: waiting_for(
+                person, actions_of(self.journal.entries("action.")), self.policy()
+            ),
+            until=self.until,
+        )
+
+    def _due_items(self, settings: Settings) -> tuple[DueItem, ...]:
+        """What is open in the month that it is, and in the one before while that is not closed."""
+        periods, month = self.periods, self.month
+        running = periods.month(month)
+        is_closed = str(month.previous) in closed_periods(self.decided().entries)
+        terms = settings.notices or NoticeTerms()
+        return due_items(
+            running.items,
+            None if is_closed else periods.month(month.previous).items,
+            now=self.now(),
+            today=self.today,
+            synced_at=running.synced_at,
+            silent_after=timedelta(hours=terms.silent_hours),
+        )
 
     @property
     def items(self) -> Carrying:

@@ -11,7 +11,6 @@ from treasury.extract.sync_run import (
     Unoffered,
 )
 from treasury.extract.synced_tables import TABLES
-from treasury.extract.watch import WatchState, read_state, watch
 
 __all__ = [
     "TABLES",
@@ -22,8 +21,5 @@ __all__ = [
     "SyncReport",
     "TableReport",
     "Unoffered",
-    "WatchState",
-    "read_state",
     "sync",
-    "watch",
 ]

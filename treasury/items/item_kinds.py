@@ -147,6 +147,9 @@ _TABLE: Final = (
              "us", "never", "Have each hash carried out; do not send coins again", _FUNDS),
     ItemKind("ready", "Approved, to be carried out", "decisions",
              "us", "never", "Carry each out, or withdraw it", _ACTIONS),
+    ItemKind("notice_unknown", "Notices that may not have arrived", "decisions",
+             "us", "never",
+             "Ask whether each arrived, then `treasury notices settle`", "treasury notices list"),
     ItemKind("stale", "Services not read for long", "sync",
              "us", "never", "Run `treasury sync`", "treasury sync"),
     # A colleague's
