@@ -74,8 +74,8 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
     journal's entries about actions and notices, `corrections` what late decisions about closed
-    months correct in this one, as in CORRECTIONS, `opening` gives where every expectation stood at the end of the
-    month before. `journal_problem` says why the journal does not verify, or nothing.
+    months correct in this one, as in CORRECTIONS, `opening` gives where every expectation stood at
+    the end of the month before. `journal_problem` says why the journal does not verify, or nothing.
     """
 
     answer: Reconciliation

@@ -90,7 +90,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     parts: tuple[PartState, ...]
     error: str = ""
-    """Why its own state could not be written, or why it ended."""
+    """Why it ended."""
 
     def part(self, name: str) -> PartState | None:
         """How the part of that name goes; None where it is not watched."""
@@ -157,6 +157,7 @@ def watch(
     """
     own = _OwnState(
         folder,
+        tell,
         WatchState(
             doing="watching",
             since=now(),
@@ -170,19 +171,22 @@ def watch(
     )
     _write(folder, own.state)  # where nothing can be written, nobody need begin
     due = dict.fromkeys((part.name for part in parts), seconds())
+    stopped = wait(0)
     try:
-        while not wait(max(0.0, min(due.values()) - seconds())):
+        while not stopped:
             for part in parts:
                 if part.name not in due or due[part.name] > seconds():
                     continue
-                pause, ended_by = _do(part, own, now, tell)
+                pause, ended_by = _do(part, own, now)
                 due[part.name] = seconds() + pause.total_seconds()
                 if ended_by is not None:
                     del due[part.name]
                 if ended_by is not None and not due:
                     raise ended_by
-                if wait(0):
+                if stopped := wait(0):
                     break
+            else:
+                stopped = wait(max(0.0, min(due.values()) - seconds()))
     except TreasuryError as error:
         own.show(doing="stopped", error=str(error))
         raise
@@ -193,14 +197,15 @@ def watch(
 
 
 class _OwnState:
-    """The state that this process publishes."""
+    """The state that this process publishes, and tells to whoever started it."""
 
-    def __init__(self, folder: Path, state: WatchState) -> None:
+    def __init__(self, folder: Path, tell: Callable[[PartState], None], state: WatchState) -> None:
         self.state = state
+        self.tell = tell
         self._folder = folder
 
     def show(self, part: PartState | None = None, **changes: object) -> None:
-        """Publish a change; where that fails, the state says so as soon as it can be written."""
+        """Publish a change; where that fails it is told, and the next change tries again."""
         if part is not None:
             others = (part if each.name == part.name else each for each in self.state.parts)
             changes["parts"] = tuple(others)
@@ -208,19 +213,17 @@ class _OwnState:
         try:
             _write(self._folder, self.state)
         except StorageError as error:
-            self.state = msgspec.structs.replace(self.state, error=str(error))
+            own = PartState(name="state", every_seconds=0, failures=1, error=str(error))
+            self.tell(own)
 
 
 def _do(
-    part: WatchedPart,
-    own: _OwnState,
-    now: Callable[[], datetime],
-    tell: Callable[[PartState], None],
+    part: WatchedPart, own: _OwnState, now: Callable[[], datetime]
 ) -> tuple[timedelta, TreasuryError | None]:
     """Do a part and publish how it went: after how long it is done again, or what ended it."""
     before = own.state.part(part.name)
     assert before is not None  # every part has its state
-    own.show(msgspec.structs.replace(before, doing="working", next_at=None), error="")
+    own.show(msgspec.structs.replace(before, doing="working", next_at=None))
     pause, changes, ended_by = part.every, dict[str, object](), None
     try:
         changes = {"brought": part.work(), "succeeded_at": now(), "failures": 0, "error": ""}
@@ -237,7 +240,7 @@ def _do(
         **changes,
     )
     own.show(after)
-    tell(after)
+    own.tell(after)
     return pause, ended_by
 
 

@@ -78,7 +78,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     def _line(self, item: DueItem) -> str:
         age = f", {item.age} {item.clock}" if item.age else ""
-        return f"{item.label}: {item.name}{age}{self._amount(item)}"
+        return f"{item.label}: {clean(item.name)}{age}{self._amount(item)}"
 
     def _amount(self, item: DueItem) -> str:
         if not self.with_amounts or item.amount is None:
@@ -98,7 +98,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
                 {
                     "kind": item.kind,
                     "label": item.label,
-                    "name": item.name,
+                    "name": clean(item.name),
                     "turn": item.turn,
                     "state": item.state,
                     "since": None if item.since is None else item.since.isoformat(),

@@ -202,9 +202,7 @@ class NoticeDesk:
 
         def build(_: Head) -> list[Draft]:
             return [
-                Draft(
-                    f"{NOTICE}unknown", notice.id, {"why": "its sender ended before it knew"}, who
-                )
+                Draft(f"{NOTICE}unknown", notice.id, body, who)
                 for notice in self._notices().values()
                 if notice.state == "sending"
                 and (now - notice.at > GIVEN_UP or (notice.host == host and _has_ended(notice.pid)))
