@@ -30,12 +30,13 @@ ACTS = {
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
     "match": ("accept", "assign", "ignore", "reject", "undo"),
+    "notices": ("settle",),
     "periods": ("reopen",),
     "request": ("mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
     "rules": ("save",),
     "statements": ("confirm", "profile", "withdraw"),
     "wallets": ("add", "balance"),
-    "": ("demo", "export", "init", "notebook", "practice", "sandbox"),
+    "": ("demo", "export", "init", "notebook", "notify", "practice", "sandbox", "watch"),
 }
 """Verbs that do something, and say in a sentence what they did."""
 

@@ -131,6 +131,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "unknown_outcome": {"actions": [action("unknown")]},
     "approval_waits": {"actions": [action("proposed")]},
     "ready": {"actions": [action("ready")]},
+    "notice_unknown": {"actions": [action("doubtful", amount=None, currency=None)]},
     "decision_moved": {"moved": [moved()]},
     "late_item": {"late": [late()]},
     "journal_broken": {"others": {"journal_problem": "entry 3 was changed"}},

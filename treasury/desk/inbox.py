@@ -25,7 +25,7 @@ from treasury.errors import InputError, StorageError
 from treasury.ground import durable
 from treasury.ground.regular_files import kind_of_file
 from treasury.statements import AddReport
-from treasury.text import clean, is_hidden
+from treasury.text import clean
 
 __all__ = ["Inbox", "InboxLook"]
 
@@ -200,7 +200,7 @@ def _reason_of(path: Path) -> Path:
 def _plain_name(name: str) -> str:
     """A name that every disk takes and that shows as it is; never empty, hidden or too long."""
     whole = name.encode("utf-8", "replace").decode()
-    plain = "".join("_" if is_hidden(char) else char for char in _UNSAFE.sub("_", whole))
+    plain = "".join(c if c.isprintable() else "_" for c in _UNSAFE.sub("_", whole))
     plain = plain.strip(" .") or "file"
     while len(plain.encode()) > _LONGEST:
         plain = plain[1:]  # its end says what it is
