@@ -49,13 +49,15 @@ VERBS: Final = {
     ),
     "sync": VerbEntry("sync", "sync", "Pull what both services know into the lake."),
     "watch": VerbEntry(
-        "watch", "watch", "Sync, read the inbox and send notices, again and again until stopped."
+        "sync", "watch", "Sync, read the inbox and send notices, again and again until stopped."
     ),
     "notify": VerbEntry(
-        "watch", "notify", "Tell people and webhooks what is new on the list, once."
+        "sync", "notify", "Tell the people and webhooks of the settings what is new, once."
     ),
     "notices": VerbEntry(
-        "watch", "notices", "Look at the notices that were sent, and settle the doubtful ones."
+        "sync",
+        "notices",
+        "Look at the notices that were sent, and settle those that may not have arrived.",
     ),
     "statements": VerbEntry(
         "statements", "statements", "Read bank statements and say what they prove."

@@ -88,8 +88,12 @@ class Inbox:
         lock = filelock.FileLock(self.folder / LOCK, timeout=0, fallback_to_soft=False)
         try:
             with lock:
-                for name in (READING, DONE, REFUSED):
-                    self._own_folder(name)
+                for path in (self.folder / name for name in (READING, DONE, REFUSED)):
+                    with contextlib.suppress(FileExistsError):
+                        path.mkdir()
+                        durable.sync_folder(self.folder)
+                    if not stat.S_ISDIR(path.lstat().st_mode):
+                        raise StorageError(f"{path} is no folder", do="move what has its name away")
                 return self._look()
         except filelock.Timeout:  # another desk is at it
             return InboxLook()
@@ -98,15 +102,6 @@ class Inbox:
                 f"the inbox {self.folder} cannot be used: {error.strerror}",
                 do="free disk space, or check whose it is",
             ) from error
-
-    def _own_folder(self, name: str) -> None:
-        """Make a folder of the inbox; StorageError where a link or a file has its name."""
-        path = self.folder / name
-        with contextlib.suppress(FileExistsError):
-            path.mkdir()
-            durable.sync_folder(self.folder)
-        if not stat.S_ISDIR(path.lstat().st_mode):
-            raise StorageError(f"{path} is no folder", do="move what has its name away")
 
     def _look(self) -> InboxLook:
         reading, waiting = self.folder / READING, self._claim()

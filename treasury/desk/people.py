@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from treasury.actions.action_folding import actions_of
-from treasury.actions.authority.approvers import waiting_for
 from treasury.calendar import Month
 from treasury.close.period_pins import (
     basis_on,
@@ -29,7 +27,6 @@ from treasury.desk.desk_context import DeskContext
 from treasury.desk.month_periods import Periods
 from treasury.errors import InputError, NothingStored
 from treasury.ground.decoding import convert
-from treasury.ground.notice_terms import NoticeTerms
 from treasury.items import Carrying, Effects, Limits, effects_between
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision, Remark
@@ -38,12 +35,12 @@ from treasury.journal.period_history import (
     closed_periods,
     rules_in_force,
 )
-from treasury.notices import DueItem, NoticeDesk, due_items
 from treasury.reconcile import Question, Reconciliation, Rules, load_rules
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
 if TYPE_CHECKING:
+    from treasury.notices import DueItem, NoticeDesk
     from treasury.settings import Settings
     from treasury.statements import Withdrawal
 
@@ -168,18 +165,25 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
 
     def notices(self, settings: Settings) -> NoticeDesk:
         """What is new on the list, told to whom the settings name."""
+        from treasury.actions.action_folding import actions_of
+        from treasury.actions.authority.approvers import waiting_for
+        from treasury.notices import NoticeDesk
+
         return NoticeDesk(
             self.journal,
             settings,
-            lambda: self._due_items(settings),
+            lambda: self.items_due(settings),
             lambda person: waiting_for(
                 person, actions_of(self.journal.entries("action.")), self.policy()
             ),
             until=self.until,
         )
 
-    def _due_items(self, settings: Settings) -> tuple[DueItem, ...]:
+    def items_due(self, settings: Settings) -> tuple[DueItem, ...]:
         """What is open in the month that it is, and in the one before while that is not closed."""
+        from treasury.ground.notice_terms import NoticeTerms
+        from treasury.notices import due_items
+
         periods, month = self.periods, self.month
         running = periods.month(month)
         is_closed = str(month.previous) in closed_periods(self.decided().entries)

@@ -30,6 +30,7 @@ from treasury.errors import (
 )
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.processes import is_running
 from treasury.ground.regular_files import read_regular
 
 __all__ = ["FILE_NAME", "SYNC", "PartState", "WatchState", "WatchedPart", "read_state", "watch"]
@@ -100,13 +101,7 @@ class WatchState(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the process runs still; None where it is on another machine."""
         if self.host != socket.gethostname():
             return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:  # it is there, and somebody else's
-            return True
-        return True
+        return is_running(self.pid)
 
     def sentence(self, now: datetime) -> str:
         """One line for the first screen."""

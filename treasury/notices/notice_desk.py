@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from treasury.errors import ActionRefused, InputError, NoticeError, TreasuryError
 from treasury.ground.notice_terms import NoticeTerms
+from treasury.ground.processes import is_running
 from treasury.journal import Actor, Draft, Head, Journal
 from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
 from treasury.notices.digest import Digest
@@ -49,6 +50,18 @@ class Channel(msgspec.Struct, frozen=True):
     name: str
     person: str | None
     opened: Callable[[], Opened]
+
+    def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
+        """Whether an item is told here; `waiting` are the actions that wait for this person.
+
+        A person hears of the approvals that wait for them, no channel that its own notices are in
+        doubt: it would hear of each of these by another.
+        """
+        if item.channel:
+            return item.channel != self.name
+        if item.kind == _APPROVAL and self.person is not None:
+            return item.action_id in waiting
+        return True
 
 
 class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +113,7 @@ class NoticeDesk:
         Raises InputError where the settings name no channel. The report names each failure.
         """
         terms = self._settings.notices or NoticeTerms()
-        channels = _channels(terms)
+        channels = channels_of(terms)
         if not channels:
             raise InputError(
                 "nobody is to be told anything",
@@ -136,7 +149,7 @@ class NoticeDesk:
         waiting = frozenset[str]()
         if channel.person is not None:
             waiting = self._waiting_for(channel.person)
-        own = [item for item in due if _concerns(item, channel, waiting)]
+        own = [item for item in due if channel.concerns(item, waiting)]
         if dry_run:
             return len(self._new(own, channel))
         if not self._new(own, channel):
@@ -150,7 +163,7 @@ class NoticeDesk:
                 if not new:
                     return []
                 body = {"channel": channel.name, "marks": [item.mark for item in new], **process}
-                return [Draft(SENDING, self._next_id(), body, who)]
+                return [Draft(SENDING, f"N-{len(self._notices()) + 1}", body, who)]
 
             added = self._journal.decide(build, rests_on=(NOTICE,))
             if not added:  # another desk was first
@@ -192,12 +205,14 @@ class NoticeDesk:
         entries = self._journal.entries(NOTICE)
         return notices_of(entry for entry in entries if until is None or entry.at <= until)
 
-    def _next_id(self) -> str:
-        return f"N-{len(self._notices()) + 1}"
-
     def _give_up(self) -> None:
         """Journal that nobody knows of a notice whose sender is no longer there."""
         now, host, who = self._settings.now(), socket.gethostname(), self._journal.who()
+
+        def is_over(notice: Notice) -> bool:
+            is_here = notice.host == host
+            return now - notice.at > GIVEN_UP or (is_here and not is_running(notice.pid))
+
         body = {"why": "its sender ended before it knew"}
 
         def build(_: Head) -> list[Draft]:
@@ -205,7 +220,10 @@ class NoticeDesk:
                 Draft(f"{NOTICE}unknown", notice.id, body, who)
                 for notice in self._notices().values()
                 if notice.state == "sending"
-                and (now - notice.at > GIVEN_UP or (notice.host == host and _has_ended(notice.pid)))
+                and (
+                    now - notice.at > GIVEN_UP
+                    or (notice.host == host and not is_running(notice.pid))
+                )
             ]
 
         if any(notice.state == "sending" for notice in self._notices().values()):
@@ -277,7 +295,7 @@ NOTICES: Final = pa.schema(
 )
 
 
-def _channels(terms: NoticeTerms) -> list[Channel]:
+def channels_of(terms: NoticeTerms) -> list[Channel]:
     """The people and webhooks of the settings, in their order."""
     people = [
         Channel(f"mail {name}", name, partial(opened_mail, terms.smtp, person))
@@ -288,26 +306,3 @@ def _channels(terms: NoticeTerms) -> list[Channel]:
         Channel(f"webhook {name}", None, partial(opened_webhook, name, webhook))
         for name, webhook in terms.webhooks.items()
     ]
-
-
-def _concerns(item: DueItem, channel: Channel, waiting: frozenset[str]) -> bool:
-    """Whether a channel is told of an item.
-
-    A person hears of the approvals that wait for them, no channel that its own notices are in
-    doubt: it would hear of each of these by another.
-    """
-    if item.channel:
-        return item.channel != channel.name
-    if item.kind == _APPROVAL and channel.person is not None:
-        return item.action_id in waiting
-    return True
-
-
-def _has_ended(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it is there, and somebody else's
-        return False
-    return False

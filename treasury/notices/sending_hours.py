@@ -8,7 +8,7 @@ from typing import Final
 from treasury.calendar import is_target_day
 from treasury.ground.notice_terms import NoticeTerms, parse_hours
 
-__all__ = ["quiet_until"]
+__all__ = ["is_quiet", "quiet_until"]
 
 _MINUTE: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(days=14)
@@ -20,12 +20,13 @@ def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
     `local` is in the reporting time zone. Settings that are quiet for ever give two weeks.
     """
     moment = local
-    while _is_quiet(moment, terms) and moment - local < _LONGEST:
+    while is_quiet(moment, terms) and moment - local < _LONGEST:
         moment = moment.replace(second=0, microsecond=0) + _MINUTE
     return None if moment == local else moment
 
 
-def _is_quiet(local: datetime, terms: NoticeTerms) -> bool:
+def is_quiet(local: datetime, terms: NoticeTerms) -> bool:
+    """Whether nothing is sent at a moment of the reporting time zone."""
     if terms.target_days_only and not is_target_day(local.date()):
         return True
     hours = None if terms.quiet_hours is None else parse_hours(terms.quiet_hours)
