@@ -144,7 +144,9 @@ def test_the_message_of_a_webhook_names_itself_and_shows_its_token(
     of = msgspec.structs.replace(of, notices=msgspec.structs.replace(of.notices, webhooks=terms))
     desk(journal, of, lambda: [due(1)]).send()
     assert hook.headers[0]["Authorization"] == "Bearer s3cret-token"
-    assert hook.headers[0]["Idempotency-Key"] == hook.posts[0]["notice"] == "N-1"
+    (sending,) = journal.entries("notice.sending")
+    assert hook.headers[0]["Idempotency-Key"] == f"N-1-{sending.hash[:16]}"
+    assert hook.posts[0]["notice"] == "N-1"
     stored = str([entry.body for entry in journal.entries()])
     assert "s3cret" not in stored
     assert hook.url not in stored
@@ -268,6 +270,7 @@ def test_nobody_to_tell_is_said(journal: Journal) -> None:
 def digest(**changed: object) -> Digest:
     return Digest(
         notice_id="N-1",
+        key="N-1-0123456789abcdef",
         company="Harbour Lane Trading NV",
         environment="sandbox",
         at=MONDAY,

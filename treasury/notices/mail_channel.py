@@ -109,7 +109,7 @@ def _message(server: MailServer, person: NoticedPerson, digest: Digest) -> Email
     message["To"] = person.email
     message["Subject"] = digest.subject
     message["Date"] = digest.at
-    message["Message-ID"] = f"<{digest.notice_id}@{server.sender.rpartition('@')[2]}>"
+    message["Message-ID"] = f"<{digest.key}@{server.sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(digest.text)
     return message

@@ -170,6 +170,7 @@ class NoticeDesk:
                 return 0
             digest = Digest(
                 notice_id=added[0].subject,
+                key=f"{added[0].subject}-{added[0].hash[:16]}",
                 company=self._settings.workspace.company,
                 environment=self._settings.workspace.environment,
                 at=self._settings.now(),

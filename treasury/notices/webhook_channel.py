@@ -64,7 +64,7 @@ def _post(
                 content=msgspec.json.encode(digest.to_json()),
                 headers={
                     "Content-Type": "application/json",
-                    "Idempotency-Key": digest.notice_id,
+                    "Idempotency-Key": digest.key,
                 },
                 timeout=seconds,
             ) as answer,
