@@ -25,7 +25,7 @@ ACTS = {
         "settle",
         "withdraw",
     ),
-    "items": ("accept", "carry", "withdraw"),
+    "items": ("accept", "carry", "remark", "withdraw"),
     "journal": ("adopt",),
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),

@@ -104,3 +104,14 @@ def test_nothing_stored_is_said(tmp_path: Path, month_end: Workspace) -> None:
     (folder / "treasury.toml").write_text(text, "utf-8")
     frame = Workspace(folder).panels.exceptions().frame()
     assert frame.empty == "Nothing is known yet. Sync first."
+
+
+def test_a_remark_and_the_owner_stand_in_the_row_of_the_item(month: Practice) -> None:
+    month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
+    (row,) = [
+        row
+        for row in rows_of(month.workspace.panels.exceptions(size=100))
+        if "PAY-2026-005001" in row.label
+    ]
+    assert "asked the provider, ticket 77" in str(words(row))
+    assert "Provider" in words(row)

@@ -107,7 +107,9 @@ VERBS: Final = {
         "decide", "rules", "Change the rules of matching and ageing, after seeing what that moves."
     ),
     "items": VerbEntry(
-        "items", "items", "Carry open items past a close: propose, accept, withdraw."
+        "items",
+        "items",
+        "Open items: remark on them; carry them past a close: propose, accept, withdraw.",
     ),
     "periods": VerbEntry(
         "decide",

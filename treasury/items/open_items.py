@@ -20,6 +20,7 @@ from treasury.items.decision_items import desk_items
 from treasury.items.evidence_items import evidence_items
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
+from treasury.items.item_remarks import with_remarks
 from treasury.items.line_items import line_items
 from treasury.items.materiality import immaterial
 from treasury.items.movement_items import movement_items
@@ -250,12 +251,16 @@ def _may_mean(name: str, item: OpenItem) -> bool:
 
 
 def open_items(
-    facts: Facts, acceptances: pa.Table | None = None, limits: pa.Table | None = None
+    facts: Facts,
+    acceptances: pa.Table | None = None,
+    limits: pa.Table | None = None,
+    remarks: pa.Table | None = None,
 ) -> OpenItems:
     """Everything that is not settled in the month of the facts, each thing once.
 
     `acceptances` are what people agreed to carry, as in ACCEPTANCES; one lapses where its item has
-    moved. `limits` are the amounts below which an item does not block, as in LIMITS.
+    moved. `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what
+    people said of items, as in ITEM_REMARKS.
     """
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
@@ -276,7 +281,8 @@ def open_items(
     standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
     agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
     weighed = agreed if limits is None else immaterial(agreed, limits)
-    return OpenItems(facts.month, tuple(sorted(weighed, key=_place)), facts.r.matches.sql)
+    remarked = with_remarks(weighed, remarks, facts.zone)
+    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:

@@ -28,7 +28,8 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """What is new on the list, for one channel.
 
     `waiting` are the actions that wait for this very person's approval; the items of both do not
-    overlap. Amounts are shown where `with_amounts` says so. `key` is the notice's own, of all desks.
+    overlap. Amounts are shown where `with_amounts` says so. `key` is the notice's
+    own among all desks.
     """
 
     notice_id: str
