@@ -127,7 +127,7 @@ class Workspace:
     @cached_property
     def lake(self) -> Lake:
         """The tables, for whoever writes a verb of their own."""
-        from treasury.extract import TABLES as SERVICE_TABLES
+        from treasury.extract import LAKE_TABLES as SERVICE_TABLES
         from treasury.lake import Lake
         from treasury.statements import TABLES as STATEMENT_TABLES
 

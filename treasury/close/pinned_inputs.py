@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from treasury.close.evidence import LakeState
 from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.extract import TABLES as SERVICE_TABLES
+from treasury.extract import LAKE_TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS
@@ -33,7 +33,9 @@ MARKED: Final = "request_marks"
 RAW: Final = "raw"
 _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
-    | {"wallet_movements", "payment_statuses"}
+    | {"wallet_movements", "payment_statuses", "sync_findings"}
+    | {"transfers", "ramp_requests", "virtual_bank_accounts"}
+    | {"company_wallets", "company_bank_accounts"}
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from treasury.desk.responses import RESPONSES
 from treasury.errors import InputError
+from treasury.extract.completeness import SYNC_FINDINGS
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
 from treasury.lake import (
@@ -86,6 +87,12 @@ GROUPS: Final = (
             " chain, and `treasury sql … --format parquet` takes it elsewhere."
         ),
         added=frozenset({"raw"}),
+    ),
+    Group(
+        "Syncs",
+        "",
+        (SYNC_FINDINGS,),
+        about="What a sync could not see, and what it does not know: each is an open item.",
     ),
     Group(
         "The lake itself",

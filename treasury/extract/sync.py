@@ -18,6 +18,7 @@ from treasury.api.codec import Record
 from treasury.api.models import Wallet
 from treasury.errors import InputError, ServiceError
 from treasury.extract import drift
+from treasury.extract.completeness import unseen_sentences
 from treasury.extract.finance_tables import (
     ACCOUNTS,
     TRANSFERS,
@@ -90,16 +91,18 @@ def sync(
                 sync_transfers(run, accounts)
             if scope.has(*TOGETHER[0]):
                 sync_requests(run, staged)
+            run.write_findings()
             report = run.report()
             if scope.full and scope.since is None:
                 writer.refetch -= _whole_again(report)
         if scope.has(*TOGETHER[0]):
             staged.clear()
+    snapshot = lake.snapshot()
+    unseen = tuple(unseen_sentences(snapshot))
+    report = msgspec.structs.replace(report, notices=(*report.notices, *unseen))
     if newest is None:
         return report
-    return msgspec.structs.replace(
-        report, drift=drift.find_drift(lake.snapshot(), report.at, newest)
-    )
+    return msgspec.structs.replace(report, drift=drift.find_drift(snapshot, report.at, newest))
 
 
 def _checked(scope: Scope) -> Scope:

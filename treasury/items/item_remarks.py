@@ -18,9 +18,11 @@ from treasury.journal import Entry
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.text import clean
 
-__all__ = ["ITEM_REMARKS", "REMARKED", "item_remarks", "with_remarks"]
+__all__ = ["ITEM_REMARKS", "REMARKED", "SETTLED_BY_REMARK", "item_remarks", "with_remarks"]
 
 REMARKED: Final = "item.remarked"
+SETTLED_BY_REMARK: Final = frozenset({"field_new"})
+"""Kinds of items that only ask somebody to look: whoever says what it is settles it."""
 _SHOWN: Final = 3
 """The last remarks of an item that stand beside it; `treasury items remarks` has them all."""
 
