@@ -127,7 +127,7 @@ class Workspace:
     @cached_property
     def lake(self) -> Lake:
         """The tables, for whoever writes a verb of their own."""
-        from treasury.extract import LAKE_TABLES as SERVICE_TABLES
+        from treasury.extract import TABLES as SERVICE_TABLES
         from treasury.lake import Lake
         from treasury.statements import TABLES as STATEMENT_TABLES
 
@@ -377,11 +377,16 @@ class Workspace:
         return Rows(self.snapshot().table(name), query, self.settings.zone, as_stored=True)
 
     def tables(self, name: str | None = None) -> Rows:
-        """Every table and what it is for; with a name every column of it."""
-        from treasury.desk.dictionary import column_rows, table_rows
+        """Every table and what it is for; with a name every column of it.
+
+        Below the columns stand the fields that a sync found in the records and nobody knows here.
+        """
+        from treasury.desk.dictionary import column_rows, new_fields, table_rows
         from treasury.reconcile import Rows
 
-        return Rows(table_rows() if name is None else column_rows(name))
+        if name is None:
+            return Rows(table_rows())
+        return Rows(column_rows(name, new_fields(self.snapshot())))
 
     def changes(
         self, name: str, *, since: str | datetime, until: str | datetime | None = None

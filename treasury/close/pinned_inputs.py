@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from treasury.close.evidence import LakeState
 from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.extract import LAKE_TABLES as SERVICE_TABLES
+from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS
 from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS

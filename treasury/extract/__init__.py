@@ -1,6 +1,5 @@
 """From the services into the lake: the tables' declarations and the loop that fills them."""
 
-from treasury.extract.completeness import SYNC_FINDINGS
 from treasury.extract.sync import sync
 from treasury.extract.sync_run import (
     Drift,
@@ -11,14 +10,10 @@ from treasury.extract.sync_run import (
     TableReport,
     Unoffered,
 )
-from treasury.extract.synced_tables import TABLES
-
-LAKE_TABLES = (*TABLES, SYNC_FINDINGS)
-"""Every table of the lake that a sync writes."""
+from treasury.extract.synced_tables import SERVICE_TABLES, TABLES
 
 __all__ = [
-    "LAKE_TABLES",
-    "SYNC_FINDINGS",
+    "SERVICE_TABLES",
     "TABLES",
     "Drift",
     "Progress",

@@ -32,7 +32,7 @@ from treasury.extract.record_sources import PerAccount, Whole
 from treasury.extract.requests.ramp_requests import sync_requests
 from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncReport, SyncRun, asking
 from treasury.extract.sync_staging import Staged
-from treasury.extract.synced_tables import FORMS, TABLES
+from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
 from treasury.extract.transfer_lists import sync_transfers
 from treasury.ground.decoding import decode_json
 from treasury.lake import Lake, tables_of
@@ -109,7 +109,7 @@ def _checked(scope: Scope) -> Scope:
     """The scope, with the tables that come with those it names."""
     if scope.tables is None:
         return scope
-    offered = {table.name for table in TABLES}
+    offered = {table.name for table in SERVICE_TABLES}
     unknown = sorted(scope.tables - offered)
     if unknown or not scope.tables:
         raise InputError(
@@ -126,7 +126,9 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
     if last is None or scope.since is not None:
         return []
     incomplete = set(tables_of(last.refetch))
-    return [table.name for table in TABLES if table.name in incomplete and scope.has(table.name)]
+    return [
+        table.name for table in SERVICE_TABLES if table.name in incomplete and scope.has(table.name)
+    ]
 
 
 def _whole_again(report: SyncReport) -> set[str]:
