@@ -15,7 +15,7 @@ from practice import NO_WAITING, secret_file, services_of
 from treasury.api import Client
 from treasury.extract import Scope, SyncReport, sync
 from treasury.extract.completeness import (
-    Finding,
+    SyncFinding,
     named_nowhere,
     reference_gaps,
     stored_findings,
@@ -71,7 +71,7 @@ class Desk:
             return sync(client, self.lake, sandbox.now, scope=scope)
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[SyncFinding]:
         return stored_findings(self.lake.snapshot())
 
 
@@ -98,10 +98,10 @@ def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
     desk.sync()
     report = desk.sync("/company", with_field)
     assert report.notices == ("company: field moon is new; it is kept in raw",)
-    assert desk.findings == [Finding("field", "company", "moon")]
+    assert desk.findings == [SyncFinding("field", "company", "moon")]
     assert desk.sync("/company", with_field).notices == ()
     assert desk.sync().notices == ()
-    assert desk.findings == [Finding("field", "company", "moon")]
+    assert desk.findings == [SyncFinding("field", "company", "moon")]
 
 
 def test_a_new_field_within_a_part_of_a_record_is_named_by_its_path(desk: Desk) -> None:

@@ -13,16 +13,16 @@ from drawn_company import DrawnCompany, drawn_company
 from items_october import UNSEEN
 
 from treasury.errors import InputError
-from treasury.extract.completeness import Finding, write_findings
+from treasury.extract.completeness import SyncFinding, write_findings
 from treasury.extract.finance_tables import WALLETS
 from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.items import OpenItem
 from treasury.workspace import Workspace
 
 FINDINGS = (
-    Finding("count", "transfers", "of account a1", 71, 69),
-    Finding("field", "company", "moon"),
-    Finding("refused", "fees", "", why="the credential may not"),
+    SyncFinding("count", "transfers", "of account a1", 71, 69),
+    SyncFinding("field", "company", "moon"),
+    SyncFinding("refused", "fees", "", why="the credential may not"),
 )
 
 

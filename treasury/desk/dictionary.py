@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from treasury.desk.responses import RESPONSES
 from treasury.errors import InputError
-from treasury.extract.completeness import SYNC_FINDINGS, Finding, stored_findings
+from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
 from treasury.lake import (
@@ -95,7 +95,7 @@ GROUPS: Final = (
     ),
     Group(
         "Syncs",
-        "",
+        "findings of a sync",
         (SYNC_FINDINGS,),
         about="What a sync could not see, and what it does not know: each is an open item.",
     ),
@@ -163,12 +163,12 @@ def table_rows() -> pa.Table:
     return pa.Table.from_pylist(rows, TABLES)
 
 
-def new_fields(snapshot: Snapshot) -> tuple[Finding, ...]:
+def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
     """The fields that syncs found in records, and that no column takes."""
     return tuple(finding for finding in stored_findings(snapshot) if finding.kind == "field")
 
 
-def column_rows(name: str | None = None, found: Iterable[Finding] = ()) -> pa.Table:
+def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
     """A row for each column of a table, or of all; InputError where there is no such table.
 
     Then one for each field of the table that was `found` in its records and no column takes.

@@ -22,8 +22,8 @@ from treasury.lake.writer import Writer
 
 __all__ = [
     "SYNC_FINDINGS",
-    "Finding",
     "FindingKind",
+    "SyncFinding",
     "named_nowhere",
     "reference_gaps",
     "stored_findings",
@@ -49,7 +49,7 @@ SYNC_FINDINGS: Final = Table(
 )
 
 
-class Finding(msgspec.Struct, frozen=True):
+class SyncFinding(msgspec.Struct, frozen=True):
     """One thing that a sync could not see, or does not know."""
 
     kind: FindingKind
@@ -77,16 +77,18 @@ class Finding(msgspec.Struct, frozen=True):
                 return f"{self.table_name}: not read: {self.why}"
 
 
-def stored_findings(snapshot: Snapshot) -> list[Finding]:
+def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
     """The findings that stand in a snapshot, by table."""
     rows = snapshot.sql(
         "SELECT kind, table_name, subject, listed, held, why FROM sync_findings"
         " WHERE vanished_at IS NULL ORDER BY table_name, kind, subject"
     ).to_pylist()
-    return [msgspec.convert(row, Finding) for row in rows]
+    return [msgspec.convert(row, SyncFinding) for row in rows]
 
 
-def write_findings(writer: Writer, findings: Iterable[Finding], *, stand: Iterable[str]) -> None:
+def write_findings(
+    writer: Writer, findings: Iterable[SyncFinding], *, stand: Iterable[str]
+) -> None:
     """Store what was found in place of what stood; those of the ids in `stand` stay as they were.
 
     Where nothing was found and nothing stood, nothing is written.

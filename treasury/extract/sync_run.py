@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.completeness import Finding, stored_findings, write_findings
+from treasury.extract.completeness import SyncFinding, stored_findings, write_findings
 from treasury.extract.new_fields import FieldWatch
 from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
 from treasury.lake import Changes, Writer, schema_of
@@ -249,7 +249,7 @@ class SyncRun:
         self._unoffered: dict[Unoffered, None] = {}
         self._notices: dict[str, None] = {}
         self._fields = FieldWatch()
-        self._counts: dict[str, Finding] = {}
+        self._counts: dict[str, SyncFinding] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Ask in another thread."""
@@ -337,7 +337,7 @@ class SyncRun:
 
     def count(self, form: Form, name: str, listed: int, held: int) -> None:
         """Note that the service counts more records in a list than are held of it."""
-        self._counts[name] = Finding("count", form.table.name, name, listed, held)
+        self._counts[name] = SyncFinding("count", form.table.name, name, listed, held)
 
     def write_findings(self) -> None:
         """Store what this sync could not see and does not know, and say it in the report.
@@ -348,9 +348,9 @@ class SyncRun:
         stored = {finding.finding_id: finding for finding in stored_findings(self.writer.base)}
         found = [
             *self._counts.values(),
-            *(Finding("refused", name, "", why=why) for name, why in self._skipped.items()),
+            *(SyncFinding("refused", name, "", why=why) for name, why in self._skipped.items()),
             *(
-                Finding("field", name, path)
+                SyncFinding("field", name, path)
                 for name, paths in self._fields.fields.items()
                 for path in sorted(paths)
             ),
