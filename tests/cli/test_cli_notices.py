@@ -67,6 +67,31 @@ def test_there_is_nothing_to_watch_without_services(tmp_path: Path) -> None:
     assert "names nothing to watch" in str(done.exception)
 
 
+def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = (
+        '[inbox]\nfolder = "in"\n[notices.webhooks.desk]\nurl = "env:HOOK"\ntoken = "env:TOKEN"\n'
+    )
+    folder = desk(month_end, tmp_path / "desk", terms)
+
+    def said() -> dict[str, list[str]]:
+        findings = Workspace(folder).doctor().findings
+        topics = {"inbox", "notices"}
+        return {f.what: [f.topic, f.state] for f in findings if f.topic in topics}
+
+    assert said() == {
+        f"{folder / 'in'} is no folder": ["inbox", "missing"],
+        "the address of webhook desk: environment variable HOOK is not set": ["notices", "missing"],
+        "the token of webhook desk: environment variable TOKEN is not set": ["notices", "missing"],
+    }
+    (folder / "in").mkdir()
+    monkeypatch.setenv("HOOK", "https://hooks.example.test/x")
+    monkeypatch.setenv("TOKEN", "t")
+    assert [state for _, state in said().values()] == ["ok", "ok"]
+    assert "hooks.example.test" not in str(Workspace(folder).doctor())
+
+
 SMTP = '[notices.smtp]\nhost = "mail.example.test"\nsender = "treasury@example.test"\n'
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from notice_servers import endpoint
 
 from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
 from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
@@ -248,30 +249,35 @@ def test_two_desks_at_one_inbox_take_each_file_once(tmp_path: Path) -> None:
     assert taken == ["x.xml"]
 
 
-def test_the_watch_of_a_shell_adds_a_file_and_ends_on_sigterm(
+def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
     practice: Practice, bank: Path
 ) -> None:
     settings = practice.workspace.folder / FILE_NAME
     with socket.create_server(("127.0.0.1", 0)) as free:  # the services are away
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    lines = settings.read_text().splitlines()
     lines = [
-        line if "url" not in line else f'{line.partition("=")[0]}= "{address}/x"' for line in lines
+        line if "url" not in line else f'{line.partition("=")[0]}= "{address}/x"'
+        for line in settings.read_text().splitlines()
     ]
-    settings.write_text("\n".join(lines))
     shutil.copy(bank / STATEMENT, practice.place)
     command = [sys.executable, "-m", "treasury.cli", "-w", str(settings.parent), "watch"]
-    secrets = {"TREASURY_MAKER_SECRET": "x"}
-    with subprocess.Popen(
-        [*command, "--every", "1s"], env=os.environ | secrets, stdout=subprocess.PIPE, text=True
-    ) as watching:
-        done, until = practice.place / "done" / STATEMENT, time.monotonic() + 90
-        while not done.exists() and watching.poll() is None and time.monotonic() < until:
-            time.sleep(0.1)
-        watching.send_signal(signal.SIGTERM)
-        said, _ = watching.communicate(timeout=60)
+    names = {"TREASURY_MAKER_SECRET": "x", "TREASURY_USER": "ines"}
+    with endpoint() as hook:
+        webhook = f'[notices.webhooks.desk]\nurl = "{hook.url}"\n'
+        settings.write_text("\n".join([*lines, webhook]))
+        with subprocess.Popen(
+            [*command, "--every", "1s"], env=os.environ | names, stdout=subprocess.PIPE, text=True
+        ) as watching:
+            until = time.monotonic() + 90
+            while not hook.posts and watching.poll() is None and time.monotonic() < until:
+                time.sleep(0.1)
+            watching.send_signal(signal.SIGTERM)
+            said, _ = watching.communicate(timeout=60)
     assert watching.returncode == 0, said
-    assert done.is_file()
+    assert (practice.place / "done" / STATEMENT).is_file()
     assert "inbox: 1 added" in said
     assert "sync failed 1 times" in said
+    assert "notices: webhook desk:" in said
     assert said.rstrip().endswith("stopped")
+    told = {item["kind"] for item in hook.posts[0]["items"]}
+    assert {"not_synced", "statement_missing"} <= told

@@ -83,6 +83,15 @@ class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     people: dict[str, NoticedPerson] = {}
     webhooks: dict[str, Webhook] = {}
 
+    def secret_places(self) -> dict[str, str]:
+        """Where each secret is, by what it is of."""
+        places = {"the mail server's password": None if self.smtp is None else self.smtp.password}
+        for name, webhook in self.webhooks.items():
+            url = webhook.url if is_place(webhook.url) else None
+            places |= {f"the address of webhook {name}": url}
+            places |= {f"the token of webhook {name}": webhook.token}
+        return {holder: place for holder, place in places.items() if place is not None}
+
     def problems(self) -> Iterator[tuple[str, str]]:
         """What cannot be used, by its key, and what to do about it."""
         smtp = self.smtp
