@@ -137,18 +137,20 @@ _NOWHERE: Final = (
 )
 
 _GAPS: Final = """\
-WITH numbered AS (
-    SELECT DISTINCT regexp_extract(payment_reference, '^(.*?)([0-9]{1,15})$', 1) AS prefix,
-        length(regexp_extract(payment_reference, '([0-9]{1,15})$', 1)) AS digits,
-        CAST(regexp_extract(payment_reference, '([0-9]{1,15})$', 1) AS BIGINT) AS number
-    FROM ramp_requests WHERE regexp_matches(payment_reference, '[0-9]{1,15}$')
+WITH headed AS (
+    SELECT payment_reference AS name, rtrim(payment_reference, '0123456789') AS prefix
+    FROM ramp_requests WHERE payment_reference IS NOT NULL
+), numbered AS (
+    SELECT prefix, length(name) - length(prefix) AS digits,
+        CAST(substr(name, length(prefix) + 1) AS BIGINT) AS number
+    FROM headed WHERE length(name) - length(prefix) BETWEEN 1 AND 15
 ), series AS (
     SELECT prefix, digits FROM numbered GROUP BY prefix, digits
     HAVING count(*) >= $least AND count(*) * 100 >= (max(number) - min(number) + 1) * $percent
 ), placed AS (
     SELECT prefix, digits, number, lag(number) OVER (PARTITION BY prefix, digits ORDER BY number)
         AS before
-    FROM numbered JOIN series USING (prefix, digits)
+    FROM (SELECT DISTINCT * FROM numbered SEMI JOIN series USING (prefix, digits))
 )
 SELECT prefix || lpad(CAST(before + 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS first,
     prefix || lpad(CAST(number - 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS last,
