@@ -11,7 +11,7 @@ from panel_practice import Practice, said
 
 from treasury.desk.watch import WatchState, _write
 from treasury.errors import InputError
-from treasury.extract import TABLES
+from treasury.extract import SERVICE_TABLES as TABLES
 from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.syncing import SyncProgress
 
