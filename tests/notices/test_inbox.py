@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -210,6 +211,46 @@ def test_what_a_killed_look_had_taken_is_read_by_the_next(practice: Practice, ba
     (practice.place / ".reading").mkdir()
     shutil.copy(bank / STATEMENT, practice.place / ".reading")
     assert practice.look() == InboxLook(added=(STATEMENT,))
+
+
+LOOKS = """
+import itertools, sys
+from pathlib import Path
+from treasury.desk.inbox import Inbox
+from treasury.workspace import Workspace
+desk = Workspace(Path(sys.argv[1]))
+print("begun", flush=True)
+inbox = Inbox(Path(sys.argv[2]), desk.statements.add, itertools.count(0, 60).__next__)
+while (look := inbox.look()).added or look.waiting:
+    assert not look.refused
+"""
+
+
+def test_killed_at_any_moment_every_file_is_added_once(practice: Practice, bank: Path) -> None:
+    drawn, names = Random(18), sorted(path.name for path in bank.glob("*_2026-10.xml"))
+    for name in names:
+        shutil.copy(bank / name, practice.place)
+    command = [sys.executable, "-c", LOOKS, practice.workspace.folder, practice.place]
+    for kill in (True,) * 5 + (False,):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as looking:
+            assert looking.stdout is not None
+            assert looking.stdout.readline() == b"begun\n"
+            if kill:
+                time.sleep(drawn.uniform(0, 0.6))
+                looking.kill()
+        assert kill or looking.returncode == 0
+    assert practice.names("done") == names
+    assert practice.names("refused") == practice.names(".reading") == []
+    stored = practice.workspace.sql("SELECT DISTINCT file_name FROM statements").to_pylist()
+    assert sorted(row["file_name"] for row in stored) == names
+
+
+def test_what_a_killed_look_had_moved_is_not_moved_twice(practice: Practice, bank: Path) -> None:
+    shutil.copy(bank / STATEMENT, practice.place)
+    practice.take()
+    os.link(practice.place / "done" / STATEMENT, practice.place / ".reading" / STATEMENT)
+    assert practice.look() == InboxLook()
+    assert (practice.names("done"), practice.names(".reading")) == ([STATEMENT], [])
 
 
 def test_what_is_not_proved_is_done_and_says_so_beside(practice: Practice, bank: Path) -> None:

@@ -108,6 +108,10 @@ class Inbox:
         added: list[str] = []
         refused: list[str] = []
         for path in sorted(reading.iterdir()):
+            moved = (self.folder / name / path.name for name in (DONE, REFUSED))
+            if any(os.path.lexists(to) and _is_same(path, to) for to in moved):
+                path.unlink()  # a look was broken off just then
+                continue
             try:
                 reason = self._read(path)
             except InputError as error:
@@ -186,6 +190,11 @@ def _move_beside(path: Path, target: Path) -> None:
         os.replace(path, target)
     else:
         path.unlink()
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are one file, links not followed."""
+    return os.path.samestat(path.lstat(), other.lstat())
 
 
 def _reason_of(path: Path) -> Path:
