@@ -15,6 +15,7 @@
      │   └─ CommitOvertaken        another desk's commit came to the lake's home first
      ├─ JournalError               people's decisions cannot be read or written
      ├─ ActionRefused              an action that may not, or need not, be carried out
+     ├─ NoticeError                a mail server or webhook did not take a notice
      └─ ServiceError               a payment service, or the way to it
          ├─ ServiceUnreachable     no connection, or none in time
          ├─ BadCredentials         the token address refused the credential
@@ -116,6 +117,18 @@ class ActionRefused(TreasuryError):
     """The action may not, or need not, be carried out; nothing was sent."""
 
     exit_code = 4
+
+
+class NoticeError(TreasuryError):
+    """A mail server or a webhook did not take a notice; `may_have_arrived` where nobody knows."""
+
+    exit_code = 5
+
+    def __init__(
+        self, problem: str, *, do: str | None = None, may_have_arrived: bool = False
+    ) -> None:
+        super().__init__(problem, do=do)
+        self.may_have_arrived = may_have_arrived
 
 
 class ServiceError(TreasuryError):

@@ -23,6 +23,7 @@ from treasury.errors import SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
+from treasury.ground.notice_terms import InboxTerms, NoticeTerms, is_place
 from treasury.identifiers import plain_account
 
 __all__ = [
@@ -287,6 +288,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where months are reconciled; in this process, by DuckDB, where left out."""
     lake: LakePlace | None = None
     """Where the lake is shared; with nobody where left out."""
+    notices: NoticeTerms | None = None
+    """Who is told what is new; nobody where left out."""
+    inbox: InboxTerms | None = None
+    """Where files come by themselves; nowhere where left out."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -517,11 +522,37 @@ def _check(settings: Settings, path: Path) -> None:
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
     _check_accounts(settings.accounts, path)
+    if settings.notices is not None:
+        _check_notices(settings.notices, f"{path}: notices: ")
     if settings.engine is not None and not is_spark_address(settings.engine.address):
         raise SettingsError(
             f"{path}: engine.address {settings.engine.address!r:.80} is no address of Spark",
             do=f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
         )
+
+
+def _check_notices(terms: NoticeTerms, where: str) -> None:
+    """Addresses that can be used, mail in the clear on this machine alone."""
+    for problem, remedy in terms.problems():
+        raise SettingsError(f"{where}{problem}", do=remedy)
+    if (
+        terms.smtp is not None
+        and terms.smtp.security == "none"
+        and not is_loopback(terms.smtp.host)
+    ):
+        raise SettingsError(
+            f"{where}smtp.security is none, and {terms.smtp.host} is not this machine",
+            do="write starttls or tls",
+        )
+    for name, webhook in terms.webhooks.items():
+        if is_place(webhook.url):
+            continue
+        if holds_secret(webhook.url):
+            raise SettingsError(
+                f"{where}webhooks.{name}.url holds a password",
+                do='say where the address is: url = "env:NAME"',
+            )
+        require_https(webhook.url, f"{where}webhooks.{name}.url: ")
 
 
 def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:

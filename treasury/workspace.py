@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treasury.calendar import Month, Months, parse_instant
-from treasury.errors import InputError, NothingStored, SettingsError
+from treasury.errors import InputError, NothingStored, NoticeError, SettingsError
 from treasury.ground.access import keep_to_group, keep_to_user
 from treasury.settings import (
     FILE_NAME,
@@ -44,14 +45,17 @@ if TYPE_CHECKING:
     from treasury.desk.bank_statements import Statements
     from treasury.desk.company_wallets import WalletProofs
     from treasury.desk.doctor import Examination
+    from treasury.desk.inbox import Inbox
     from treasury.desk.month_periods import Periods
     from treasury.desk.people import DecisionDesk
+    from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
     from treasury.journal import Actor, Journal
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
+    from treasury.notices import NoticeDesk
     from treasury.panels import Panels
     from treasury.reconcile import Question, Reconciliation, Rows, Rules
     from treasury.report import ClosePack, Fees, Tied
@@ -224,9 +228,98 @@ class Workspace:
             "treasury sync",
         )
 
+    def watch(
+        self,
+        *,
+        every: timedelta,
+        wait: Callable[[float], bool],
+        tell: Callable[[PartState], None],
+        credential: str | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Sync every so often, read the inbox and send notices, until `wait` says to stop.
+
+        `wait` is given seconds and says whether to end, `tell` hears how each part went. Raises
+        SettingsError where there is nothing to watch, else what ended the last part that was left.
+        """
+        from treasury.desk.watch import watch
+
+        self._require_now("watch")
+        watch(
+            self._watched(every, credential, progress),
+            self.folder,
+            now=self.settings.now,
+            seconds=time.monotonic,
+            wait=wait,
+            tell=tell,
+        )
+
+    def _watched(
+        self, every: timedelta, credential: str | None, progress: Progress | None
+    ) -> list[WatchedPart]:
+        """The parts of a watch, by what the settings name: sync, inbox, notices."""
+        from treasury.desk.watch import SYNC, WatchedPart
+
+        def sync() -> str:
+            report = self.sync(credential=credential, progress=progress)
+            return str(report).partition("\n")[0]
+
+        def told() -> tuple[object, ...]:
+            return self.snapshot().commit, self.journal.head(), self.now().date()
+
+        before: list[tuple[object, ...]] = []
+
+        def notify() -> str:
+            if before == [told()]:  # nothing can be new
+                return "nothing is new"
+            report = self.notices.send()
+            if report.failures:
+                problems = "; ".join(map(str, report.failures))
+                raise NoticeError(problems)
+            before[:] = [] if report.quiet_until else [told()]
+            return str(report).replace("\n", ", ")
+
+        parts = []
+        if self.settings.services is not None:
+            parts.append(WatchedPart(name=SYNC, work=sync, every=every, patience=every))
+        if self.settings.inbox is not None:
+            short = min(every, timedelta(seconds=10))
+            look = lambda: str(self.inbox.look())  # noqa: E731 - beside its part
+            parts.append(WatchedPart(name="inbox", work=look, every=short, patience=short))
+        terms = self.settings.notices
+        if terms is not None and (terms.people or terms.webhooks):
+            often = min(every, timedelta(minutes=1))
+            patience = timedelta(hours=1)
+            parts.append(WatchedPart(name="notices", work=notify, every=often, patience=patience))
+        if not parts:
+            raise SettingsError(
+                f"{self.folder / FILE_NAME} names nothing to watch",
+                do="add [services], [inbox] or [notices]",
+            )
+        return parts
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """The folder in which files come by themselves: `look`; SettingsError where none is set."""
+        from treasury.desk.inbox import Inbox
+
+        self._require_now("read its inbox")
+        terms = self.settings.inbox
+        if terms is None:
+            raise SettingsError(
+                f"{self.folder / FILE_NAME} names no inbox", do='add [inbox] folder = "…"'
+            )
+        folder = self.folder / Path(terms.folder).expanduser()
+        return Inbox(folder, self.statements.add, time.monotonic)
+
+    @cached_property
+    def notices(self) -> NoticeDesk:
+        """What is new, told by mail and webhook: `send`, `list`, `settle`."""
+        return self._desk().notices(self.settings)
+
     def watching(self) -> str | None:
-        """What `treasury sync --watch` is doing here, in a line; None where nobody watches."""
-        from treasury.extract import read_state
+        """What `treasury watch` is doing here, in a line; None where nobody watches."""
+        from treasury.desk.watch import read_state
 
         state = read_state(self.folder)
         return None if state is None else state.sentence(self.now())
@@ -284,11 +377,16 @@ class Workspace:
         return Rows(self.snapshot().table(name), query, self.settings.zone, as_stored=True)
 
     def tables(self, name: str | None = None) -> Rows:
-        """Every table and what it is for; with a name every column of it."""
-        from treasury.desk.dictionary import column_rows, table_rows
+        """Every table and what it is for; with a name every column of it.
+
+        Below the columns stand the fields that a sync found in the records and nobody knows here.
+        """
+        from treasury.desk.dictionary import column_rows, new_fields, table_rows
         from treasury.reconcile import Rows
 
-        return Rows(table_rows() if name is None else column_rows(name))
+        if name is None:
+            return Rows(table_rows())
+        return Rows(column_rows(name, new_fields(self.snapshot())))
 
     def changes(
         self, name: str, *, since: str | datetime, until: str | datetime | None = None

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
+from treasury.desk.watch import WatchedPart, watch
 from treasury.errors import WorkspaceLocked
-from treasury.extract import SyncReport, watch
 from treasury.ground.access import excess_access
 from treasury.journal.workspace_copies import register
 from treasury.lake.lock import workspace_lock
@@ -105,15 +105,15 @@ def _pin(folder: Path) -> None:
 
 def _watch(folder: Path) -> None:
     at = datetime(2026, 11, 2, tzinfo=UTC)
-    report = SyncReport(at=at, tables=(), skipped=(), notices=())
     every = timedelta(minutes=5)
-    watch(lambda: report, folder, every=every, now=lambda: at, wait=lambda _: True, tell=id)
+    part = WatchedPart(name="sync", work=str, every=every, patience=every)
+    watch([part], folder, now=lambda: at, seconds=float, wait=lambda _: True, tell=id)
 
 
 DRAFTS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "treasury.toml": (f".treasury.toml.{os.getpid()}", _begin),
     "environment": (f".environment.{os.getpid()}", _pin),
-    "sync-watch.json": (f".sync-watch.json.{os.getpid()}", _watch),
+    "watch.json": (f".watch.json.{os.getpid()}", _watch),
     "workspace.id": ("workspace.id.new", register),
 }
 

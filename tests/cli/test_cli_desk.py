@@ -113,7 +113,7 @@ def test_outside_text_cannot_move_the_cursor_or_become_a_formula(month_end: Work
         (("sql", "DROP TABLE ramp_requests"), "SELECT", 2),
         (("statements", "add", "missing.xml"), "missing.xml", 2),
         (("sync",), "TREASURY_MAKER_SECRET is not set", 2),
-        (("sync", "--watch", "5x"), "see `treasury sync --help`", 2),
+        (("watch", "--every", "5x"), "see `treasury watch --help`", 2),
         (("nosuch",), "see `treasury --help`", 2),
     ],
 )

@@ -25,17 +25,18 @@ ACTS = {
         "settle",
         "withdraw",
     ),
-    "items": ("accept", "carry", "withdraw"),
+    "items": ("accept", "carry", "remark", "withdraw"),
     "journal": ("adopt",),
     "journal key": ("enrol", "make", "show"),
     "lake": ("clone", "pin", "pull", "push", "sweep", "unpin"),
     "match": ("accept", "assign", "file", "ignore", "reject", "undo"),
+    "notices": ("settle",),
     "periods": ("reopen",),
     "request": ("accept-payee", "mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
     "rules": ("save",),
     "statements": ("confirm", "profile", "withdraw"),
     "wallets": ("add", "balance"),
-    "": ("demo", "export", "init", "notebook", "practice", "sandbox"),
+    "": ("demo", "export", "init", "notebook", "notify", "practice", "sandbox", "watch"),
 }
 """Verbs that do something, and say in a sentence what they did."""
 

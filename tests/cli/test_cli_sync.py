@@ -1,4 +1,4 @@
-"""The command `sync`: its options, and watching as a shell runs it."""
+"""The commands `sync` and `watch`: their options, and watching as a shell runs it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from treasury.cli import treasury
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        (("--watch", "often"), "is not a length of time like 30s, 5m or 2h"),
-        (("--watch", "0s"), "is not a length of time"),
         (("--since", "yesterday"), "is not a day like 2026-10-01"),
         (("--details", "-1"), "is not in the range"),
     ],
@@ -34,6 +32,14 @@ def test_an_option_that_does_not_read_is_refused(
     done = CliRunner().invoke(treasury, command)
     assert done.exit_code == 2
     assert said in done.output
+
+
+@pytest.mark.parametrize("span", ["often", "0s"])
+def test_a_span_that_does_not_read_is_refused(month_end: Workspace, span: str) -> None:
+    command = ["--workspace", str(month_end.folder), "watch", "--every", span]
+    done = CliRunner().invoke(treasury, command)
+    assert done.exit_code == 2
+    assert "is not a length of time like 30s, 5m or 2h" in done.output
 
 
 def test_bars_are_drawn_in_a_terminal_and_nowhere_else(
@@ -63,16 +69,21 @@ def status(workspace: Workspace) -> str:
 
 def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace) -> None:
     state = {
-        "doing": "waiting",
-        "every_seconds": 300,
+        "doing": "watching",
         "since": "2026-11-02T07:00:00Z",
         "pid": os.getpid(),
         "host": socket.gethostname(),
-        "next_at": "2026-11-02T08:05:00Z",
-        "succeeded_at": "2026-11-02T08:00:00Z",
-        "brought": "19 tables: 3 new, 1 changed, 0 vanished",
+        "parts": [
+            {
+                "name": "sync",
+                "every_seconds": 300,
+                "next_at": "2026-11-02T08:05:00Z",
+                "succeeded_at": "2026-11-02T08:00:00Z",
+                "brought": "19 tables: 3 new, 1 changed, 0 vanished",
+            }
+        ],
     }
-    path = month_end.folder / "sync-watch.json"
+    path = month_end.folder / "watch.json"
     path.write_text(json.dumps(state))
     try:
         told = status(month_end).splitlines()[-1]
@@ -85,7 +96,7 @@ def test_status_says_who_watches_and_how_the_last_sync_went(month_end: Workspace
 
 def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Path) -> None:
     from treasury.cli.commands.practice import prepare
-    from treasury.extract import read_state
+    from treasury.desk.watch import read_state
     from treasury.sandbox import Sandbox
 
     company = Sandbox(7)
@@ -93,14 +104,14 @@ def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Pat
         patch.setenv("TREASURY_MAKER_SECRET", "")
         with company.serve() as served:
             workspace = prepare(tmp_path, company, served)
-            command = [sys.executable, "-m", "treasury.cli", "-w", str(tmp_path), "sync"]
-            watcher = subprocess.Popen([*command, "--watch", "1s"], stderr=subprocess.PIPE)
+            command = [sys.executable, "-m", "treasury.cli", "-w", str(tmp_path), "watch"]
+            watcher = subprocess.Popen([*command, "--every", "1s"], stderr=subprocess.PIPE)
             until = time.monotonic() + 120
             while workspace.lake.commits().num_rows < 2 and time.monotonic() < until:
                 os.sched_yield()
         while time.monotonic() < until:  # the services are gone, the watcher is not
             state = read_state(tmp_path)
-            if state is not None and state.failures:
+            if state is not None and state.parts[0].failures:
                 break
             os.sched_yield()
         watcher.send_signal(signal.SIGINT)
@@ -108,4 +119,5 @@ def test_watching_syncs_through_an_outage_until_it_is_told_to_stop(tmp_path: Pat
     state = read_state(tmp_path)
     assert workspace.lake.commits().num_rows >= 2
     assert state is not None
-    assert (state.doing, state.failures > 0) == ("stopped", True)
+    assert (state.doing, state.parts[0].failures > 0) == ("stopped", True)
+    assert watcher.returncode == 0

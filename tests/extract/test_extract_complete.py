@@ -10,6 +10,7 @@ import pytest
 from practice import client_for
 
 from treasury.extract import (
+    SERVICE_TABLES,
     TABLES,
     Scope,
     SyncReport,
@@ -67,7 +68,7 @@ def asked(served: Served) -> set[str]:
 
 
 def test_every_table_comes_from_a_list_of_the_specifications() -> None:
-    assert set().union(*LISTS.values()) | DETAILS == {table.name for table in TABLES}
+    assert set().union(*LISTS.values()) | DETAILS == {table.name for table in SERVICE_TABLES}
 
 
 def test_a_sync_asks_every_list_and_nothing_unknown(
@@ -114,8 +115,8 @@ def test_adding_a_table_is_adding_one_declaration(
     assert list(FORMS) == declared
     module = import_module("treasury.extract.sync")
     monkeypatch.setattr(module, "WHOLE", [(NETWORKS, NETWORKS.source)])
-    monkeypatch.setattr(module, "TABLES", [NETWORKS.table])
-    lake = Lake(tmp_path, [NETWORKS.table])
+    monkeypatch.setattr(module, "SERVICE_TABLES", [NETWORKS.table])
+    lake = Lake(tmp_path, [NETWORKS.table, *TABLES])
     with client_for(tmp_path, *calm) as client:
         report = sync(client, lake, calm[0].now, scope=Scope(tables=frozenset({"networks"})))
     rows = lake.snapshot().sql("SELECT name, raw, valid_from FROM networks")

@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 from practice import Bare
 
-from treasury.extract import TABLES, SyncReport
+from treasury.extract import SERVICE_TABLES as TABLES
+from treasury.extract import SyncReport
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
 

@@ -18,6 +18,8 @@ from treasury.items import ACTIONS, Facts, OpenItems, open_items
 from treasury.reconcile.monthly import Reconciliation
 
 Row = dict[str, Any]
+UNSEEN = ("counts_differ", "field_new", "list_refused", "named_nowhere", "reference_gap")
+"""Kinds that only the lake tells of: `test_items_unseen.py` has each of them."""
 OF_ANSWER = (
     "lines", "earlier_lines", "awaiting_funds", "differences", "internal_transfers", "bank_cutoffs",
     "conversions", "excess_lines",

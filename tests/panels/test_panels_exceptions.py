@@ -217,3 +217,14 @@ def take(content: dict[str, Any], parts: list[str]) -> None:
         parts.append(content["file"]["text"])
         if content["file"]["last"]:
             parts.append("")
+
+
+def test_a_remark_and_the_owner_stand_in_the_row_of_the_item(month: Practice) -> None:
+    month.workspace.items.remark("PAY-2026-005001", "asked the provider, ticket 77")
+    (row,) = [
+        row
+        for row in rows_of(month.workspace.panels.exceptions(size=100))
+        if "PAY-2026-005001" in row.label
+    ]
+    assert "asked the provider, ticket 77" in str(words(row))
+    assert "Provider" in words(row)

@@ -9,9 +9,9 @@ import pytest
 from panel_month import rows_of, words
 from panel_practice import Practice, said
 
+from treasury.desk.watch import WatchState, _write
 from treasury.errors import InputError
-from treasury.extract import TABLES
-from treasury.extract.watch import WatchState, _write
+from treasury.extract import SERVICE_TABLES as TABLES
 from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.syncing import SyncProgress
 
@@ -117,9 +117,7 @@ def test_a_press_while_it_runs_starts_no_second_one(
 
 def test_a_watching_in_trouble_is_a_banner(panel: SyncPanel, practice: Practice) -> None:
     at = datetime(2026, 11, 2, 7, tzinfo=UTC)
-    state = WatchState(
-        doing="stopped", every_seconds=60, since=at, pid=1, host="x", error="<b>refused</b>"
-    )
+    state = WatchState(doing="stopped", since=at, pid=1, host="x", parts=(), error="<b>refused</b>")
     _write(practice.workspace.folder, state)
     (banner,) = panel.frame().banners
     assert banner.title == "Watching is in trouble"

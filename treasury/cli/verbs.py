@@ -48,6 +48,17 @@ VERBS: Final = {
         "practice", "sandbox", "Serve both services for practice on loopback, until interrupted."
     ),
     "sync": VerbEntry("sync", "sync", "Pull what both services know into the lake."),
+    "watch": VerbEntry(
+        "sync", "watch", "Sync, read the inbox and send notices, again and again until stopped."
+    ),
+    "notify": VerbEntry(
+        "sync", "notify", "Tell the people and webhooks of the settings what is new, once."
+    ),
+    "notices": VerbEntry(
+        "sync",
+        "notices",
+        "Look at the notices that were sent, and settle those that may not have arrived.",
+    ),
     "statements": VerbEntry(
         "statements", "statements", "Read bank statements and say what they prove."
     ),
@@ -101,7 +112,9 @@ VERBS: Final = {
         "decide", "rules", "Change the rules of matching and ageing, after seeing what that moves."
     ),
     "items": VerbEntry(
-        "items", "items", "Carry open items past a close: propose, accept, withdraw."
+        "items",
+        "items",
+        "Open items: remark on them; carry them past a close: propose, accept, withdraw.",
     ),
     "periods": VerbEntry(
         "decide",

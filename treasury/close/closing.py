@@ -41,10 +41,12 @@ from treasury.decisions.standing_verdicts import STANDING
 from treasury.items import (
     ACCEPTANCES,
     ACTIONS,
+    ITEM_REMARKS,
     LIMITS,
     Facts,
     OpenItems,
     acceptances,
+    item_remarks,
     limits_in_force,
     open_actions,
     open_items,
@@ -53,6 +55,7 @@ from treasury.items import (
 from treasury.journal import Entry, Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
+from treasury.journal.notice_history import notices_of
 from treasury.journal.period_history import Period, Preparation, closed_periods
 from treasury.lake import Lake
 from treasury.lake.upkeep.file_check import shaped
@@ -72,7 +75,8 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     tables `roll_forward` and `items`. `late` as in LATE_ITEMS, `corrections` as in CORRECTIONS;
     `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
     ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
-    amounts below which an item does not block, as in LIMITS, both by the entries up to `agreed_to`;
+    amounts below which an item does not block, as in LIMITS, `remarks` what people said of items,
+    as in ITEM_REMARKS, all by the entries up to `agreed_to`;
     `decisions` counts the journal's decisions up to `head`, on which all rests, and
     `journal_problem` says why the journal does not verify, or nothing.
     """
@@ -87,6 +91,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     actions: pa.Table = msgspec.field(default_factory=ACTIONS.empty_table)
     accepted: pa.Table = msgspec.field(default_factory=ACCEPTANCES.empty_table)
     limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
+    remarks: pa.Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
@@ -201,7 +206,7 @@ def closing_of(
         r=r,
         zone=zone,
         balances=balances,
-        items=open_items(facts, rolled.accepted, rolled.limits),
+        items=open_items(facts, rolled.accepted, rolled.limits, rolled.remarks),
         synced_at=synced,
         rolled=rolled,
         period=period,
@@ -233,9 +238,10 @@ def closing_from(
         ),
         corrections=examined.corrections,
         moved=examined.moved,
-        actions=open_actions(actions_of(examined.acted)),
+        actions=open_actions(actions_of(examined.acted), notices_of(examined.acted).values()),
         accepted=acceptances(agreed),
         limits=limits_in_force(agreed),
+        remarks=item_remarks(agreed),
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,

@@ -38,6 +38,7 @@ from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
+from treasury.journal.notice_history import NOTICE
 from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
 from treasury.lake import Lake, Snapshot
 from treasury.reconcile.month.month_refusals import require_begun
@@ -72,9 +73,9 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
 
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
-    journal's entries about actions, `corrections` what late decisions about closed months correct
-    in this one, as in CORRECTIONS, `opening` gives where every expectation stood at the end of the
-    month before. `journal_problem` says why the journal does not verify, or nothing.
+    journal's entries about actions and notices, `corrections` what late decisions about closed
+    months correct in this one, as in CORRECTIONS, `opening` gives where every expectation stood at
+    the end of the month before. `journal_problem` says why the journal does not verify, or nothing.
     """
 
     answer: Reconciliation
@@ -112,7 +113,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
         opening=partial(_opening, journal, lake, decided, knowledge, basis),
         moved=_moved(stand, basis.question.month),
         decided=decided,
-        acted=tuple(filter(decided.covers, journal.entries("action."))),
+        acted=tuple(filter(decided.covers, journal.entries(("action.", NOTICE)))),
         journal_problem=journal.problem(),
         corrections=_corrections(journal, lake, basis, knowledge, decided),
     )

@@ -33,7 +33,9 @@ MARKED: Final = "request_marks"
 RAW: Final = "raw"
 _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
-    | {"wallet_movements", "payment_statuses"}
+    | {"wallet_movements", "payment_statuses", "sync_findings"}
+    | {"transfers", "ramp_requests", "virtual_bank_accounts"}
+    | {"company_wallets", "company_bank_accounts"}
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from treasury.desk.responses import RESPONSES
 from treasury.errors import InputError
+from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
 from treasury.lake import (
@@ -25,13 +27,17 @@ from treasury.lake import (
     TEXT,
     TEXTS,
     Column,
+    Snapshot,
     Table,
 )
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.statements.store.wallet_evidence import WALLET_TABLES
+from treasury.text import clean
 
-__all__ = ["COLUMNS", "GROUPS", "OWN", "Group", "column_rows", "page", "table_rows"]
+__all__ = [
+    "COLUMNS", "GROUPS", "OWN", "Group", "column_rows", "new_fields", "page", "table_rows",
+]  # fmt: skip
 
 OWN: Final = "ours"
 """The source and section of what treasury works out or notes by itself."""
@@ -86,6 +92,12 @@ GROUPS: Final = (
             " chain, and `treasury sql … --format parquet` takes it elsewhere."
         ),
         added=frozenset({"raw"}),
+    ),
+    Group(
+        "Syncs",
+        "findings of a sync",
+        (SYNC_FINDINGS,),
+        about="What a sync could not see, and what it does not know: each is an open item.",
     ),
     Group(
         "The lake itself",
@@ -151,8 +163,16 @@ def table_rows() -> pa.Table:
     return pa.Table.from_pylist(rows, TABLES)
 
 
-def column_rows(name: str | None = None) -> pa.Table:
-    """A row for each column of a table, or of all; InputError where there is no such table."""
+def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:
+    """The fields that syncs found in records, and that no column takes."""
+    return tuple(finding for finding in stored_findings(snapshot) if finding.kind == "field")
+
+
+def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> pa.Table:
+    """A row for each column of a table, or of all; InputError where there is no such table.
+
+    Then one for each field of the table that was `found` in its records and no column takes.
+    """
     tables = [(group, table) for group in GROUPS for table in group.tables]
     chosen = [(g, t) for g, t in tables if name is None or name in (t.name, t.history)]
     if not chosen:
@@ -177,6 +197,18 @@ def column_rows(name: str | None = None) -> pa.Table:
                 "section": group.section(column),
             }
             for column in (*table.columns, *added)
+        ]
+        rows += [
+            {
+                "table": table.name,
+                "column": "raw",
+                "type": TYPES[TEXT],
+                "meaning": "a new field, which no column takes",
+                "source": clean(finding.subject),
+                "section": OWN,
+            }
+            for finding in found
+            if finding.table_name == table.name
         ]
     return pa.Table.from_pylist(rows, COLUMNS)
 

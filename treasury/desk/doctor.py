@@ -22,6 +22,7 @@ from treasury.close.stored_answers import altered_answers
 from treasury.desk.health_finding import HealthFinding, State
 from treasury.desk.home_health import brought_from_home, home_findings, unpulled_decisions
 from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
+from treasury.desk.watch_health import watch_findings
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.wording import instant_words
@@ -146,6 +147,7 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
+    findings += watch_findings(folder, settings)
     year = now.astimezone(settings.zone).year
     sentence = (
         f"days and months in {settings.workspace.time_zone}; TARGET with"

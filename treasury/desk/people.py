@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,8 @@ from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
 if TYPE_CHECKING:
+    from treasury.notices import DueItem, NoticeDesk
+    from treasury.settings import Settings
     from treasury.statements import Withdrawal
 
 __all__ = ["DecisionDesk", "compare", "rules_for"]
@@ -160,6 +162,40 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
             sides.append((closing_of(answer, self.zone).items, knowledge))
         (before, first), (after, last) = sides
         return effects_between(before, after, (first, last), lines)
+
+    def notices(self, settings: Settings) -> NoticeDesk:
+        """What is new on the list, told to whom the settings name."""
+        from treasury.actions.action_folding import actions_of
+        from treasury.actions.authority.approvers import waiting_for
+        from treasury.notices import NoticeDesk
+
+        return NoticeDesk(
+            self.journal,
+            settings,
+            lambda: self.items_due(settings),
+            lambda person: waiting_for(
+                person, actions_of(self.journal.entries("action.")), self.policy()
+            ),
+            until=self.until,
+        )
+
+    def items_due(self, settings: Settings) -> tuple[DueItem, ...]:
+        """What is open in the month that it is, and in the one before while that is not closed."""
+        from treasury.ground.notice_terms import NoticeTerms
+        from treasury.notices import due_items
+
+        periods, month = self.periods, self.month
+        running = periods.month(month)
+        is_closed = str(month.previous) in closed_periods(self.decided().entries)
+        terms = settings.notices or NoticeTerms()
+        return due_items(
+            running.items,
+            None if is_closed else periods.month(month.previous).items,
+            now=self.now(),
+            today=self.today,
+            synced_at=running.synced_at,
+            silent_after=timedelta(hours=terms.silent_hours),
+        )
 
     @property
     def items(self) -> Carrying:

@@ -10,10 +10,10 @@ from treasury.extract.sync_run import (
     TableReport,
     Unoffered,
 )
-from treasury.extract.synced_tables import TABLES
-from treasury.extract.watch import WatchState, read_state, watch
+from treasury.extract.synced_tables import SERVICE_TABLES, TABLES
 
 __all__ = [
+    "SERVICE_TABLES",
     "TABLES",
     "Drift",
     "Progress",
@@ -22,8 +22,5 @@ __all__ = [
     "SyncReport",
     "TableReport",
     "Unoffered",
-    "WatchState",
-    "read_state",
     "sync",
-    "watch",
 ]

@@ -292,6 +292,7 @@ TRANSFERS: Final = form(
     _UPDATED,
     instant("first_seen_at", "our first sync with it", lambda r: r.first_seen_at),
     model=Transfer,
+    unread=("destinationAddress", "bankAccount"),  # the other side, outside the service
     title="Transfers of all three kinds",
     settles=True,
 )

@@ -77,6 +77,10 @@ class Form(msgspec.Struct, frozen=True):
     takes: tuple[Take, ...]
     source: Whole | PerAccount | None = None
     """None where the table has a module of its own, or comes with another table's records."""
+    model: type[Any] | None = None
+    """What a record is read by; a field that it does not know is a new one, if not `unread`."""
+    unread: frozenset[str] = frozenset()
+    """Fields of a record that are known, and stay in `raw` alone."""
 
 
 def form(
@@ -90,10 +94,12 @@ def form(
     observations: bool = False,
     volatile: tuple[str, ...] = (),
     model: type[Any] | None = None,
+    unread: tuple[str, ...] = (),
 ) -> Form:
     """The form of a table; `record` is the heading of the specification that its fields are in.
 
-    `model` reads a record as it was received: what a column declared later is filled from.
+    `model` reads a record as it was received: what a column declared later is filled from. `unread`
+    are fields that no model takes, and that are no news.
     """
     takes = {field.name: (field.type, _taker(field.take)) for field in fields}
     paths = {field.name for field in fields if isinstance(field.take, str)}
@@ -122,7 +128,13 @@ def form(
         volatile=volatile,
         reread=reread,
     )
-    return Form(table, tuple(_taker(field.take) for field in fields), source)
+    return Form(
+        table,
+        tuple(_taker(field.take) for field in fields),
+        source,
+        model,
+        frozenset((*volatile, *unread)),
+    )
 
 
 def forms(module: Mapping[str, object]) -> tuple[Form, ...]:

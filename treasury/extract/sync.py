@@ -18,6 +18,7 @@ from treasury.api.codec import Record
 from treasury.api.models import Wallet
 from treasury.errors import InputError, ServiceError
 from treasury.extract import drift
+from treasury.extract.completeness import unseen_sentences
 from treasury.extract.finance_tables import (
     ACCOUNTS,
     TRANSFERS,
@@ -31,7 +32,7 @@ from treasury.extract.record_sources import PerAccount, Whole
 from treasury.extract.requests.ramp_requests import sync_requests
 from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncReport, SyncRun, asking
 from treasury.extract.sync_staging import Staged
-from treasury.extract.synced_tables import FORMS, TABLES
+from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
 from treasury.extract.transfer_lists import sync_transfers
 from treasury.ground.decoding import decode_json
 from treasury.lake import Lake, tables_of
@@ -90,6 +91,7 @@ def sync(
                 sync_transfers(run, accounts)
             if scope.has(*TOGETHER[0]):
                 sync_requests(run, staged)
+            run.write_findings()
             report = run.report()
             if scope.full and scope.since is None:
                 # What was asked for whole is whole again; a refusal leaves a table as it was.
@@ -100,18 +102,19 @@ def sync(
                 writer.refetch -= whole - refused
         if scope.has(*TOGETHER[0]):
             staged.clear()
+    snapshot = lake.snapshot()
+    unseen = tuple(unseen_sentences(snapshot))
+    report = msgspec.structs.replace(report, notices=(*report.notices, *unseen))
     if newest is None:
         return report
-    return msgspec.structs.replace(
-        report, drift=drift.find_drift(lake.snapshot(), report.at, newest)
-    )
+    return msgspec.structs.replace(report, drift=drift.find_drift(snapshot, report.at, newest))
 
 
 def _checked(scope: Scope) -> Scope:
     """The scope, with the tables that come with those it names."""
     if scope.tables is None:
         return scope
-    offered = {table.name for table in TABLES}
+    offered = {table.name for table in SERVICE_TABLES}
     unknown = sorted(scope.tables - offered)
     if unknown or not scope.tables:
         raise InputError(
@@ -128,7 +131,9 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
     if last is None or scope.since is not None:
         return []
     incomplete = set(tables_of(last.refetch))
-    return [table.name for table in TABLES if table.name in incomplete and scope.has(table.name)]
+    return [
+        table.name for table in SERVICE_TABLES if table.name in incomplete and scope.has(table.name)
+    ]
 
 
 def _whole(run: SyncRun) -> list[str]:

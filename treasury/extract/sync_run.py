@@ -19,6 +19,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
+from treasury.extract.completeness import SyncFinding, stored_findings, write_findings
+from treasury.extract.new_fields import FieldWatch
 from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
 from treasury.lake import Changes, Writer, schema_of
 from treasury.tables.tabular import Tabular
@@ -246,6 +248,8 @@ class SyncRun:
         self._skipped: dict[str, str] = {}
         self._unoffered: dict[Unoffered, None] = {}
         self._notices: dict[str, None] = {}
+        self._fields = FieldWatch()
+        self._counts: dict[str, SyncFinding] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Ask in another thread."""
@@ -285,6 +289,7 @@ class SyncRun:
 
     def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
         """Write rows, each key once; what they changed, which the report adds up."""
+        self._fields.look(form.table.name, form.model, table["raw"], form.unread)
         changes = self.writer.upsert(form.table, table, complete=complete)
         self._add(form, changes)
         return changes
@@ -329,6 +334,37 @@ class SyncRun:
         """Say which statuses are not in the contract: they count as open."""
         for status in sorted({str(status) for status in statuses} - contract):
             self.notice(f"{form.table.name}: status {status!r} is not known; it counts as open")
+
+    def count(self, form: Form, name: str, listed: int, held: int) -> None:
+        """Note that the service counts more records in a list than are held of it."""
+        self._counts[name] = SyncFinding("count", form.table.name, name, listed, held)
+
+    def write_findings(self) -> None:
+        """Store what this sync could not see and does not know, and say it in the report.
+
+        What stood of tables that were not looked at stays; of those that were, the fields do.
+        """
+        self._fields.close()
+        stored = {finding.finding_id: finding for finding in stored_findings(self.writer.base)}
+        found = [
+            *self._counts.values(),
+            *(SyncFinding("refused", name, "", why=why) for name, why in self._skipped.items()),
+            *(
+                SyncFinding("field", name, path)
+                for name, paths in self._fields.fields.items()
+                for path in sorted(paths)
+            ),
+        ]
+        for finding in found:
+            is_news = finding.kind == "count" or finding.finding_id not in stored
+            if is_news and finding.kind != "refused":  # what was left is said by itself
+                self.notice(str(finding))
+        stand = (
+            name
+            for name, finding in stored.items()
+            if finding.kind == "field" or not self.scope.has(finding.table_name)
+        )
+        write_findings(self.writer, found, stand=stand)
 
     def report(self) -> SyncReport:
         """The report of the sync so far."""

@@ -86,11 +86,16 @@ class Walk:
         self._last: datetime | None = None
         self.in_order = True
         self.number = 0
+        self.total: int | None = None
+        """How many records the service counts in the list."""
 
     def next_page(self) -> tuple[Record[Transfer], ...] | None:
         """The records of the next page; None after the last."""
         page = next(self._pages, None)
-        return None if page is None else page.items
+        if page is None:
+            return None
+        self.total = page.total
+        return page.items
 
     def may_end(
         self, page: Sequence[Transfer], stored: StoredTransfers, since: datetime | None
@@ -110,11 +115,15 @@ class Walk:
 
 
 class _List(msgspec.Struct, frozen=True):
-    """A list of transfers: the walk, its name for people, and the kind where the list says it."""
+    """A list of transfers: the walk, its name for people, and the kind where the list says it.
+
+    `account` is whose list it is; None for that between accounts.
+    """
 
     walk: Walk
     name: str
     kind: str | None
+    account: str | None = None
 
 
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
@@ -126,8 +135,9 @@ def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     lists = [_List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)]
     for account in accounts:
         own = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
-        lists.append(_List(Walk(own, set()), f"of account {account}", None))
+        lists.append(_List(Walk(own, set()), f"of account {account}", None, account))
     complete = sync.walk(lists)
+    sync.count_held()
     sync.read_open()
     if run.scope.full and run.scope.since is None and complete:
         sync.mark_vanished()
@@ -145,6 +155,9 @@ class _Sync:
         self._unoffered: set[str | None] = set()
         self._received: dict[str, ReceivedTransfer] = {}
         self._listed: set[str] = set()
+        self._new: dict[str, tuple[str, set[str | None]]] = {}
+        self._mixed: set[str | None] = set()
+        self._ended_early: list[_List] = []
         self.statuses: set[str | None] = set()
         since = run.scope.since
         self._since = None if since is None else datetime.combine(since, time(), UTC)
@@ -188,6 +201,8 @@ class _Sync:
             transfers = [record.value for record in page]
             for record in page:
                 self._add(record, list_.kind)
+                if list_.account is not None and self._is_between(record.value.id):
+                    self._mixed.add(list_.account)
             was_in_order = list_.walk.in_order
             ends = list_.walk.may_end(transfers, self._stored, self._since)
             if was_in_order and not list_.walk.in_order and self._stored.rows.num_rows:
@@ -197,6 +212,8 @@ class _Sync:
                 )
             if not ends or self._run.scope.full:
                 goes_on.append(list_)
+            else:
+                self._ended_early.append(list_)
         if len(self._received) >= BATCH:
             self.store()
         return goes_on
@@ -212,9 +229,44 @@ class _Sync:
         self._listed.add(value.id)
         usual = (kind or kind_of(value), self._run.writer.now)
         known_kind, first = self._stored.of(value.id) or usual
+        if self._stored.rows.num_rows and self._stored.of(value.id) is None:
+            accounts = {value.sender_account_id, value.receiver_account_id}
+            self._new[value.id] = known_kind, accounts
         self._received[value.id] = ReceivedTransfer(
             value=value, raw=record.raw, kind=known_kind, first_seen_at=first
         )
+
+    def _is_between(self, name: str) -> bool:
+        """Whether a transfer is known to be one between two accounts."""
+        stored = self._stored.of(name)
+        return name in self._between or (stored is not None and stored[0] == ACCOUNT_TO_ACCOUNT)
+
+    def count_held(self) -> None:
+        """Hold what the service counts in a list that was not walked to its end against ours.
+
+        An account's list may have the transfers between accounts as well, or not: what was met in
+        it says so. One that counts fewer than are held is left to a full comparison.
+        """
+        rows = self._stored.rows
+        between = pc.equal(rows["kind"], ACCOUNT_TO_ACCOUNT)
+        for list_ in self._ended_early:
+            kinds = between
+            if list_.account is not None:
+                own = pc.or_kleene(
+                    pc.equal(rows["sender_account_id"], list_.account),
+                    pc.equal(rows["receiver_account_id"], list_.account),
+                )
+                is_mixed = list_.account in self._mixed
+                kinds = own if is_mixed else pc.and_kleene(own, pc.invert(between))
+            held = pc.sum(pc.fill_null(kinds, False)).as_py() or 0
+            held += sum(
+                (kind == ACCOUNT_TO_ACCOUNT) == (list_.account is None)
+                or (list_.account in self._mixed)
+                for kind, accounts in self._new.values()
+                if list_.account is None or list_.account in accounts
+            )
+            if list_.walk.total is not None and list_.walk.total > held:
+                self._run.count(TRANSFERS, list_.name, list_.walk.total, held)
 
     def read_open(self) -> None:
         """Read by themselves the transfers that we hold as open and that no list brought."""

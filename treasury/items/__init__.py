@@ -6,6 +6,7 @@ from treasury.items.decision_effects import EFFECTS, Effect, Effects, effects_be
 from treasury.items.decision_items import ACTIONS, open_actions
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, ItemKind
+from treasury.items.item_remarks import ITEM_REMARKS, item_remarks
 from treasury.items.materiality import LIMITS, Limits, limits_in_force
 from treasury.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.items.open_items import ItemGroup, OpenItems, open_items, read_items
@@ -16,6 +17,7 @@ __all__ = [
     "ACTIONS",
     "CARRIED",
     "EFFECTS",
+    "ITEM_REMARKS",
     "KINDS",
     "LIMITS",
     "OPEN_ITEMS",
@@ -35,6 +37,7 @@ __all__ = [
     "SheetVerdict",
     "acceptances",
     "effects_between",
+    "item_remarks",
     "limits_in_force",
     "open_actions",
     "open_items",

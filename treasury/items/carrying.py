@@ -1,4 +1,4 @@
-"""Carrying open items past a close: one person proposes it, a second one accepts it.
+"""Open items in people's hands: remarked on, and carried past a close by two of them.
 
 Each verb is checked against the list as it is at that moment and journaled onto the decisions that
 were read. An acceptance is one item's: it holds the amount, the state, the owner and the day by
@@ -27,6 +27,7 @@ from treasury.items.carry_proposals import (
     Acceptance,
     standing_acceptances,
 )
+from treasury.items.item_remarks import REMARKED, item_remarks
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
 from treasury.journal import Actor, Draft, Journal
@@ -42,6 +43,7 @@ __all__ = ["CARRIED", "Carrying"]
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""
 WAITS: Final = "waits for a second person"
+_LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
 Chosen = Sequence[tuple[OpenItem, dict[str, Any] | None]]
@@ -149,6 +151,49 @@ class Carrying:
 
         who = actor or self._journal.who()
         return self._decide(WITHDRAWN, choice, who, month, dry_run=dry_run)
+
+    def remark(
+        self,
+        name: str,
+        text: str,
+        *,
+        answers: int | None = None,
+        month: str | Month | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
+    ) -> OpenItems:
+        """Say something of an open item to whoever looks at it; it proves nothing.
+
+        `answers` is the place in the journal of the remark that is answered. Raises InputError for
+        an item that is not open, ActionRefused where no such remark is on it.
+        """
+        if not text.strip() or not text.isprintable() or len(text) > _LONGEST_REMARK:
+            raise InputError(
+                f"a remark is one line of at most {_LONGEST_REMARK} characters", do="shorten it"
+            )
+        who = actor or self._journal.who()
+
+        def choice(items: OpenItems, decided: Decided) -> Chosen:
+            item = items.find(name)
+            places = [
+                row["seq"]
+                for row in item_remarks(decided.entries).to_pylist()
+                if row["item_id"] == item.item_id
+            ]
+            if answers is not None and answers not in places:
+                raise ActionRefused(
+                    f"no remark {answers} is on {item.item_id}",
+                    do="`treasury items remarks` lists them with their places",
+                )
+            return [(item, {"remark": text.strip(), "answers": answers})]
+
+        return self._decide(REMARKED, choice, who, month, dry_run=dry_run)
+
+    def remarks(self) -> Rows:
+        """Every remark on an item, the latest first, with who answered; as in ITEM_REMARKS."""
+        decided = read_decided(self._journal, until=self._until)
+        table = item_remarks(decided.entries).sort_by([("seq", "descending")])
+        return Rows(table, zone=self._zone)
 
     def list(self, month: str | Month | None = None) -> Rows:
         """Every proposal beside its item as it is now; columns as in CARRIED."""

@@ -1,4 +1,4 @@
-"""Open items of the desk itself: actions, decisions whose facts moved, late items."""
+"""Open items of the desk itself: actions, notices, decisions whose facts moved, late items."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from treasury.actions.action_states import Action
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
+from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
@@ -28,18 +29,26 @@ ACTIONS: Final = pa.schema(
         ("request_id", TEXT),
     ]
 )
-"""The actions that have not ended, amounts in `currency`; `request_id` is what one is about."""
+"""The actions that have not ended, amounts in `currency`; `request_id` is what one is about.
+
+Notices that may not have arrived stand below them, a row in state `doubtful` for each channel.
+"""
+_DOUBTFUL: Final = "doubtful"
 _STATES: Final = {
     "sending": ("unknown_outcome", "UNKNOWN OUTCOME"),
     "unknown": ("unknown_outcome", "UNKNOWN OUTCOME"),
     "proposed": ("approval_waits", "WAITS FOR APPROVAL"),
     "ready": ("ready", "APPROVED"),
+    _DOUBTFUL: ("notice_unknown", "MAY NOT HAVE ARRIVED"),
 }
-"""The states of an action that are not its end: kind and word on screen."""
+"""The states of an action or notice that are not its end: kind and word on screen."""
 
 
-def open_actions(actions: Iterable[Action]) -> pa.Table:
-    """Those of the actions that have not ended, oldest first; columns as in ACTIONS."""
+def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> pa.Table:
+    """Those of the actions that have not ended, oldest first; columns as in ACTIONS.
+
+    Below them the channels whose notices may not have arrived.
+    """
     rows = [
         {
             "action_id": action.id,
@@ -52,6 +61,19 @@ def open_actions(actions: Iterable[Action]) -> pa.Table:
         }
         for action in actions
         if action.state in _STATES
+    ]
+    doubtful: dict[str, list[Notice]] = {}
+    for notice in notices:
+        if notice.state in DOUBTFUL:
+            doubtful.setdefault(notice.channel, []).append(notice)
+    rows += [
+        {
+            "action_id": channel,
+            "state": _DOUBTFUL,
+            "text": ", ".join(notice.id for notice in unsettled),
+            "proposed_at": unsettled[0].at,
+        }
+        for channel, unsettled in doubtful.items()
     ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
@@ -70,7 +92,7 @@ def _actions(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             kind,
-            "action",
+            "notice" if row["state"] == _DOUBTFUL else "action",
             row["action_id"],
             name=f"{row['action_id']} {clean(row['text'])}",
             state=state,

@@ -20,12 +20,13 @@ from treasury.items.decision_items import desk_items
 from treasury.items.evidence_items import evidence_items
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
+from treasury.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.items.line_items import line_items
 from treasury.items.materiality import immaterial
 from treasury.items.movement_items import movement_items
 from treasury.items.open_item import OpenItem, items_of, items_table
 from treasury.items.request_items import request_items
-from treasury.items.unlisted_items import unlisted_items
+from treasury.items.unlisted_items import unlisted_items, unseen_items
 from treasury.money import format_amount, total
 from treasury.tables.tabular import Tabular, value_text
 from treasury.text import clean
@@ -34,6 +35,7 @@ __all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
     evidence_items,
+    unseen_items,
     unlisted_items,
     line_items,
     request_items,
@@ -250,12 +252,16 @@ def _may_mean(name: str, item: OpenItem) -> bool:
 
 
 def open_items(
-    facts: Facts, acceptances: pa.Table | None = None, limits: pa.Table | None = None
+    facts: Facts,
+    acceptances: pa.Table | None = None,
+    limits: pa.Table | None = None,
+    remarks: pa.Table | None = None,
 ) -> OpenItems:
     """Everything that is not settled in the month of the facts, each thing once.
 
     `acceptances` are what people agreed to carry, as in ACCEPTANCES; one lapses where its item has
-    moved. `limits` are the amounts below which an item does not block, as in LIMITS.
+    moved. `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what
+    people said of items, as in ITEM_REMARKS.
     """
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
@@ -276,7 +282,12 @@ def open_items(
     standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
     agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
     weighed = agreed if limits is None else immaterial(agreed, limits)
-    return OpenItems(facts.month, tuple(sorted(weighed, key=_place)), facts.r.matches.sql)
+    remarked = (
+        item
+        for item in with_remarks(weighed, remarks, facts.zone)
+        if not (item.kind in SETTLED_BY_REMARK and item.remark)
+    )
+    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:

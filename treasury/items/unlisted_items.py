@@ -1,4 +1,4 @@
-"""Open items of requests and transfers that their service no longer lists.
+"""Open items of what a sync cannot have seen, and of records that their service no longer lists.
 
 A full comparison with the services marks what it lacks. Such a record may have been settled, moved
 or lost; nobody pays it, and its provider is asked. Its item stands for any other of the record.
@@ -6,15 +6,17 @@ or lost; nobody pays it, and its provider is asked. Its item stands for any othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any, Final
 
+from treasury.extract.completeness import named_nowhere, reference_gaps
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
-__all__ = ["unlisted_items"]
+__all__ = ["unlisted_items", "unseen_items"]
 
 _UNLISTED: Final = """
 SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
@@ -29,6 +31,62 @@ SELECT 'transfer' AS subject, id, coalesce(merchant_reference, id) AS name, stat
 FROM transfers WHERE vanished_at IS NOT NULL AND coalesce(created_at, first_seen_at) < $end
 ORDER BY subject, vanished_at, id
 """
+
+
+_FINDINGS: Final = """
+SELECT finding_id, kind, table_name, subject, listed, held, why, valid_from AS since
+FROM sync_findings WHERE vanished_at IS NULL ORDER BY finding_id
+"""
+_FINDING_KINDS: Final = {
+    "count": ("counts_differ", "NOT ALL HELD"),
+    "refused": ("list_refused", "NOT READ"),
+    "field": ("field_new", "NOT KNOWN"),
+}
+
+
+def unseen_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each thing that the syncs up to the question could not see, or do not know."""
+    if facts.r.basis is None:
+        return
+    snapshot = facts.r.basis.snapshot
+    for row in snapshot.sql(_FINDINGS).to_pylist():
+        kind, state = _FINDING_KINDS[row["kind"]]
+        name = f"{row['table_name']} {clean(row['subject'])}".strip()
+        others: dict[str, Any] = {}
+        if row["kind"] == "count":
+            name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
+        elif row["kind"] == "refused":
+            others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
+        yield make_item(
+            facts, kind, "source", row["finding_id"], name=name, state=state,
+            since=_since(facts, row), **others,
+        )  # fmt: skip
+    for row in named_nowhere(snapshot):
+        yield make_item(
+            facts,
+            "named_nowhere",
+            "source",
+            f"{row['missing_from']}/{row['id']}",
+            name=f"{row['missing_from']} {clean(row['id'])}, named by {row['named_by']}",
+            state="NOT LISTED",
+            since=_since(facts, row),
+        )
+    for row in reference_gaps(snapshot):
+        span = row["first"] if row["missing"] == 1 else f"{row['first']} to {row['last']}"
+        yield make_item(
+            facts,
+            "reference_gap",
+            "source",
+            f"references/{row['first']}",
+            name=clean(span),
+            state="NOT LISTED",
+            since=_since(facts, row),
+        )
+
+
+def _since(facts: Facts, row: Mapping[str, Any]) -> date | None:
+    """The day on which it was stored first."""
+    return facts.day(row["since"])
 
 
 def unlisted_items(facts: Facts) -> Iterator[OpenItem]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, TreasuryError
 from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
-from treasury.items.item_kinds import Turn
+from treasury.items.item_kinds import OWNERS, Turn
 from treasury.journal.period_history import closed_periods
 from treasury.lake import INTEGER, Snapshot
 from treasury.money import format_amount
@@ -99,9 +99,9 @@ class ExceptionsPanel(LookingPanel):
             order=_ORDERS[self._order],
             key="item_id",
             searched=("state", "name", "direction", "amount", "currency", "next_step",
-                      "item_id", "request_id", "entry_id", "transfer_id"),
+                      "item_id", "request_id", "entry_id", "transfer_id", "remark"),
             hint="Reference, state, amount or id",
-            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age"),
+            columns=(Heading("What"), Heading("Amount", end=True), Heading("Age, owner"),
                      Heading("Next step", wide=True)),
             row=_row,
             empty=self._unknown or "Nothing is open: everything that could be was asked.",
@@ -249,7 +249,12 @@ def _row(row: Mapping[str, Any]) -> ListRow:
                 Text(KINDS[row["kind"]].label, "quiet"),
             ),
             (Text(amount), *counted),
-            (Text(f"{row['age']} {unit}" if row["age"] else "new", "strong"), *since, *due),
+            (
+                Text(f"{row['age']} {unit}" if row["age"] else "new", "strong"),
+                Text(row["owner"] or OWNERS[row["turn"]], "quiet"),
+                *since,
+                *due,
+            ),
             (Text(row["next_step"]), *remark),
         ),
     )

@@ -83,7 +83,7 @@ class PanelDesk(Protocol):
         """Follow one payment from end to end."""
 
     def watching(self) -> str | None:
-        """What `treasury sync --watch` is doing; None where nobody watches."""
+        """What `treasury watch` is doing; None where nobody watches."""
 
     def sync(
         self,

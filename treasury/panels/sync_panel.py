@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import TreasuryError
-from treasury.extract import TABLES
+from treasury.extract import SERVICE_TABLES
 from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Press, Text
@@ -94,7 +94,7 @@ class SyncPanel(ListPanel):
                 "changed_at": changed[table.name][1] if table.name in changed else None,
                 "synced_at": self._synced_at,
             }
-            for table in TABLES
+            for table in SERVICE_TABLES
         ]
         return ArrowTables(ages=pa.Table.from_pylist(rows, schema=AGES))
 

@@ -19,7 +19,7 @@ from treasury.cli.output import (
 )
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
-from treasury.items.item_kinds import Turn
+from treasury.items.item_kinds import OWNERS, Turn
 from treasury.workspace import Workspace, find_workspace
 
 __all__ = [
@@ -146,11 +146,12 @@ def exceptions(
         click.echo(f"{sheet}: {len(chosen):,} open items of {items.month.title}, to be decided in")
         return
     rows = chosen.arrow
+    is_remarked = any(item.remark for item in chosen)
     closed = ", as it was closed" if workspace.is_closed(items.month) else ""
     print_rows(
         items_view(rows, items) if form == "table" else rows,
         form,
-        columns=ITEM_COLUMNS,
+        columns=[name for name in ITEM_COLUMNS if is_remarked or name != "remark"],
         spare=ITEM_SPARE,
         title=f"Open items of {items.month.title}{closed}",
         empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
@@ -161,7 +162,7 @@ def exceptions(
 
 
 def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
-    """Open items as a person reads them: whose move it is in words, the age with its clock.
+    """Open items as a person reads them: whose move it is in words, the owner, the age's clock.
 
     Ids are as short as a verb takes them, and as it takes to tell them from all that is open.
     """
@@ -170,12 +171,15 @@ def items_view(items: pa.Table, among: OpenItems) -> pa.Table:
     rows = items.to_pylist()
     ages = [count(row["age"], row["clock"]) if row["age"] else "new" for row in rows]
     turns = [TURNS[row["turn"]] for row in rows]
+    owners = [row["owner"] or OWNERS[row["turn"]] for row in rows]
     # As much of its beginning as none of the others has.
     length, names = _SHORT, list(among.by_id)
     while len({name[: name.find(":") + 1 + length] for name in names}) < len(names):
         length += 1
     ids = [row["item_id"][: row["item_id"].find(":") + 1 + length] for row in rows]
-    for name, texts in (("turn", turns), ("age", ages), ("item_id", ids)):
+    for name, texts in (
+        ("turn", turns), ("owner", owners), ("age", ages), ("item_id", ids),
+    ):  # fmt: skip
         place = items.column_names.index(name)
         items = items.set_column(place, name, pa.array(texts, pa.string()))
     return items
@@ -185,8 +189,10 @@ _SHORT = 8
 """Characters of an id, after its kind, that are enough where they tell it from the others."""
 
 
-ITEM_COLUMNS = ("turn", "state", "name", "amount", "since", "age", "next_step", "item_id")
-ITEM_SPARE = ("item_id", "since", "age", "turn")
+ITEM_COLUMNS = (
+    "turn", "owner", "state", "name", "amount", "since", "age", "next_step", "remark", "item_id",
+)  # fmt: skip
+ITEM_SPARE = ("owner", "item_id", "remark", "since", "age", "turn")
 
 
 @click.command("awaiting-funds")

@@ -1,4 +1,4 @@
-"""The commands by which two people carry an open item past a close, item by item."""
+"""The commands by which people remark on open items, and two carry one past a close."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ dry_run_option = click.option(
 
 @click.group()
 def items() -> None:
-    """Carry open items past a close: propose, accept, withdraw.
+    """Open items: remark on them; carry them past a close: propose, accept, withdraw.
 
     An item is named by its id, the beginning of it, or its reference; `treasury exceptions
     --blocking` lists what blocks. What was accepted lapses when the amount or the state moves,
@@ -90,6 +90,38 @@ def items_withdraw(
     verbs = workspace_of(context).items
     _say(verbs.withdraw(*names, reason=reason, month=month, dry_run=dry_run), "withdrawn",
          dry_run=dry_run)  # fmt: skip
+
+
+@items.command("remark")
+@click.argument("name", metavar="ITEM")
+@click.argument("text")
+@click.option(
+    "--answers", type=int, metavar="N", help="The remark that it answers, as `remarks` shows."
+)
+@month_option
+@dry_run_option
+@click.pass_context
+def items_remark(
+    context: click.Context,
+    *,
+    name: str,
+    text: str,
+    answers: int | None,
+    month: str | None,
+    dry_run: bool,
+) -> None:
+    """Say TEXT of ITEM to whoever looks at it; it is journaled, and proves nothing."""
+    verbs = workspace_of(context).items
+    said = verbs.remark(name, text, answers=answers, month=month, dry_run=dry_run)
+    _say(said, "remarked", dry_run=dry_run)
+
+
+@items.command("remarks")
+@view_options
+def items_remarks(context: click.Context, as_of: str | None, form: str) -> None:
+    """List every remark on an item, the latest first, and who answered it."""
+    rows = workspace_of(context, as_of).items.remarks().arrow
+    print_rows(rows, form, title="Remarks on open items", empty="nothing was remarked")
 
 
 @items.command("list")

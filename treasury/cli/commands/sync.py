@@ -1,4 +1,4 @@
-"""The command `sync`: once, or again and again until it is stopped."""
+"""The commands `sync`, `watch`, `notify` and `notices`: pull, look by itself, say what is new."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
-from typing import Any, Final
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
 from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import print_options, print_report
+from treasury.cli.output import print_options, print_report, print_rows, view_options
 from treasury.cli.progress import TerminalProgress
-from treasury.extract import WatchState, watch
+from treasury.errors import NoticeError
 from treasury.ground.wording import instant_words
+from treasury.text import clean
 
-__all__ = ["sync"]
+if TYPE_CHECKING:
+    from treasury.desk.watch import PartState
+
+__all__ = ["notices", "notify", "sync", "watch"]
 
 SECONDS: Final = "%Y-%m-%d %H:%M:%S"
 UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -69,7 +73,6 @@ class Day(click.ParamType[date]):
     metavar="N",
     help="Read at most N older settled requests in detail; the rest waits for later syncs.",
 )
-@click.option("--watch", "every", type=Span(), help="Sync again every 5m, 1h, … until stopped.")
 @print_options
 def sync(
     context: click.Context,
@@ -79,56 +82,106 @@ def sync(
     since: date | None,
     full: bool,
     details: int | None,
-    every: timedelta | None,
     form: str,
 ) -> None:
     """Pull what both services know into the lake."""
-    if every is not None and form != "table":
-        raise click.UsageError("--format is for one sync, and --watch goes on")
     workspace = workspace_of(context)
     names = None if tables is None else [name.strip() for name in tables.split(",")]
-
-    def once() -> Any:
-        with TerminalProgress() as progress:
-            return workspace.sync(
-                tables=names,
-                since=since,
-                full=full,
-                details=details,
-                credential=credential,
-                progress=progress,
-            )
-
-    if every is None:
-        print_report(once(), form)
-    else:
-        with _stopped_by_signal() as stop:
-            watch(
-                once,
-                workspace.folder,
-                every=every,
-                now=workspace.now,
-                wait=stop.wait,
-                tell=lambda state: _tell(
-                    state, workspace.now().astimezone(workspace.settings.zone)
-                ),
-            )
+    with TerminalProgress() as progress:
+        report = workspace.sync(
+            tables=names,
+            since=since,
+            full=full,
+            details=details,
+            credential=credential,
+            progress=progress,
+        )
+    print_report(report, form)
 
 
-def _tell(state: WatchState, now: datetime) -> None:
-    """A line for each sync that ended, one way or the other; `now` is in the desk's zone."""
-    if state.doing == "waiting":
-        sentence = f"failed: {state.error}" if state.failures else state.brought
-        click.echo(f"{instant_words(now, SECONDS)} {sentence}")
-    elif state.doing == "stopped":
-        click.echo(f"{instant_words(now, SECONDS)} stopped")
+@click.command()
+@click.option(
+    "--every",
+    type=Span(),
+    default="5m",
+    show_default=True,
+    help="How often the services are asked: 30s, 5m, 1h.",
+)
+@click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
+@click.pass_context
+def watch(context: click.Context, *, every: timedelta, credential: str | None) -> None:
+    """Sync, read the inbox and send notices, again and again until stopped.
+
+    Each goes on whatever becomes of the others: a service that does not answer, a mail server that
+    is away are tried again, soon and then ever later. Ctrl-C and SIGTERM end it when what is under
+    way is done; asked twice, it ends at once.
+    """
+    workspace = workspace_of(context)
+
+    def tell(part: PartState) -> None:
+        now = workspace.now().astimezone(workspace.settings.zone)
+        sentence = part.trouble() or f"{part.name}: {part.brought}"
+        if part.failures or part.brought != quiet.get(part.name):
+            click.echo(f"{instant_words(now, SECONDS)} {clean(sentence)}")
+        quiet[part.name] = part.brought
+
+    quiet = {"inbox": "no file", "notices": "nothing is new"}
+    with _stopped_by_signal() as stop, TerminalProgress() as progress:
+        workspace.watch(
+            every=every, credential=credential, wait=stop.wait, tell=tell, progress=progress
+        )
+    now = workspace.now().astimezone(workspace.settings.zone)
+    click.echo(f"{instant_words(now, SECONDS)} stopped")
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Say how many items each would be told; send none.")
+@click.pass_context
+def notify(context: click.Context, *, dry_run: bool) -> None:
+    """Tell the people and webhooks of the settings what is new, once.
+
+    What a channel was told is not told to it again. Exits with 5 where one of them failed.
+    """
+    report = workspace_of(context).notices.send(dry_run=dry_run)
+    click.echo(str(report))
+    if report.failures:
+        raise SystemExit(NoticeError.exit_code)
+
+
+@click.group()
+def notices() -> None:
+    """Look at the notices that were sent, and settle those that may not have arrived."""
+
+
+@notices.command("list")
+@view_options
+def notices_list(context: click.Context, as_of: str | None, form: str) -> None:
+    """List every notice: to whom, when, how many items, what became of it."""
+    rows = workspace_of(context, as_of).notices.list().arrow
+    print_rows(rows, form, title="Notices", empty="no notice was sent")
+
+
+@notices.command("settle")
+@click.argument("name", metavar="NOTICE")
+@click.option("--arrived", "state", flag_value="arrived", help="It arrived; nothing is told again.")
+@click.option("--lost", "state", flag_value="lost", help="It did not; what it told is told again.")
+@click.option("--reason", required=True, help="How that is known; it is journaled.")
+@click.pass_context
+def notices_settle(
+    context: click.Context, *, name: str, state: Literal["arrived", "lost"] | None, reason: str
+) -> None:
+    """Say of NOTICE, as `notices list` names it, whether it arrived."""
+    if state is None:
+        raise click.UsageError("say --arrived or --lost")
+    notice = workspace_of(context).notices.settle(name, state, reason)
+    click.echo(f"{notice.id}: {notice.state}")
 
 
 @contextmanager
 def _stopped_by_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set: a sync under way is finished before the end.
+    """An event that SIGTERM and Ctrl-C set: what is under way is finished before the end.
 
-    Whoever asks twice does not want to wait for that either; then nothing of it is stored.
+    Whoever asks twice does not want to wait for that either; a sync then stores nothing.
     """
     stop = threading.Event()
 

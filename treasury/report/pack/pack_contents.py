@@ -136,6 +136,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "open_actions": closing.rolled.actions,
         "accepted_items": closing.rolled.accepted,
         "materiality": closing.rolled.limits,
+        "item_remarks": closing.rolled.remarks,
     }
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines

@@ -33,7 +33,7 @@ from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.errors import TreasuryError
 from treasury.ground.decoding import convert
-from treasury.items import ACCEPTANCES, ACTIONS, LIMITS
+from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
@@ -140,6 +140,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
         actions=_table(tables / "open_actions.parquet", ACTIONS),
         accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
         limits=_table(tables / "materiality.parquet", LIMITS),
+        remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
         agreed_to=evidence.agreed_to or 0,
         decisions=evidence.decisions,
         head=evidence.journal,

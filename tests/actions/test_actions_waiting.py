@@ -1,0 +1,65 @@
+"""For whom a proposed action waits: who may approve it and has not, by the policy as it is."""
+
+from __future__ import annotations
+
+import pytest
+from action_practice import Practice, transfer_fields
+
+from treasury.actions import POLICY_FILE, load_policy
+from treasury.actions.action_folding import actions_of
+from treasury.actions.authority.approvers import waiting_for
+
+RULE = '[[rules]]\nkinds = ["crypto_transfer.*"]\n'
+
+
+def waits_for(practice: Practice, *people: str) -> list[str]:
+    """Those of the people for whom something waits."""
+    actions = actions_of(practice.journal.entries("action."))
+    policy = load_policy(practice.folder)
+    return [person for person in people if waiting_for(person, actions, policy)]
+
+
+def propose(practice: Practice, policy: str = "") -> str:
+    (practice.folder / POLICY_FILE).write_text(policy, "utf-8")
+    return practice.ines.propose("crypto_transfer.create", **transfer_fields()).id
+
+
+def test_it_waits_for_anybody_but_its_maker_until_it_is_decided(practice: Practice) -> None:
+    action = propose(practice)
+    assert waits_for(practice, "ines", "Ines", "jonas", "nora") == ["jonas", "nora"]
+    practice.jonas.approve(action)
+    assert waits_for(practice, "ines", "jonas", "nora") == []
+
+
+def test_of_three_people_it_waits_for_those_who_have_not_agreed(practice: Practice) -> None:
+    action = propose(practice, f"{RULE}people = 3\n")
+    practice.jonas.approve(action)
+    assert waits_for(practice, "ines", "jonas", "nora") == ["nora"]
+
+
+@pytest.mark.parametrize(
+    ("terms", "waiting"),
+    [
+        ('approve = ["nora"]\n', ["nora"]),
+        ("at_most = {USDC = 50}\n", ["jonas", "nora"]),
+        ("", ["jonas", "nora"]),
+    ],
+)
+def test_it_waits_for_whom_the_policy_lets_approve_so_much(
+    practice: Practice, terms: str, waiting: list[str]
+) -> None:
+    propose(practice, f"{RULE}{terms}")
+    assert waits_for(practice, "ines", "jonas", "nora") == waiting
+
+
+def test_a_lower_limit_leaves_nobody_whom_it_waits_for(practice: Practice) -> None:
+    propose(practice)
+    (practice.folder / POLICY_FILE).write_text(f"{RULE}at_most = {{USDC = 1}}\n", "utf-8")
+    assert waits_for(practice, "jonas", "nora") == []
+
+
+def test_where_a_hub_says_who_is_there_it_waits_all_the_same(practice: Practice) -> None:
+    propose(practice)
+    hub = '[hub]\napi = "https://hub.example.test/hub/api"\n'
+    (practice.folder / POLICY_FILE).write_text(hub, "utf-8")
+    assert waits_for(practice, "jonas") == ["jonas"]

@@ -1,0 +1,136 @@
+"""The commands `notify` and `notices`: told once, listed, settled by a person; and the settings."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from notice_servers import Endpoint, endpoint
+
+from treasury.cli import treasury
+from treasury.errors import SettingsError
+from treasury.settings import FILE_NAME, load_settings
+from treasury.workspace import Workspace
+
+
+def run(folder: Path, *words: str) -> Result:
+    return CliRunner().invoke(treasury, ["-w", str(folder), *words])
+
+
+def desk(month_end: Workspace, folder: Path, terms: str) -> Path:
+    shutil.copytree(month_end.folder, folder)
+    settings = folder / FILE_NAME
+    settings.write_text(f"{settings.read_text()}\n{terms}")
+    return folder
+
+
+def test_notices_are_sent_listed_and_settled(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREASURY_USER", "ines")
+    with endpoint() as hook:
+        assert isinstance(hook, Endpoint)
+        folder = desk(month_end, tmp_path / "desk", f'[notices.webhooks.desk]\nurl = "{hook.url}"')
+        planned = run(folder, "notify", "--dry-run")
+        assert re.fullmatch(r"webhook desk: \d+ would be told\n", planned.stdout)
+        hook.status = 500
+        failed = run(folder, "notify")
+        assert failed.exit_code == 5
+        assert "is not known" in failed.stdout
+        (row,) = json.loads(run(folder, "notices", "list", "--format", "json").stdout)
+        assert (row["notice"], row["state"], row["sent_by"]) == ("N-1", "unknown", "ines")
+        assert "N-1" in run(folder, "exceptions", "--month", "2026-11").stdout
+        unsaid = run(folder, "notices", "settle", "N-1", "--reason", "x")
+        assert "say --arrived or --lost" in unsaid.output
+        settled = run(folder, "notices", "settle", "N-1", "--lost", "--reason", "not in the chat")
+        assert settled.stdout == "N-1: lost\n"
+        hook.status = 200
+        sent = run(folder, "notify")
+        assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be told", "told"))
+        assert run(folder, "notify").stdout == "nothing is new\n"
+        assert run(folder, "journal", "verify").exit_code == 0
+
+
+def test_without_anybody_to_tell_it_says_what_to_add(month_end: Workspace) -> None:
+    done = run(month_end.folder, "notify")
+    assert "[notices.people.NAME]" in str(done.exception)
+
+
+def test_there_is_nothing_to_watch_without_services(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text('[workspace]\ncompany = "X"\n')
+    done = run(tmp_path, "watch")
+    assert "names nothing to watch" in str(done.exception)
+
+
+def test_the_doctor_names_an_inbox_and_secrets_that_are_not_there(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = (
+        '[inbox]\nfolder = "in"\n[notices.webhooks.desk]\nurl = "env:HOOK"\ntoken = "env:TOKEN"\n'
+    )
+    folder = desk(month_end, tmp_path / "desk", terms)
+
+    def said() -> dict[str, list[str]]:
+        findings = Workspace(folder).doctor().findings
+        topics = {"inbox", "notices"}
+        return {f.what: [f.topic, f.state] for f in findings if f.topic in topics}
+
+    assert said() == {
+        f"{folder / 'in'} is no folder": ["inbox", "missing"],
+        "the address of webhook desk: environment variable HOOK is not set": ["notices", "missing"],
+        "the token of webhook desk: environment variable TOKEN is not set": ["notices", "missing"],
+    }
+    (folder / "in").mkdir()
+    monkeypatch.setenv("HOOK", "https://hooks.example.test/x")
+    monkeypatch.setenv("TOKEN", "t")
+    assert [state for _, state in said().values()] == ["ok", "ok"]
+    assert "hooks.example.test" not in str(Workspace(folder).doctor())
+
+
+SMTP = '[notices.smtp]\nhost = "mail.example.test"\nsender = "treasury@example.test"\n'
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ('[notices]\nquiet_hours = "late"', "quiet_hours 'late' is no span"),
+        ("[notices]\nsilent_hours = 0", "silent_hours is less than 1"),
+        ('[notices.people.ines]\nemail = "i@x.test"', "people are named and no mail server"),
+        (
+            f'{SMTP}[notices.people.ines]\nemail = "i@x.test\\r\\nBcc: y"',
+            "people.ines has no address",
+        ),
+        (f'{SMTP}security = "none"', "is not this machine"),
+        (f'{SMTP}user = "t"', "go together"),
+        (f'{SMTP}user = "t"\npassword = "hunter2"', "smtp.password holds a password"),
+        ('[notices.webhooks.x]\nurl = "http://hooks.example.test/"', "is not https"),
+        ('[notices.webhooks.x]\nurl = "https://u:p@hooks.example.test/"', "url holds a password"),
+        ('[notices.webhooks.x]\nurl = "env:X"\ntoken = "hunter2"', "token holds a token"),
+        ('[notices.webhooks."a b"]\nurl = "env:X"', "is no plain name"),
+        ("[notices]\nturn = []", "turn"),
+        ("[inbox]\npath = 'x'", "unknown field `path`"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused_by_their_key(
+    tmp_path: Path, terms: str, said: str
+) -> None:
+    (tmp_path / FILE_NAME).write_text(f'[workspace]\ncompany = "X"\n{terms}\n')
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path)
+    assert said in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_page_about_watching_shows_settings_that_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "watching.md").read_text()
+    (sample,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert {"inbox", "notices"} == set(tomllib.loads(sample))
+    (tmp_path / FILE_NAME).write_text(f'[workspace]\ncompany = "X"\n{sample}')
+    settings = load_settings(tmp_path)
+    assert settings.notices is not None
+    assert set(settings.notices.people) == {"ines", "jonas"}

@@ -1,0 +1,208 @@
+"""What a sync cannot have seen is said by it, stands as a finding, and goes when it is seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from practice import NO_WAITING, secret_file, services_of
+
+from treasury.api import Client
+from treasury.extract import Scope, SyncReport, sync
+from treasury.extract.completeness import (
+    SyncFinding,
+    named_nowhere,
+    reference_gaps,
+    stored_findings,
+)
+from treasury.extract.ramp_tables import RAMP_REQUESTS
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox, Served
+
+Calm = tuple[Sandbox, Served]
+Change = Callable[[dict[str, Any]], dict[str, Any] | int]
+
+
+class Altered(httpx.BaseTransport):
+    """Hands the whole answer to every GET on a path to `change`; a number is a status."""
+
+    def __init__(self, path: str, change: Change) -> None:
+        self._path = path
+        self._change = change
+        self._inner = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._inner.handle_request(request)
+        response.read()
+        if request.method != "GET" or not request.url.path.endswith(self._path):
+            return response
+        body = self._change(json.loads(response.content))
+        if isinstance(body, int):
+            return httpx.Response(body, json={"error": {"code": "FORBIDDEN"}})
+        return httpx.Response(200, json=body)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class Desk:
+    """A lake that is synced from the practice company with its answers changed."""
+
+    def __init__(self, calm: Calm, lake: Lake, folder: Path) -> None:
+        self.lake = lake
+        self._calm = calm
+        self._folder = folder
+
+    def sync(
+        self, path: str = "nowhere", change: Change = dict, scope: Scope | None = None
+    ) -> SyncReport:
+        sandbox, served = self._calm
+        with Client(
+            services_of(served),
+            secret_file(self._folder, sandbox, "maker"),
+            clock=NO_WAITING,
+            inner=Altered(path, change),
+        ) as client:
+            return sync(client, self.lake, sandbox.now, scope=scope)
+
+    @property
+    def findings(self) -> list[SyncFinding]:
+        return stored_findings(self.lake.snapshot())
+
+
+@pytest.fixture
+def desk(calm: Calm, lake: Lake, tmp_path: Path) -> Desk:
+    return Desk(calm, lake, tmp_path)
+
+
+def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk: Desk) -> None:
+    for scope in (None, None, Scope(full=True), Scope(tables=frozenset({"transfers"}))):
+        assert desk.sync(scope=scope).notices == ()
+    assert desk.findings == []
+    commit = desk.lake.last_commit()
+    assert commit is not None
+    assert "sync_findings" not in commit.versions
+
+
+def with_field(body: dict[str, Any]) -> dict[str, Any]:
+    company = body["result"]
+    return body | {"result": company | {"moon": {"phase": 0.25}, "name": company["name"]}}
+
+
+def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
+    desk.sync()
+    report = desk.sync("/company", with_field)
+    assert report.notices == ("company: field moon is new; it is kept in raw",)
+    assert desk.findings == [SyncFinding("field", "company", "moon")]
+    assert desk.sync("/company", with_field).notices == ()
+    assert desk.sync().notices == ()
+    assert desk.findings == [SyncFinding("field", "company", "moon")]
+
+
+def test_a_new_field_within_a_part_of_a_record_is_named_by_its_path(desk: Desk) -> None:
+    def with_planet(body: dict[str, Any]) -> dict[str, Any]:
+        parties = [p | {"address": p["address"] | {"planet": "B"}} for p in body["result"]]
+        return body | {"result": parties}
+
+    assert desk.sync("/parties", with_planet).notices == (
+        "parties: field address.planet is new; it is kept in raw",
+    )
+
+
+def test_hostile_names_of_fields_are_left_out_and_there_is_an_end_of_them(desk: Desk) -> None:
+    def crowded(body: dict[str, Any]) -> dict[str, Any]:
+        many = {f"f{number}": 1 for number in range(500)} | {"\x1b[2J": 1}
+        return body | {"result": body["result"] | many}
+
+    report = desk.sync("/company", crowded)
+    assert len(report.notices) == 50
+    assert all(notice.isprintable() for notice in report.notices)
+
+
+def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> None:
+    desk.sync()
+    report = desk.sync("/fees", lambda _: 403)
+    assert [skip.table for skip in report.skipped] == ["fees"]
+    (finding,) = desk.findings
+    assert (finding.kind, finding.table_name) == ("refused", "fees")
+    desk.sync(scope=Scope(tables=frozenset({"parties"})))  # which says nothing of fees
+    assert desk.findings == [finding]
+    desk.sync()
+    assert desk.findings == []
+
+
+def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(desk: Desk) -> None:
+    def settled(body: dict[str, Any]) -> dict[str, Any]:
+        return body | {"result": [row | {"status": "COMPLETED"} for row in body["result"]]}
+
+    def more(body: dict[str, Any]) -> dict[str, Any]:
+        stated = body["pagination"]
+        counted = stated | {"numberOfElements": stated["numberOfElements"] + 2}
+        return settled(body) | {"pagination": counted}
+
+    desk.sync("transfers", settled)
+    report = desk.sync("transfers", more)
+    findings = desk.findings
+    assert {finding.kind for finding in findings} == {"count"}
+    assert "between accounts" in {finding.subject for finding in findings}
+    assert len(findings) > 2
+    for finding in findings:
+        assert finding.listed == (finding.held or 0) + 2
+        assert (
+            f"transfers: the service counts {finding.listed} in the list {finding.subject} and"
+            f" {finding.held} are held: run `treasury sync --full`"
+        ) in report.notices
+    desk.sync("transfers", settled)
+    assert desk.findings == []
+
+
+def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> None:
+    def without_one(body: dict[str, Any]) -> dict[str, Any]:
+        hidden.append(body["result"][0]["id"])
+        stated = body["pagination"]
+        left = stated | {"numberOfElements": stated["numberOfElements"] - 1}
+        return body | {"result": body["result"][1:], "pagination": left}
+
+    hidden: list[str] = []
+    report = desk.sync("/finance/v1/accounts", without_one)
+    (row,) = named_nowhere(desk.lake.snapshot())
+    assert (row["missing_from"], row["id"]) == ("accounts", hidden[0])
+    assert row["records"] > 0
+    assert (
+        f"accounts: {hidden[0]} is named by {row['named_by']} and no list has it" in report.notices
+    )
+    assert "transfers.sender_account_id" in row["named_by"]
+    desk.sync()
+    assert named_nowhere(desk.lake.snapshot()) == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "gaps"),
+    [
+        (range(1, 61), []),
+        ([n for n in range(1, 61) if n != 30], [("INV-0030", "INV-0030", 1)]),
+        ([n for n in range(1, 201) if n not in {98, 99, 100}], [("INV-0098", "INV-0100", 3)]),
+        (range(1, 61, 7), []),  # shared with others
+        ([1, 2, 4], []),  # too few to say so
+    ],
+)
+def test_a_gap_is_named_where_a_series_is_close(
+    desk: Desk, numbers: range | list[int], gaps: list[tuple[str, str, int]]
+) -> None:
+    desk.sync(scope=Scope(tables=frozenset({"ramp_requests"})))
+    lake, table = desk.lake, RAMP_REQUESTS.table
+    row = lake.snapshot().sql("SELECT * FROM ramp_requests LIMIT 1").to_pylist()[0]
+    rows = [
+        {name: row[name] for name in table.row_schema.names}
+        | {"id": f"x{number}", "payment_reference": f"INV-{number:04}"}
+        for number in numbers
+    ]
+    with lake.writer("sync", desk._calm[0].now) as writer:
+        writer.upsert(table, pa.Table.from_pylist(rows, table.row_schema))
+    named = [(gap["first"], gap["last"], gap["missing"]) for gap in reference_gaps(lake.snapshot())]
+    assert named == gaps

@@ -1,0 +1,324 @@
+"""Files that come by themselves: read when they are whole, once, and moved away with the reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from notice_servers import endpoint
+
+from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
+from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
+from treasury.settings import FILE_NAME
+from treasury.statements import AddReport
+from treasury.workspace import Workspace
+
+STATEMENT = "camt053_BE45539951876689_2026-10.xml"
+Begun = Callable[..., "Practice"]
+
+
+class Practice:
+    """A workspace with an inbox, and the clock that its looks go by."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = Workspace(folder)
+        self.inbox = self.workspace.inbox
+        self.place = self.inbox.folder
+        self.seconds = 0.0
+        self.inbox._seconds = lambda: self.seconds
+
+    def look(self, later: float = STILL) -> InboxLook:
+        """What the next look does, so much later."""
+        self.seconds += later
+        return self.inbox.look()
+
+    def take(self) -> InboxLook:
+        """Look until what is there has stood still."""
+        self.look()
+        return self.look()
+
+    def names(self, place: str) -> list[str]:
+        return sorted(path.name for path in (self.place / place).iterdir())
+
+
+@pytest.fixture
+def bank(month_end: Workspace) -> Path:
+    return month_end.folder / "bank"
+
+
+@pytest.fixture
+def practice(month_end: Workspace, tmp_path: Path) -> Practice:
+    folder = tmp_path / "desk"
+    folder.mkdir()
+    text = (month_end.folder / FILE_NAME).read_text()
+    (folder / FILE_NAME).write_text(f'{text}\n[inbox]\nfolder = "inbox"\n')
+    (folder / "inbox").mkdir()
+    return Practice(folder)
+
+
+def test_a_file_is_added_once_and_moved_to_done(practice: Practice, bank: Path) -> None:
+    shutil.copy(bank / STATEMENT, practice.place)
+    assert practice.look() == InboxLook(waiting=(STATEMENT,))
+    assert practice.look() == InboxLook(added=(STATEMENT,))
+    assert practice.names("done") == [STATEMENT]
+    entries = practice.workspace.table("statement_entries").arrow.num_rows
+    assert entries > 0
+    shutil.copy(bank / STATEMENT, practice.place)
+    assert practice.take().added == (STATEMENT,)
+    assert practice.workspace.table("statement_entries").arrow.num_rows == entries
+    assert practice.names("done") == [STATEMENT.replace(".xml", "-2.xml"), STATEMENT]
+    assert practice.look() == InboxLook()
+
+
+def test_a_file_that_does_not_read_is_refused_with_the_reason_beside(practice: Practice) -> None:
+    (practice.place / "bad.xml").write_text("<Document>\x1b[2J")
+    assert practice.take() == InboxLook(refused=("bad.xml",))
+    assert practice.names("refused") == ["bad.xml", "bad.xml.reason.txt"]
+    reason = (practice.place / "refused" / "bad.xml.reason.txt").read_text()
+    assert "bad.xml" in reason
+    assert "\x1b" not in reason
+    (practice.place / "bad.xml").write_text("<Document>")
+    practice.take()
+    assert len(practice.names("refused")) == 4
+
+
+def test_one_bad_file_keeps_nothing_from_the_others(practice: Practice, bank: Path) -> None:
+    for name in ("a.xml", "z.xml"):
+        (practice.place / name).write_text("<Document>")
+    shutil.copy(bank / STATEMENT, practice.place)
+    assert practice.take() == InboxLook(added=(STATEMENT,), refused=("a.xml", "z.xml"))
+
+
+def test_a_file_that_grows_is_not_read_before_it_stands_still(
+    practice: Practice, bank: Path
+) -> None:
+    content, path = (bank / STATEMENT).read_bytes(), practice.place / STATEMENT
+    for end in range(1, 5):
+        path.write_bytes(content[: len(content) * end // 5])
+        assert practice.look() == InboxLook(waiting=(STATEMENT,))
+    path.write_bytes(content)
+    assert practice.look() == InboxLook(waiting=(STATEMENT,))
+    assert practice.look(STILL / 2) == InboxLook(waiting=(STATEMENT,))
+    assert practice.look(STILL / 2) == InboxLook(added=(STATEMENT,))
+
+
+def test_a_file_that_is_written_again_with_the_same_size_is_not_read(practice: Practice) -> None:
+    path = practice.place / "x.xml"
+    for moment in range(3):
+        path.write_text("<Document>")
+        os.utime(path, ns=(moment, moment))
+        assert practice.look() == InboxLook(waiting=("x.xml",))
+
+
+@pytest.mark.parametrize("name", ["x.xml.part", "x.xml.tmp", "x.filepart", "x.xml~", "X.XML.TMP"])
+def test_a_name_that_says_unfinished_is_left_alone(practice: Practice, name: str) -> None:
+    (practice.place / name).write_text("<Document>")
+    practice.take()
+    assert practice.look() == InboxLook(waiting=(name,))
+
+
+def test_hidden_files_and_folders_are_not_looked_at(practice: Practice) -> None:
+    (practice.place / ".x.xml").write_text("<Document>")
+    (practice.place / "deep").mkdir()
+    (practice.place / "deep" / "x.xml").write_text("<Document>")
+    practice.take()
+    assert practice.look() == InboxLook()
+    assert (practice.place / "deep" / "x.xml").is_file()
+
+
+def test_no_link_is_followed_and_nothing_but_a_file_is_opened(
+    practice: Practice, bank: Path
+) -> None:
+    (practice.place / "link.xml").symlink_to(bank / STATEMENT)
+    os.mkfifo(practice.place / "pipe.xml")
+    assert practice.take() == InboxLook(refused=("link.xml", "pipe.xml"))
+    refused = practice.place / "refused"
+    assert (refused / "link.xml").is_symlink()
+    assert "is a link" in (refused / "link.xml.reason.txt").read_text()
+    assert (bank / STATEMENT).is_file()
+
+
+@pytest.mark.parametrize("name", ["done", "refused", ".reading"])
+def test_a_folder_of_ours_that_is_a_link_is_not_written_through(
+    practice: Practice, tmp_path: Path, name: str
+) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (practice.place / name).symlink_to(precious)
+    (practice.place / "x.xml").write_text("<Document>")
+    with pytest.raises(StorageError, match="is no folder"):
+        practice.take()
+    assert list(precious.iterdir()) == []
+
+
+def test_hostile_names_end_in_names_that_show(practice: Practice) -> None:
+    names = [
+        b"a\nb\x1b[2J.xml",
+        b"\xff\xfe.xml",
+        "\u202elmx.exe".encode(),
+        b"x" * 250,
+        b"a;rm -rf.xml",
+    ]
+    for name in names:
+        with open(os.path.join(os.fsencode(practice.place), name), "w") as file:
+            file.write("<Document>")
+    look = practice.take()
+    assert len(look.refused) == len(names)
+    assert all(name.isprintable() and len(name.encode()) <= 200 for name in look.refused)
+
+
+@given(st.text(min_size=1, max_size=300))
+def test_a_plain_name_is_one_whatever_it_was(name: str) -> None:
+    plain = _plain_name(name)
+    assert plain not in {"", ".", ".."}
+    assert not plain.startswith(".")
+    assert "/" not in plain
+    assert plain.isprintable()
+    assert len(plain.encode()) <= 180
+
+
+def test_a_disk_or_a_lock_in_the_way_leaves_the_file_to_be_tried_again(
+    practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(bank / STATEMENT, practice.place)
+    practice.look()
+    add, tries = practice.inbox._add, [WorkspaceLocked("somebody writes")]
+
+    def locked(path: Path) -> AddReport:
+        if tries:
+            raise tries.pop()
+        return add(path)
+
+    monkeypatch.setattr(practice.inbox, "_add", locked)
+    with pytest.raises(WorkspaceLocked):
+        practice.look()
+    assert practice.names("done") == []
+    assert practice.look() == InboxLook(added=(STATEMENT,))
+
+
+def test_what_a_killed_look_had_taken_is_read_by_the_next(practice: Practice, bank: Path) -> None:
+    (practice.place / ".reading").mkdir()
+    shutil.copy(bank / STATEMENT, practice.place / ".reading")
+    assert practice.look() == InboxLook(added=(STATEMENT,))
+
+
+LOOKS = """
+import itertools, sys
+from pathlib import Path
+from treasury.desk.inbox import Inbox
+from treasury.workspace import Workspace
+desk = Workspace(Path(sys.argv[1]))
+print("begun", flush=True)
+inbox = Inbox(Path(sys.argv[2]), desk.statements.add, itertools.count(0, 60).__next__)
+while (look := inbox.look()).added or look.waiting:
+    assert not look.refused
+"""
+
+
+def test_killed_at_any_moment_every_file_is_added_once(practice: Practice, bank: Path) -> None:
+    drawn, names = Random(18), sorted(path.name for path in bank.glob("*_2026-10.xml"))
+    for name in names:
+        shutil.copy(bank / name, practice.place)
+    command = [sys.executable, "-c", LOOKS, practice.workspace.folder, practice.place]
+    for kill in (True,) * 5 + (False,):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as looking:
+            assert looking.stdout is not None
+            assert looking.stdout.readline() == b"begun\n"
+            if kill:
+                time.sleep(drawn.uniform(0, 0.6))
+                looking.kill()
+        assert kill or looking.returncode == 0
+    assert practice.names("done") == names
+    assert practice.names("refused") == practice.names(".reading") == []
+    stored = practice.workspace.sql("SELECT DISTINCT file_name FROM statements").to_pylist()
+    assert sorted(row["file_name"] for row in stored) == names
+
+
+def test_what_a_killed_look_had_moved_is_not_moved_twice(practice: Practice, bank: Path) -> None:
+    shutil.copy(bank / STATEMENT, practice.place)
+    practice.take()
+    os.link(practice.place / "done" / STATEMENT, practice.place / ".reading" / STATEMENT)
+    assert practice.look() == InboxLook()
+    assert (practice.names("done"), practice.names(".reading")) == ([STATEMENT], [])
+
+
+def test_what_is_not_proved_is_done_and_says_so_beside(practice: Practice, bank: Path) -> None:
+    text = (bank / STATEMENT).read_text()
+    at = text.index('<Amt Ccy="EUR">') + len('<Amt Ccy="EUR">')
+    (practice.place / "off.xml").write_text(f"{text[:at]}1{text[at:]}")
+    assert practice.take().added == ("off.xml",)
+    assert "NOT PROVED off.xml" in (practice.place / "done" / "off.xml.reason.txt").read_text()
+
+
+def test_a_folder_that_is_away_and_none_that_is_set_are_said(
+    practice: Practice, month_end: Workspace
+) -> None:
+    practice.place.rmdir()
+    with pytest.raises(StorageError, match="is no folder"):
+        practice.look()
+    with pytest.raises(SettingsError, match="names no inbox"):
+        _ = month_end.inbox
+    with pytest.raises(InputError, match="cannot read its inbox"):
+        _ = practice.workspace.at("2026-11-02T09:00Z").inbox
+
+
+def test_two_desks_at_one_inbox_take_each_file_once(tmp_path: Path) -> None:
+    taken: list[str] = []
+
+    def add(path: Path) -> AddReport:
+        taken.append(path.name)
+        if len(taken) == 1:
+            assert Inbox(tmp_path, add, lambda: 0.0).look() == InboxLook()
+        return AddReport((), 0, 0, 0, ())
+
+    (tmp_path / "x.xml").write_text("x")
+    clock = iter((0.0, STILL))
+    inbox = Inbox(tmp_path, add, lambda: next(clock))
+    inbox.look()
+    assert inbox.look().added == ("x.xml",)
+    assert taken == ["x.xml"]
+
+
+def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
+    practice: Practice, bank: Path
+) -> None:
+    settings = practice.workspace.folder / FILE_NAME
+    with socket.create_server(("127.0.0.1", 0)) as free:  # the services are away
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    lines = [
+        line if "url" not in line else f'{line.partition("=")[0]}= "{address}/x"'
+        for line in settings.read_text().splitlines()
+    ]
+    shutil.copy(bank / STATEMENT, practice.place)
+    command = [sys.executable, "-m", "treasury.cli", "-w", str(settings.parent), "watch"]
+    names = {"TREASURY_MAKER_SECRET": "x", "TREASURY_USER": "ines"}
+    with endpoint() as hook:
+        webhook = f'[notices.webhooks.desk]\nurl = "{hook.url}"\n'
+        settings.write_text("\n".join([*lines, webhook]))
+        with subprocess.Popen(
+            [*command, "--every", "1s"], env=os.environ | names, stdout=subprocess.PIPE, text=True
+        ) as watching:
+            until = time.monotonic() + 90
+            while not hook.posts and watching.poll() is None and time.monotonic() < until:
+                time.sleep(0.1)
+            watching.send_signal(signal.SIGTERM)
+            said, _ = watching.communicate(timeout=60)
+    assert watching.returncode == 0, said
+    assert (practice.place / "done" / STATEMENT).is_file()
+    assert "inbox: 1 added" in said
+    assert "sync failed 1 times" in said
+    assert "notices: webhook desk:" in said
+    assert said.rstrip().endswith("stopped")
+    told = {item["kind"] for item in hook.posts[0]["items"]}
+    assert {"not_synced", "statement_missing"} <= told

@@ -1,0 +1,64 @@
+"""Killed at any moment, nothing is told twice, and what may be lost is shown to a person."""
+
+from __future__ import annotations
+
+import email
+import subprocess
+import sys
+from collections import Counter
+from email.policy import default
+from pathlib import Path
+
+import pytest
+from notice_servers import MONDAY, desk, due, endpoint, mail_server, settings
+
+from treasury.journal import Journal
+from treasury.journal.notice_history import notices_of
+
+
+def killed(folder: Path, kills: int, seed: int) -> Counter[str]:
+    """What became of the notices of a desk that was killed so often; each fact is told once."""
+    with mail_server() as mailbox, endpoint() as hook:
+        code = Path(__file__).parents[1] / "notice_desks.py"
+        words = [folder, mailbox.port, hook.url, kills, kills, seed]
+        subprocess.run([sys.executable, str(code), *map(str, words)], check=True)
+        journal = Journal(folder, now=lambda: MONDAY)
+        journal.verify()
+        states = Counter(notice.state for notice in notices_of(journal.entries()).values())
+        of = settings(mail=mailbox.port, url=hook.url)
+        notices = desk(journal, of, lambda: [due(number) for number in range(1, kills + 1)])
+        assert str(notices.send()) == "nothing is new"
+
+        def read() -> dict[str, list[str]]:
+            mails = (email.message_from_bytes(m, policy=default) for m in mailbox.messages)
+            texts = [str(mail.get_content()) for mail in mails]
+            posts = [str(post["text"]) for post in hook.posts]
+            return {"mail ines": texts, "webhook desk": posts}
+
+        names = [f"PAY-2026-{number:06}" for number in range(1, kills + 1)]
+        for texts in read().values():
+            assert all("".join(texts).count(name) <= 1 for name in names)
+        # What did not arrive is in a notice that a person is shown; looked after, it is told.
+        for notice in notices_of(journal.entries()).values():
+            if notice.state == "unknown":
+                arrived = any(f"Notice {notice.id}\n" in text.replace("\r", "")
+                              for text in read()[notice.channel])  # fmt: skip
+                notices.settle(notice.id, "arrived" if arrived else "lost", "looked for it")
+            else:
+                assert notice.state == "sent"
+        notices.send()
+        for texts in read().values():
+            assert [name for name in names if "".join(texts).count(name) != 1] == []
+    return states
+
+
+def test_killed_thirty_times_each_fact_is_told_once(tmp_path: Path) -> None:
+    assert killed(tmp_path, 30, seed=18)["sent"] > 0
+
+
+@pytest.mark.acceptance
+def test_killed_a_thousand_times_each_fact_is_told_once(tmp_path: Path) -> None:
+    states: Counter[str] = Counter()
+    for seed in range(20):
+        states += killed(tmp_path / str(seed), 50, seed)
+    assert states["unknown"] > 0

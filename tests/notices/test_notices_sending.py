@@ -1,0 +1,443 @@
+"""What is new is told once to each channel, and what became of it is in the journal."""
+
+from __future__ import annotations
+
+import email
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from email.policy import default
+from pathlib import Path
+
+import msgspec
+import pytest
+from notice_servers import MONDAY, Endpoint, Mailbox, desk, due, mail_server, settings
+
+from treasury.errors import ActionRefused, InputError, NoticeError, SettingsError
+from treasury.ground.notice_terms import MailServer, NoticedPerson, Webhook
+from treasury.journal import Journal
+from treasury.journal.notice_history import notices_of
+from treasury.notices.digest import Digest
+from treasury.notices.mail_channel import opened_mail
+from treasury.notices.webhook_channel import opened_webhook
+
+
+def kinds(journal: Journal) -> list[str]:
+    return [entry.kind.removeprefix("notice.") for entry in journal.entries("notice.")]
+
+
+def text_of(message: bytes) -> str:
+    read = email.message_from_bytes(message, policy=default)
+    return str(read["Subject"]) + "\n" + str(read.get_content())
+
+
+def test_each_channel_is_told_once_also_after_a_restart(
+    journal: Journal, tmp_path: Path, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    of, items = settings(mail=mailbox.port, url=hook.url), [due(1), due(2)]
+    report = desk(journal, of, lambda: items).send()
+    assert (dict(report.sent), report.failures) == ({"mail ines": 2, "webhook desk": 2}, ())
+    again = Journal(tmp_path, now=lambda: MONDAY)
+    assert str(desk(again, of, lambda: items).send()) == "nothing is new"
+    items.append(due(3))
+    assert desk(again, of, lambda: items).send().sent == {"mail ines": 1, "webhook desk": 1}
+    assert mailbox.receivers == ["ines@harbour.test"] * 2
+    assert [post["count"] for post in hook.posts] == [2, 1]
+    assert hook.posts[1]["items"][0]["name"] == "PAY-2026-000003"
+    assert "PAY-2026-000003" in text_of(mailbox.messages[1])
+    assert "PAY-2026-000001" not in text_of(mailbox.messages[1])
+    assert kinds(again) == ["sending", "sent"] * 4
+    again.verify()
+
+
+def test_a_fact_in_another_state_is_new(journal: Journal, hook: Endpoint) -> None:
+    of = settings(url=hook.url)
+    for mark in (1, 2, 1):
+        desk(journal, of, lambda mark=mark: [due(mark)]).send()  # type: ignore[misc]
+    assert len(hook.posts) == 2
+
+
+def test_a_dry_run_says_how_many_and_sends_none(
+    journal: Journal, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    of = settings(mail=mailbox.port, url=hook.url)
+    report = desk(journal, of, lambda: [due(1)]).send(dry_run=True)
+    assert str(report) == "mail ines: 1 would be told\nwebhook desk: 1 would be told"
+    assert (mailbox.messages, hook.posts, kinds(journal)) == ([], [], [])
+
+
+def test_what_one_server_refuses_keeps_nothing_from_the_others(
+    journal: Journal, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    mailbox.answer = "554 no"
+    of = settings(mail=mailbox.port, url=hook.url)
+    report = desk(journal, of, lambda: [due(1)]).send()
+    assert report.sent == {"webhook desk": 1}
+    (failure,) = report.failures
+    assert str(failure).startswith("the mail server 127.0.0.1 refused the message: 554")
+    mailbox.answer = "250 taken"
+    assert desk(journal, of, lambda: [due(1)]).send().sent == {"mail ines": 1}
+    assert kinds(journal) == ["sending", "refused", "sending", "sent", "sending", "sent"]
+
+
+def test_a_server_that_is_not_there_leaves_no_entry(journal: Journal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    report = desk(journal, settings(mail=port), lambda: [due(1)]).send()
+    assert "cannot be used: ConnectionRefusedError" in str(report)
+    assert kinds(journal) == []
+
+
+@pytest.mark.parametrize("status", [301, 307, 400, 404, 410, 429])
+def test_a_webhook_that_did_not_accept_is_tried_again_and_no_redirect_followed(
+    journal: Journal, hook: Endpoint, status: int
+) -> None:
+    of, hook.status = settings(url=hook.url), status
+    report = desk(journal, of, lambda: [due(1)]).send()
+    assert f"answered {status}" in str(report)
+    assert hook.paths == ["/hook"]
+    hook.status = 204
+    assert desk(journal, of, lambda: [due(1)]).send().sent == {"webhook desk": 1}
+
+
+@pytest.mark.parametrize("way", ["answers 503", "hangs up"])
+def test_a_webhook_that_may_have_accepted_waits_for_a_person(
+    journal: Journal, hook: Endpoint, way: str
+) -> None:
+    of = settings(url=hook.url)
+    hook.status, hook.is_cut_off = (503, False) if way == "answers 503" else (200, True)
+    notices = desk(journal, of, lambda: [due(1)])
+    assert "is not known" in str(notices.send())
+    assert str(notices.send()) == "nothing is new"
+    (row,) = notices.list().to_arrow().to_pylist()
+    assert (row["notice"], row["state"], row["items"]) == ("N-1", "unknown", 1)
+    hook.status, hook.is_cut_off = 200, False
+    settled = notices.settle("N-1", "lost", "nothing in the channel")
+    assert (settled.state, settled.why) == ("lost", "nothing in the channel")
+    assert notices.send().sent == {"webhook desk": 1}
+    with pytest.raises(ActionRefused, match="N-1 is lost"):
+        notices.settle("N-1", "arrived", "found it")
+    with pytest.raises(InputError, match="no notice 'N-9'"):
+        notices.settle("N-9", "lost", "x")
+    with pytest.raises(InputError, match="with a reason"):
+        notices.settle("N-1", "lost", " ")
+
+
+def test_one_that_arrived_is_not_told_again(journal: Journal, hook: Endpoint) -> None:
+    hook.status = 500
+    notices = desk(journal, settings(url=hook.url), lambda: [due(1)])
+    notices.send()
+    notices.settle("N-1", "arrived", "I see it")
+    assert str(notices.send()) == "nothing is new"
+
+
+def test_the_message_of_a_webhook_names_itself_and_shows_its_token(
+    journal: Journal, hook: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_TOKEN", "s3cret-token")
+    monkeypatch.setenv("HOOK", hook.url)
+    terms = {"desk": Webhook(url="env:HOOK", token="env:HOOK_TOKEN")}
+    of = settings(url=hook.url)
+    assert of.notices is not None
+    of = msgspec.structs.replace(of, notices=msgspec.structs.replace(of.notices, webhooks=terms))
+    desk(journal, of, lambda: [due(1)]).send()
+    assert hook.headers[0]["Authorization"] == "Bearer s3cret-token"
+    (sending,) = journal.entries("notice.sending")
+    assert hook.headers[0]["Idempotency-Key"] == f"N-1-{sending.hash[:16]}"
+    assert hook.posts[0]["notice"] == "N-1"
+    stored = str([entry.body for entry in journal.entries()])
+    assert "s3cret" not in stored
+    assert hook.url not in stored
+
+
+def test_a_webhook_is_https_wherever_its_address_is_kept(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK", "http://hooks.example.test/T0/secret")
+    of = settings(url="env:HOOK")
+    report = desk(journal, of, lambda: [due(1)]).send()
+    assert "no https address" in str(report)
+    assert "secret" not in str(report)
+    assert kinds(journal) == []
+
+
+def test_it_is_sent_through_the_proxy_of_the_environment(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def refuse() -> None:
+            connection, _ = proxy.accept()
+            with connection:
+                asked.append(connection.recv(1000))
+                connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        of = settings(url="https://hooks.example.test/x")
+        report = desk(journal, of, lambda: [due(1)]).send()
+        thread.join()
+    assert asked[0].startswith(b"CONNECT hooks.example.test:443")
+    assert "was not reached: ProxyError" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("hours", "at", "until"),
+    [
+        ("20:00-07:00", "2026-11-02T19:30Z", "3 Nov 07:00"),
+        ("08:00-09:30", "2026-11-02T08:10Z", "2 Nov 09:30"),
+        (None, "2026-10-31T10:00Z", "2 Nov 00:00"),
+        ("20:00-07:00", "2026-12-24T21:00Z", "28 Dec 07:00"),
+    ],
+)
+def test_nothing_leaves_in_quiet_hours_and_on_days_that_are_no_target_days(
+    journal: Journal, hook: Endpoint, hours: str | None, at: str, until: str
+) -> None:
+    from treasury.calendar import parse_instant
+
+    of = settings(url=hook.url, quiet_hours=hours)
+    company = msgspec.structs.replace(of.workspace, now=parse_instant(at))
+    of = msgspec.structs.replace(of, workspace=company)
+    assert str(desk(journal, of, lambda: [due(1)]).send()) == (
+        f"quiet until {until}: nothing was sent"
+    )
+    assert hook.posts == []
+    company = msgspec.structs.replace(of.workspace, now=MONDAY.replace(day=3, hour=10))
+    of = msgspec.structs.replace(of, workspace=company)
+    assert desk(journal, of, lambda: [due(1)]).send().sent == {"webhook desk": 1}
+
+
+def test_only_the_sides_that_the_settings_name_are_told(journal: Journal, hook: Endpoint) -> None:
+    of = settings(url=hook.url)
+    items = [due(1, turn="time"), due(2, turn="bank"), due(3, turn="provider")]
+    desk(journal, of, lambda: items).send()
+    assert [item["turn"] for item in hook.posts[0]["items"]] == ["provider"]
+
+
+def test_an_approval_is_told_to_whom_it_waits_for(
+    journal: Journal, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    items = [
+        due(
+            1,
+            kind="approval_waits",
+            turn="colleague",
+            name=name,
+            action_id=name,
+            mark=f"{name:>32}",
+        )
+        for name in ("A-1", "A-2")
+    ]
+    of = settings(mail=mailbox.port, url=hook.url)
+    waiting = {"ines": frozenset({"A-2"})}
+    desk(journal, of, lambda: items, lambda name: waiting[name]).send()
+    (message,) = mailbox.messages
+    assert "1 waits for you" in text_of(message)
+    assert "A-2" in text_of(message)
+    assert "A-1" not in text_of(message)
+    assert [item["name"] for item in hook.posts[0]["items"]] == ["A-1", "A-2"]
+
+
+def test_that_a_channel_is_in_doubt_is_told_by_the_others_once(
+    journal: Journal, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    of, hook.status = settings(mail=mailbox.port, url=hook.url), 500
+    items = [due(1)]
+    notices = desk(journal, of, lambda: items)
+    notices.send()
+    doubt = {"kind": "notice_unknown", "channel": "webhook desk", "name": "webhook desk"}
+    items.append(due(2, **doubt))
+    assert notices.send().sent == {"mail ines": 1}
+    items.append(due(3))
+    notices.send()
+    assert len(mailbox.messages) == 3
+    assert len(hook.posts) == 2
+    assert "may not have arrived: webhook desk" in text_of(mailbox.messages[1])
+
+
+def test_nobody_to_tell_is_said(journal: Journal) -> None:
+    with pytest.raises(InputError, match="nobody is to be told"):
+        desk(journal, settings(), lambda: [due(1)]).send()
+
+
+# Mail in particular
+
+
+def digest(**changed: object) -> Digest:
+    return Digest(
+        notice_id="N-1",
+        key="N-1-0123456789abcdef",
+        company="Harbour Lane Trading NV",
+        environment="sandbox",
+        at=MONDAY,
+        items=(due(1),),
+        **changed,  # type: ignore[arg-type]
+    )
+
+
+def sent(mailbox: Mailbox, message: Digest, **server: object) -> None:
+    terms = {"host": "127.0.0.1", "port": mailbox.port, "security": "none"} | server
+    smtp = MailServer(sender="treasury@harbour.test", **terms)  # type: ignore[arg-type]
+    with opened_mail(smtp, NoticedPerson(email="ines@harbour.test")) as post:
+        post(message)
+
+
+def test_hostile_text_makes_no_header_and_no_second_message(mailbox: Mailbox) -> None:
+    hostile = "x\r\n.\r\nMAIL FROM:<a@b>\r\nBcc: thief@example.test\r\n\r\n.\u202eevil"
+    message = digest()
+    message = msgspec.structs.replace(
+        message, company=f"Harbour{hostile}", items=(due(1, name=hostile),)
+    )
+    sent(mailbox, message)
+    (raw,) = mailbox.messages
+    assert mailbox.receivers == ["ines@harbour.test"]
+    read = email.message_from_bytes(raw, policy=default)
+    assert set(read.keys()) == {
+        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version",
+        "Content-Type", "Content-Transfer-Encoding",
+    }  # fmt: skip
+    assert "\u202e" not in str(read.get_content())
+
+
+def test_a_server_that_hangs_up_after_the_message_leaves_it_in_doubt(journal: Journal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rwb", buffering=0) as stream:
+                stream.write(b"220 here\r\n")
+                for answer in (b"250 ok", b"250 ok", b"250 ok", b"354 go"):
+                    stream.readline()
+                    stream.write(answer + b"\r\n")
+                while stream.readline() != b".\r\n":
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        of = settings(mail=server.getsockname()[1])
+        report = desk(journal, of, lambda: [due(1)]).send()
+        thread.join()
+    assert "did not say whether it took the message" in str(report)
+    (notice,) = notices_of(journal.entries()).values()
+    assert notice.state == "unknown"
+
+
+def test_a_server_that_trickles_is_given_up() -> None:
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while not over.wait(0.05):
+                    try:
+                        connection.sendall(b"2")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        smtp = MailServer(
+            host="127.0.0.1", port=server.getsockname()[1], security="none", sender="a@b.test"
+        )
+        try:
+            with (
+                pytest.raises(NoticeError, match="cannot be used"),
+                opened_mail(smtp, NoticedPerson(email="i@b.test"), seconds=0.4),
+            ):
+                pass
+        finally:
+            over.set()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 and its key, in one file."""
+    from datetime import UTC, datetime, timedelta
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mail.test")])
+    now = datetime.now(UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(address, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("certificate") / "mail.pem"
+    path.write_bytes(
+        made.public_bytes(serialization.Encoding.PEM)
+        + key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return path
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_a_certificate_is_verified_before_anything_is_said(
+    certificate: Path, security: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trust = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trust.load_cert_chain(certificate)
+    options = {"tls_context": trust, "require_starttls": True}
+    with mail_server(**(options if security == "starttls" else {"ssl_context": trust})) as mailbox:
+        with pytest.raises(NoticeError, match="its certificate: self"):
+            sent(mailbox, digest(), security=security)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        sent(mailbox, digest(), security=security)
+    assert len(mailbox.messages) == 1
+
+
+def test_a_server_without_tls_is_not_spoken_to_in_the_clear(mailbox: Mailbox) -> None:
+    with pytest.raises(NoticeError, match="cannot be used"):
+        sent(mailbox, digest(), security="starttls")
+    assert mailbox.messages == []
+
+
+def test_a_secret_that_is_not_there_is_said_without_a_try(mailbox: Mailbox) -> None:
+    with pytest.raises(SettingsError, match="no secret for the mail server"):
+        sent(mailbox, digest(), user="t", password="env:NOWHERE")
+
+
+def test_a_webhook_that_never_answers_ends_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        hook = Webhook(url=f"http://127.0.0.1:{server.getsockname()[1]}/")
+        with (
+            pytest.raises(NoticeError, match="is not known") as caught,
+            opened_webhook("desk", hook, seconds=0.3) as post,
+        ):
+            post(digest())
+    assert caught.value.may_have_arrived
+
+
+def test_of_two_desks_that_share_a_journal_one_tells(
+    tmp_path: Path, mailbox: Mailbox, hook: Endpoint
+) -> None:
+    code = Path(__file__).parents[1] / "notice_desks.py"
+    command = [sys.executable, str(code), str(tmp_path), str(mailbox.port), hook.url, "6"]
+    desks = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(120) for process in desks] == [0, 0]
+    names = [item["name"] for post in hook.posts for item in post["items"]]
+    assert sorted(names) == [f"PAY-2026-{number:06}" for number in range(1, 7)]
+    written = "".join(map(text_of, mailbox.messages))
+    assert all(written.count(name) == 1 for name in names)

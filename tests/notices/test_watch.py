@@ -1,0 +1,243 @@
+"""Watching: each part again and again until stopped, whatever happens to the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from treasury.desk.watch import PartState, WatchedPart, WatchState, read_state, watch
+from treasury.errors import (
+    BadCredentials,
+    NoticeError,
+    ServiceUnreachable,
+    SettingsError,
+    StorageError,
+    TreasuryError,
+    WorkspaceLocked,
+)
+
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
+EVERY = timedelta(minutes=5)
+
+
+class Watching:
+    """A watch over scripted syncs; a moment passes only when it waits."""
+
+    def __init__(self, folder: Path, *outcomes: TreasuryError | None) -> None:
+        self.folder = folder
+        self.seconds = 0.0
+        self.waits: list[float] = []
+        self.told: list[PartState] = []
+        self._outcomes = list(outcomes)
+        self.parts = [self.part("sync", self.sync)]
+
+    def part(self, name: str, work: Callable[[], str], every: timedelta = EVERY) -> WatchedPart:
+        return WatchedPart(name=name, work=work, every=every, patience=every)
+
+    @property
+    def now(self) -> datetime:
+        return NOON + timedelta(seconds=self.seconds)
+
+    def sync(self) -> str:
+        outcome = self._outcomes.pop(0)
+        if outcome is not None:
+            raise outcome
+        return "0 tables: 0 new, 0 changed, 0 vanished"
+
+    def wait(self, seconds: float) -> bool:
+        if seconds:
+            self.waits.append(seconds)
+            self.seconds += seconds
+        return not self._outcomes
+
+    def run(self) -> WatchState:
+        try:
+            watch(
+                self.parts,
+                self.folder,
+                now=lambda: self.now,
+                seconds=lambda: self.seconds,
+                wait=self.wait,
+                tell=self.told.append,
+            )
+        finally:
+            state = read_state(self.folder)
+        assert state is not None
+        return state
+
+
+def outage() -> ServiceUnreachable:
+    return ServiceUnreachable("no answer", do="check the network")
+
+
+def test_it_syncs_waits_and_syncs_until_stopped(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None, None, None)
+    state = watching.run()
+    assert watching.waits == [300, 300]
+    assert [part.doing for part in watching.told] == ["waiting"] * 3
+    assert state.doing == "stopped"
+    (sync,) = state.parts
+    assert sync.succeeded_at == NOON + 2 * EVERY
+    assert sync.brought == "0 tables: 0 new, 0 changed, 0 vanished"
+
+
+def test_an_outage_is_survived_with_growing_patience(tmp_path: Path) -> None:
+    trouble = [outage() for _ in range(6)]
+    watching = Watching(tmp_path, None, *trouble, WorkspaceLocked("somebody writes"), None)
+    state = watching.run()
+    assert watching.waits == [300, 15, 30, 60, 120, 240, 300, 300]
+    assert [part.failures for part in watching.told] == [0, 1, 2, 3, 4, 5, 6, 7, 0]
+    assert state.parts[0].error == ""
+
+
+def test_a_failure_is_told_with_what_to_do_and_keeps_the_last_success(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None, outage())
+    state = watching.run()
+    (sync,) = state.parts
+    assert (sync.succeeded_at, sync.failures) == (NOON, 1)
+    assert state.sentence(NOON + timedelta(hours=2)) == (
+        "watching was stopped, last sync 2 h ago;"
+        " sync failed 1 times: no answer - check the network"
+    )
+
+
+def test_what_ends_one_part_leaves_the_others_going(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, BadCredentials("refused"))
+    looks: list[float] = []
+
+    def look() -> str:
+        looks.append(watching.seconds)
+        return "no file"
+
+    watching.parts += [watching.part("inbox", look, timedelta(seconds=10))]
+    watching.wait = lambda seconds: _passed(watching, seconds) or len(looks) == 3  # type: ignore[method-assign]
+    state = watching.run()
+    assert looks == [0, 10, 20]
+    assert [part.doing for part in state.parts] == ["ended", "waiting"]
+    assert "sync ended: refused" in state.sentence(NOON)
+
+
+def _passed(watching: Watching, seconds: float) -> bool:
+    watching.seconds += seconds
+    return False
+
+
+def test_a_mail_server_that_is_away_keeps_nothing_from_the_sync(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None, None, None)
+
+    def notify() -> str:
+        raise NoticeError("the mail server is away")
+
+    watching.parts += [watching.part("notices", notify)]
+    state = watching.run()
+    assert state.parts[0].failures == 0
+    assert state.parts[1].failures > 1
+    assert "notices failed" in state.sentence(NOON)
+
+
+@pytest.mark.parametrize("error", [BadCredentials("refused"), SettingsError("no secret")])
+def test_what_only_a_person_can_end_ends_it_where_nothing_is_left(
+    tmp_path: Path, error: TreasuryError
+) -> None:
+    watching = Watching(tmp_path, None, error, None)
+    with pytest.raises(type(error)):
+        watching.run()
+    state = read_state(tmp_path)
+    assert state is not None
+    assert (state.doing, state.parts[0].succeeded_at) == ("stopped", NOON)
+
+
+def test_a_mistake_of_ours_ends_it(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None)
+
+    def mistaken() -> str:
+        raise ValueError("a mistake")
+
+    watching.parts += [watching.part("inbox", mistaken)]
+    watching.wait = lambda seconds: _passed(watching, seconds)  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="a mistake"):
+        watching.run()
+    state = read_state(tmp_path)
+    assert state is not None
+    assert state.doing == "stopped"
+
+
+def test_a_state_that_cannot_be_written_for_a_while_does_not_end_it(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None, None, None)
+    place, sync = tmp_path / "watch.json", watching.sync
+
+    def disturbed() -> str:
+        if watching.seconds == 300:  # the second sync
+            place.unlink()
+            place.mkdir()
+        elif place.is_dir():
+            place.rmdir()
+        return sync()
+
+    watching.parts = [watching.part("sync", disturbed)]
+    state = watching.run()
+    unwritten = [part.error for part in watching.told if part.name == "state"]
+    assert unwritten
+    assert all("watch.json cannot be written" in error for error in unwritten)
+    assert (state.doing, state.error) == ("stopped", "")
+
+
+def test_where_nothing_can_be_written_it_does_not_begin(tmp_path: Path) -> None:
+    watching = Watching(tmp_path / "nowhere", None)
+    with pytest.raises(StorageError, match="cannot be written"):
+        watch(
+            watching.parts,
+            watching.folder,
+            now=lambda: NOON,
+            seconds=lambda: 0,
+            wait=watching.wait,
+            tell=watching.told.append,
+        )
+    assert watching.told == []
+
+
+def test_nobody_watches_until_somebody_does(tmp_path: Path) -> None:
+    assert read_state(tmp_path) is None
+
+
+def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "watch.json").write_text("{")
+    with pytest.raises(StorageError, match=r"watch\.json does not read"):
+        read_state(tmp_path)
+
+
+def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from datetime import UTC, datetime, timedelta\n"
+        "from pathlib import Path\n"
+        "from treasury.desk.watch import WatchedPart, watch\n"
+        "now = lambda: datetime(2026, 11, 2, 12, tzinfo=UTC)\n"
+        "every = timedelta(minutes=5)\n"
+        "def wait(seconds):\n"
+        "    if seconds: print('waiting', flush=True); sys.stdin.read()\n"
+        "sync = WatchedPart(name='sync', work=lambda: '', every=every, patience=every)\n"
+        "watch([sync], Path(sys.argv[1]), now=now, seconds=lambda: 0, wait=wait,\n"
+        "      tell=lambda state: None)\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        state = read_state(tmp_path)
+        assert state is not None
+        assert (state.pid, state.is_alive()) == (process.pid, True)
+        assert state.sentence(NOON) == "watching every 5 min, last sync 0 s ago"
+        os.kill(process.pid, signal.SIGKILL)
+    assert state.is_alive() is False
+    assert state.sentence(NOON) == (
+        "watching ended without saying so, last sync 0 s ago: start it again"
+    )

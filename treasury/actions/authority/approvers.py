@@ -1,0 +1,40 @@
+"""For whom a proposed action waits: people who may approve it, its maker and approvers left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from treasury.actions.action_states import Action
+from treasury.actions.authority.policy import Policy, same_person
+from treasury.actions.kinds.all_kinds import kind_of
+from treasury.errors import ActionRefused
+from treasury.journal.actor import Actor
+
+__all__ = ["waiting_for"]
+
+
+def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> frozenset[str]:
+    """The ids of the actions that this person may approve and has not.
+
+    What they decided the same day is not counted: whether it is too much is said when they approve.
+    """
+    return frozenset(
+        action.id
+        for action in actions
+        if action.state == "proposed"
+        and not any(same_person(name, person) for name in action.people)
+        and _may_approve(person, action, policy)
+    )
+
+
+def _may_approve(person: str, action: Action, policy: Policy) -> bool:
+    """Whether the policy lets a person approve an action, wherever they are logged in."""
+    trusted = "hub" if policy.hub is not None else next(iter(policy.identified_by), "")
+    if trusted not in {"hub", "environment", "system"}:
+        return False
+    actor = Actor(person, trusted, "verified")  # type: ignore[arg-type]  # one of the three
+    try:
+        policy.check("approve", kind_of(action.kind), action.money, actor, ())
+    except ActionRefused:
+        return False
+    return True

@@ -1,0 +1,211 @@
+"""The inbox: files that a bank's client leaves in a folder are added by themselves, each once.
+
+A file is read when its size and time have stood still for a while; until then, and while its name
+says that it is being written, it is left alone. It is first moved into a folder of ours, so that
+nobody exchanges it, then added, then moved to `done/` or `refused/`, never over another file. Where
+that is broken off it is in the folder of ours, and the next look goes on with it: what was added
+already adds nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import filelock
+import msgspec
+
+from treasury.errors import InputError, StorageError
+from treasury.ground import durable
+from treasury.ground.regular_files import kind_of_file
+from treasury.statements import AddReport
+from treasury.text import clean
+
+__all__ = ["Inbox", "InboxLook"]
+
+DONE: Final = "done"
+REFUSED: Final = "refused"
+READING: Final = ".reading"
+LOCK: Final = ".reading.lock"
+STILL: Final = 15.0
+"""Seconds for which a file has to stand still before it is read."""
+_UNFINISHED: Final = (
+    ".part", ".partial", ".filepart", ".tmp", ".temp", ".crdownload", ".download", ".inprogress",
+    ".writing", ".uploading", ".new", ".swp", ".lock", "~",
+)  # fmt: skip
+"""Ends of names that programs give to files that they have not finished."""
+_LONGEST: Final = 180
+"""Bytes of a name, so that a reason's own name fits as well."""
+_UNSAFE: Final = re.compile(r'[\\/:*?"<>|]')
+
+
+class InboxLook(msgspec.Struct, frozen=True):
+    """What one look into the inbox did, by the names of the files."""
+
+    added: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """Those that may still be written."""
+
+    def __str__(self) -> str:
+        counts = (
+            (self.added, "added"),
+            (self.refused, "refused"),
+            (self.waiting, "being written"),
+        )
+        said = ", ".join(f"{len(names)} {word}" for names, word in counts if names)
+        return said or "no file"
+
+
+class Inbox:
+    """A folder that is looked into; `add` stores one file, `seconds` only goes forward."""
+
+    def __init__(
+        self, folder: Path, add: Callable[[Path], AddReport], seconds: Callable[[], float]
+    ) -> None:
+        self.folder = folder
+        self._add = add
+        self._seconds = seconds
+        self._stood: dict[str, tuple[tuple[int, int, int], float]] = {}
+
+    def look(self) -> InboxLook:
+        """Add the files that have stood still since earlier looks, and move each away.
+
+        One that cannot be read is moved to `refused/`, with the reason in a text beside it. Raises
+        StorageError where the folder is not there, or cannot be written to, and whatever adding
+        raises that is no fault of the file: the file is then tried again.
+        """
+        if not self.folder.is_dir():
+            raise StorageError(
+                f"the inbox {self.folder} is no folder", do="make it, or mount where it is"
+            )
+        lock = filelock.FileLock(self.folder / LOCK, timeout=0, fallback_to_soft=False)
+        try:
+            with lock:
+                for path in (self.folder / name for name in (READING, DONE, REFUSED)):
+                    with contextlib.suppress(FileExistsError):
+                        path.mkdir()
+                        durable.sync_folder(self.folder)
+                    if not stat.S_ISDIR(path.lstat().st_mode):
+                        raise StorageError(f"{path} is no folder", do="move what has its name away")
+                return self._look()
+        except filelock.Timeout:  # another desk is at it
+            return InboxLook()
+        except OSError as error:
+            raise StorageError(
+                f"the inbox {self.folder} cannot be used: {error.strerror}",
+                do="free disk space, or check whose it is",
+            ) from error
+
+    def _look(self) -> InboxLook:
+        reading, waiting = self.folder / READING, self._claim()
+        added: list[str] = []
+        refused: list[str] = []
+        for path in sorted(reading.iterdir()):
+            moved = (self.folder / name / path.name for name in (DONE, REFUSED))
+            if any(os.path.lexists(to) and _is_same(path, to) for to in moved):
+                path.unlink()  # a look was broken off just then
+                continue
+            try:
+                reason = self._read(path)
+            except InputError as error:
+                self._move(path, REFUSED, str(error))
+                refused.append(path.name)
+            else:
+                self._move(path, DONE, reason)
+                added.append(path.name)
+        return InboxLook(tuple(added), tuple(refused), waiting)
+
+    def _claim(self) -> tuple[str, ...]:
+        """Move what has stood still into the folder of ours; the names of what may be written."""
+        stood: dict[str, tuple[tuple[int, int, int], float]] = {}
+        waiting = []
+        for entry in sorted(os.scandir(self.folder), key=lambda entry: entry.name):
+            if entry.name.startswith(".") or entry.is_dir(follow_symlinks=False):
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            shape, now = (status.st_size, status.st_mtime_ns, status.st_ino), self._seconds()
+            before, since = self._stood.get(entry.name, (None, now))
+            since = since if before == shape else now
+            stood[entry.name] = shape, since
+            is_written = entry.name.lower().endswith(_UNFINISHED)
+            if is_written or now - since < STILL:
+                waiting.append(_plain_name(entry.name))
+                continue
+            with contextlib.suppress(FileNotFoundError):  # its sender took it back
+                os.rename(entry.path, self._free(self.folder / READING, _plain_name(entry.name)))
+                del stood[entry.name]
+        self._stood = stood
+        return tuple(waiting)
+
+    def _read(self, path: Path) -> str:
+        """Add a file; what there is to say of it. InputError where it cannot be read."""
+        kind = kind_of_file(path.lstat().st_mode)
+        if kind is not None:
+            raise InputError(f"{path.name} is {kind}, not a file", do="leave the file itself here")
+        report = self._add(path)
+        return str(report) if report.problems or report.not_proved else ""
+
+    def _move(self, path: Path, place: str, reason: str) -> None:
+        """Move a file of ours away, beside the reason where there is one; on the disk at return."""
+        folder = self.folder / place
+        target = self._free(folder, path.name)
+        if reason:
+            words = "\n".join(map(clean, reason.splitlines()))
+            with open(_reason_of(target), "xb") as file:
+                file.write(f"{words}\n".encode())
+                durable.sync_open(file)
+        _move_beside(path, target)
+        for changed in (folder, path.parent):
+            durable.sync_folder(changed)
+
+    def _free(self, folder: Path, name: str) -> Path:
+        """A path in the folder that nothing has, nor the reason beside it."""
+        stem, dot, ending = name.partition(".")
+        number, path = 1, folder / name
+        while os.path.lexists(path) or os.path.lexists(_reason_of(path)):
+            number += 1
+            path = folder / f"{stem}-{number}{dot}{ending}"
+        return path
+
+
+def _move_beside(path: Path, target: Path) -> None:
+    """Give a file another path without taking anybody's place, also if it is taken meanwhile."""
+    try:
+        os.link(path, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}:
+            raise
+        with open(target, "xb"):  # a place of our own, on a disk without links
+            pass
+        os.replace(path, target)
+    else:
+        path.unlink()
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two paths are one file, links not followed."""
+    return os.path.samestat(path.lstat(), other.lstat())
+
+
+def _reason_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.reason.txt")
+
+
+def _plain_name(name: str) -> str:
+    """A name that every disk takes and that shows as it is; never empty, hidden or too long."""
+    whole = name.encode("utf-8", "replace").decode()
+    plain = "".join(c if c.isprintable() else "_" for c in _UNSAFE.sub("_", whole))
+    plain = plain.strip(" .") or "file"
+    while len(plain.encode()) > _LONGEST:
+        plain = plain[1:]  # its end says what it is
+    return plain.lstrip(".") or "file"

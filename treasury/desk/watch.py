@@ -1,0 +1,259 @@
+"""Watching: sync, read the inbox and send notices again and again, and publish how each goes.
+
+Each part has its own time and its own trouble. After trouble that may pass (a service that does
+not answer, another process that writes) a part is tried again soon, then ever later; trouble that
+only a person can end (a refused credential, a wrong setting, a damaged workspace) ends that part,
+and the watch once no part is left. The state is a small file beside the lake, replaced as a whole
+at every step, for `treasury status`. Where that could be written once, being unable to is trouble
+that may pass as well.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from treasury.errors import (
+    BadCredentials,
+    JournalError,
+    NoticeError,
+    ServiceError,
+    StorageError,
+    TreasuryError,
+    WorkspaceDamaged,
+)
+from treasury.ground import durable
+from treasury.ground.decoding import decode_json
+from treasury.ground.processes import is_running
+from treasury.ground.regular_files import read_regular
+
+__all__ = ["FILE_NAME", "SYNC", "PartState", "WatchState", "WatchedPart", "read_state", "watch"]
+
+FILE_NAME: Final = "watch.json"
+SYNC: Final = "sync"
+SOON: Final = timedelta(seconds=15)
+"""The wait after a first failure; it doubles with each further one."""
+
+PASSING: Final = (ServiceError, StorageError, JournalError, NoticeError)
+LASTING: Final = (BadCredentials, WorkspaceDamaged)
+
+
+class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the things that are done again and again; `work` gives a line about what it brought.
+
+    It is done `every` so often, and after trouble at most `patience` later.
+    """
+
+    name: str
+    work: Callable[[], str]
+    every: timedelta
+    patience: timedelta
+
+
+class PartState(msgspec.Struct, frozen=True, kw_only=True):
+    """How a part goes; instants are in UTC."""
+
+    name: str
+    every_seconds: float
+    doing: Literal["working", "waiting", "ended"] = "waiting"
+    next_at: datetime | None = None
+    succeeded_at: datetime | None = None
+    brought: str = ""
+    """The line about the last time it went well."""
+
+    failures: int = 0
+    """In a row, since the last success."""
+
+    error: str = ""
+    """The last failure's text, and what to do."""
+
+    def trouble(self) -> str:
+        """What is wrong with it, in a few words; empty where nothing is."""
+        if self.doing == "ended":
+            return f"{self.name} ended: {self.error}"
+        if self.failures:
+            return f"{self.name} failed {self.failures} times: {self.error}"
+        return ""
+
+
+class WatchState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a watching process and of each of its parts."""
+
+    doing: Literal["watching", "stopped"]
+    since: datetime
+    pid: int
+    host: str
+    parts: tuple[PartState, ...]
+    error: str = ""
+    """Why it ended."""
+
+    def part(self, name: str) -> PartState | None:
+        """How the part of that name goes; None where it is not watched."""
+        return next((part for part in self.parts if part.name == name), None)
+
+    def is_alive(self) -> bool | None:
+        """Whether the process runs still; None where it is on another machine."""
+        if self.host != socket.gethostname():
+            return None
+        return is_running(self.pid)
+
+    def sentence(self, now: datetime) -> str:
+        """One line for the first screen."""
+        sync = self.part(SYNC)
+        last = "no sync yet"
+        if sync is not None and sync.succeeded_at:
+            seconds = max(0.0, (now - sync.succeeded_at).total_seconds())
+            last = f"last sync {_span(seconds)} ago"
+        trouble = "; ".join(filter(None, (part.trouble() for part in self.parts)))
+        if self.error:
+            trouble = "; ".join(filter(None, (trouble, self.error)))
+        if self.doing != "stopped" and self.is_alive() is False:
+            return f"watching ended without saying so, {last}: start it again"
+        if self.doing == "stopped":
+            return f"watching was stopped, {last}" + (f"; {trouble}" if trouble else "")
+        if trouble:
+            return f"watching, {last}; {trouble}"
+        every = self.parts[0].every_seconds if sync is None else sync.every_seconds
+        return f"watching every {_span(every)}, {last}"
+
+
+def read_state(folder: Path) -> WatchState | None:
+    """The state of the workspace's watching; None where nobody ever watched."""
+    path = folder / FILE_NAME
+    try:
+        return decode_json(read_regular(path), WatchState)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise StorageError(
+            f"{path} does not read: {error}", do="remove it; the next watching writes it anew"
+        ) from None
+
+
+def watch(
+    parts: Sequence[WatchedPart],
+    folder: Path,
+    *,
+    now: Callable[[], datetime],
+    seconds: Callable[[], float],
+    wait: Callable[[float], bool],
+    tell: Callable[[PartState], None],
+) -> None:
+    """Do each part when its time has come, until `wait`, given seconds, says that it shall stop.
+
+    `seconds` is a clock that only goes forward, `tell` hears how a part went each time. Parts that
+    are due together are done in their order. Raises what ended the last part that was left.
+    """
+    own = _OwnState(
+        folder,
+        tell,
+        WatchState(
+            doing="watching",
+            since=now(),
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            parts=tuple(
+                PartState(name=part.name, every_seconds=part.every.total_seconds())
+                for part in parts
+            ),
+        ),
+    )
+    _write(folder, own.state)  # where nothing can be written, nobody need begin
+    due = dict.fromkeys((part.name for part in parts), seconds())
+    stopped = wait(0)
+    try:
+        while not stopped:
+            for part in parts:
+                if part.name not in due or due[part.name] > seconds():
+                    continue
+                pause, ended_by = _do(part, own, now)
+                due[part.name] = seconds() + pause.total_seconds()
+                if ended_by is not None:
+                    del due[part.name]
+                if ended_by is not None and not due:
+                    raise ended_by
+                if stopped := wait(0):
+                    break
+            else:
+                stopped = wait(max(0.0, min(due.values()) - seconds()))
+    except TreasuryError as error:
+        own.show(doing="stopped", error=str(error))
+        raise
+    except BaseException:
+        own.show(doing="stopped")
+        raise
+    own.show(doing="stopped")
+
+
+class _OwnState:
+    """The state that this process publishes, and tells to whoever started it."""
+
+    def __init__(self, folder: Path, tell: Callable[[PartState], None], state: WatchState) -> None:
+        self.state = state
+        self.tell = tell
+        self._folder = folder
+
+    def show(self, part: PartState | None = None, **changes: object) -> None:
+        """Publish a change; where that fails it is told, and the next change tries again."""
+        if part is not None:
+            others = (part if each.name == part.name else each for each in self.state.parts)
+            changes["parts"] = tuple(others)
+        self.state = msgspec.structs.replace(self.state, **changes)
+        try:
+            _write(self._folder, self.state)
+        except StorageError as error:
+            own = PartState(name="state", every_seconds=0, failures=1, error=str(error))
+            self.tell(own)
+
+
+def _do(
+    part: WatchedPart, own: _OwnState, now: Callable[[], datetime]
+) -> tuple[timedelta, TreasuryError | None]:
+    """Do a part and publish how it went: after how long it is done again, or what ended it."""
+    before = own.state.part(part.name)
+    assert before is not None  # every part has its state
+    own.show(msgspec.structs.replace(before, doing="working", next_at=None))
+    pause, changes, ended_by = part.every, dict[str, object](), None
+    try:
+        changes = {"brought": part.work(), "succeeded_at": now(), "failures": 0, "error": ""}
+    except TreasuryError as error:
+        changes = {"failures": before.failures + 1, "error": str(error)}
+        if isinstance(error, LASTING) or not isinstance(error, PASSING):
+            ended_by = error
+        else:
+            pause = min(max(part.every, part.patience), SOON * 2 ** min(before.failures, 20))
+    after = msgspec.structs.replace(
+        before,
+        doing="waiting" if ended_by is None else "ended",
+        next_at=None if ended_by is not None else now() + pause,
+        **changes,
+    )
+    own.show(after)
+    own.tell(after)
+    return pause, ended_by
+
+
+def _write(folder: Path, state: WatchState) -> None:
+    path = folder / FILE_NAME
+    draft = path.with_name(f".{FILE_NAME}.{os.getpid()}")
+    try:
+        with durable.created(draft) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(state), indent=1))
+        os.replace(draft, path)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error}", do="free disk space, or check the folder"
+        ) from error
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,40 @@
+"""What the doctor says of the inbox and the notices: whether folder and secrets are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from treasury.desk.health_finding import HealthFinding
+from treasury.errors import SettingsError
+from treasury.settings import Settings, find_secret
+
+__all__ = ["watch_findings"]
+
+
+def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
+    """How the inbox and the notices stand, where the settings name them."""
+    if settings.inbox is not None:
+        place = folder / Path(settings.inbox.folder).expanduser()
+        if place.is_dir():
+            yield HealthFinding("inbox", "ok", f"{place}; `treasury watch` reads it")
+        else:
+            problem = f"{place} is no folder"
+            yield HealthFinding("inbox", "missing", problem, "make it, or mount where it is")
+    terms = settings.notices
+    if terms is None:
+        return
+    missing = []
+    for holder, place_of_secret in terms.secret_places().items():
+        try:
+            secret, why = find_secret(place_of_secret, holder)
+        except SettingsError as error:
+            secret, why = None, error.what
+        if secret is None:
+            missing.append(f"{holder}: {why}")
+    for problem in missing:
+        yield HealthFinding("notices", "missing", problem, "set it there")
+    if not missing:
+        told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
+        who = ", ".join(told) or "nobody"
+        yield HealthFinding("notices", "ok", f"{who} told what is new by `treasury watch`")

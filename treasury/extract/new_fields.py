@@ -1,0 +1,90 @@
+"""Fields of received records that their models do not know: kept in `raw`, and named once.
+
+The shapes of many records are read at once by DuckDB; of each shape that was not met yet, every
+path is held against the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import duckdb
+import msgspec
+import pyarrow as pa
+from msgspec import inspect
+
+__all__ = ["FieldWatch"]
+
+_SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
+_LONGEST: Final = 100
+_READ: Final = 2_000
+"""Records of a batch whose shapes are read; of more it is every n-th, as reading takes time."""
+MOST: Final = 50
+"""Fields that are named of one table; a record may have any number."""
+
+
+class FieldWatch:
+    """What was met in one sync, by table."""
+
+    def __init__(self) -> None:
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._met: dict[str, set[str]] = {}
+        self._types: dict[str, inspect.Type] = {}
+        self.fields: dict[str, set[str]] = {}
+
+    def look(
+        self,
+        name: str,
+        model: type[Any] | None,
+        raw: pa.ChunkedArray,
+        unread: Collection[str] = (),
+    ) -> None:
+        """Note the fields of a table's records that the model does not know.
+
+        `unread` are fields that are known and stay in `raw` alone.
+        """
+        if model is None or not len(raw):
+            return
+        if len(raw) > _READ:
+            raw = raw.take(pa.array(range(0, len(raw), -(-len(raw) // _READ))))
+        if self._connection is None:
+            self._connection = duckdb.connect()
+        self._connection.register("received", pa.table({"raw": raw}))
+        shapes = {row[0] for row in self._connection.execute(_SHAPES).fetchall() if row[0]}
+        if name not in self._types:
+            self._types[name] = inspect.type_info(model)
+        met = self._met.setdefault(name, set())
+        fields = self.fields.setdefault(name, set())
+        for shape in shapes - met:
+            for path in _unknown(msgspec.json.decode(shape), self._types[name]):
+                if path not in unread and len(fields) < MOST and path.isprintable():
+                    fields.add(path[:_LONGEST])
+        met |= shapes
+
+    def close(self) -> None:
+        """Give back what the looking took."""
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _unknown(shape: Any, known: inspect.Type, path: str = "") -> Iterator[str]:
+    """The paths of a shape that a type does not have; what a type leaves open has none."""
+    kinds = known.types if isinstance(known, inspect.UnionType) else (known,)
+    if isinstance(shape, list):
+        lists = (inspect.ListType, inspect.VarTupleType)
+        for kind in (kind for kind in kinds if isinstance(kind, lists)):
+            for part in shape:
+                yield from _unknown(part, kind.item_type, f"{path}[]")
+        return
+    structs = [kind for kind in kinds if isinstance(kind, inspect.StructType)]
+    is_open = any(isinstance(kind, inspect.DictType | inspect.AnyType) for kind in kinds)
+    if not isinstance(shape, dict) or not structs or is_open:
+        return
+    fields = {field.encode_name: field.type for kind in structs for field in kind.fields}
+    for name, part in shape.items():
+        here = f"{path}.{name}" if path else name
+        if name not in fields:
+            yield here
+        else:
+            yield from _unknown(part, fields[name], here)

@@ -1,0 +1,182 @@
+"""`[notices]` and `[inbox]` of `treasury.toml`: whom the desk tells, when, and whence files come.
+
+Secrets are places here as everywhere: `env:NAME`, `file:PATH` or `keyring:SERVICE/USER`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import time
+from typing import Final, Literal
+
+import msgspec
+
+__all__ = [
+    "InboxTerms",
+    "MailServer",
+    "NoticeTerms",
+    "NoticedPerson",
+    "Webhook",
+    "is_place",
+    "parse_hours",
+]
+
+_ADDRESS: Final = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}", re.ASCII
+)
+_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,40}", re.ASCII)
+
+
+class MailServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notices.smtp]`: the server that takes the desk's mail, and whom it is from.
+
+    `starttls` and `tls` verify the server's certificate; `none` is for loopback.
+    """
+
+    host: str
+    sender: str
+    port: int | None = None
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str | None = None
+    password: str | None = None
+
+    @property
+    def usual_port(self) -> int:
+        """The port: the one given, else the usual one of the security."""
+        return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
+
+
+class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notices.people.NAME]`: a person by the name that the journal knows, and their address."""
+
+    email: str
+
+
+class Webhook(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notices.webhooks.NAME]`: where plain JSON is posted, itself or the place of the address.
+
+    `token` is the place of what is sent as the bearer.
+    """
+
+    url: str
+    token: str | None = None
+
+
+class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notices]`: who is told what is new, when, and how much of it.
+
+    Nothing is sent in `quiet_hours` of the reporting time zone, nor on days that are no TARGET days
+    unless `target_days_only` is false. Amounts are told where `with_amounts` says so. `turns` are
+    the sides whose move is worth telling; a sync is silent after `silent_hours`.
+    """
+
+    quiet_hours: str | None = None
+    target_days_only: bool = True
+    with_amounts: bool = False
+    turns: tuple[Literal["us", "colleague", "provider", "bank", "time"], ...] = (
+        "us", "colleague", "provider",
+    )  # fmt: skip
+    silent_hours: int = 24
+    smtp: MailServer | None = None
+    people: dict[str, NoticedPerson] = {}
+    webhooks: dict[str, Webhook] = {}
+
+    def secret_places(self) -> dict[str, str]:
+        """Where each secret is, by what it is of."""
+        places = {"the mail server's password": None if self.smtp is None else self.smtp.password}
+        for name, webhook in self.webhooks.items():
+            url = webhook.url if is_place(webhook.url) else None
+            places |= {f"the address of webhook {name}": url}
+            places |= {f"the token of webhook {name}": webhook.token}
+        return {holder: place for holder, place in places.items() if place is not None}
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What cannot be used, by its key, and what to do about it."""
+        smtp = self.smtp
+        yield from _true(
+            (
+                self.quiet_hours is not None and parse_hours(self.quiet_hours) is None,
+                f"quiet_hours {self.quiet_hours!r:.40} is no span",
+                "write it as 20:00-07:00",
+            ),
+            (
+                self.silent_hours < 1,
+                "silent_hours is less than 1",
+                "write how many hours may pass without a sync",
+            ),
+            (
+                bool(self.people) and smtp is None,
+                "people are named and no mail server",
+                "add [notices.smtp] with host and sender",
+            ),
+            (
+                smtp is not None and (smtp.user is None) != (smtp.password is None),
+                "smtp.user and smtp.password go together",
+                "give both, or neither",
+            ),
+            (
+                smtp is not None and _holds_secret(smtp.password),
+                "smtp.password holds a password",
+                'say where it is: "env:NAME"',
+            ),
+            (
+                smtp is not None and not _ADDRESS.fullmatch(smtp.sender),
+                "smtp.sender is no address",
+                "write one like treasury@example.test",
+            ),
+        )
+        for name, person in self.people.items():
+            yield from _true(
+                (
+                    not name.strip() or not name.isprintable(),
+                    f"person {name!r:.40} has no name",
+                    "name them as the journal does",
+                ),
+                (
+                    not _ADDRESS.fullmatch(person.email),
+                    f"people.{name:.40} has no address",
+                    "write email as ines@example.test",
+                ),
+            )
+        for name, webhook in self.webhooks.items():
+            yield from _true(
+                (
+                    not _NAME.fullmatch(name),
+                    f"webhook {name!r:.40} is no plain name",
+                    "name it by letters and digits",
+                ),
+                (
+                    _holds_secret(webhook.token),
+                    f"webhooks.{name}.token holds a token",
+                    'say where it is: "env:NAME"',
+                ),
+            )
+
+
+def _true(*checks: tuple[bool, str, str]) -> Iterator[tuple[str, str]]:
+    return ((problem, remedy) for is_wrong, problem, remedy in checks if is_wrong)
+
+
+def _holds_secret(described: str | None) -> bool:
+    return described is not None and not is_place(described)
+
+
+class InboxTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[inbox]`: the folder in which a bank's client leaves files; relative to the workspace."""
+
+    folder: str
+
+
+def is_place(described: str) -> bool:
+    """Whether a setting says where a secret is, and does not hold it."""
+    return described.partition(":")[0] in {"env", "file", "keyring"}
+
+
+def parse_hours(span: str) -> tuple[time, time] | None:
+    """`20:00-07:00` as its first and its last moment; None for anything else."""
+    read = _HOURS.fullmatch(span.strip())
+    if read is None:
+        return None
+    return time(int(read[1]), int(read[2])), time(int(read[3]), int(read[4]))

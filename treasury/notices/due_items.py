@@ -1,0 +1,105 @@
+"""The open items that are worth a message now: rows of the one list, none of them made here.
+
+What a month has to prove at its end is left out until its day is over: the statement of a day that
+has passed is missing, that of today is not. A sync is silent after the hours of the settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.items import KINDS, OpenItem, OpenItems
+from treasury.items.item_kinds import Turn
+from treasury.notices.masking import masked
+
+__all__ = ["DueItem", "due_items"]
+
+_AT_MONTHS_END: Final = ("balance", "ledger", "statement", "virtual_account")
+"""Subjects that a month proves at its end, or day by day."""
+_NOT_READ: Final = "not_synced"
+IN_DOUBT: Final = "notice_unknown"
+
+
+class DueItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An open item as a message tells it; `name` shows no number of an account and no amount.
+
+    `mark` stands for the fact: the same item in another state, or another side's move, is new.
+    `action_id` is the action that waits, `channel` the one whose notices may not have arrived.
+    """
+
+    mark: str
+    kind: str
+    turn: Turn
+    state: str
+    name: str
+    since: date | None
+    age: int
+    clock: str
+    amount: Decimal | None = None
+    currency: str = ""
+    action_id: str = ""
+    channel: str = ""
+
+    @property
+    def label(self) -> str:
+        """What its kind is called."""
+        return KINDS[self.kind].label
+
+    @property
+    def next_step(self) -> str:
+        """What to do about its kind; the step of the item itself may hold amounts."""
+        return KINDS[self.kind].next_step
+
+
+def due_items(
+    running: OpenItems,
+    ended: OpenItems | None,
+    *,
+    now: datetime,
+    today: date,
+    synced_at: datetime | None,
+    silent_after: timedelta,
+) -> tuple[DueItem, ...]:
+    """What is open and may be acted on now, in the order of the list.
+
+    `running` are the items of the month that it is, `ended` those of the month before while it is
+    not closed. `today` is the day in the reporting time zone.
+    """
+    is_silent = synced_at is None or now - synced_at > silent_after
+    due = {item.item_id: item for item in (ended or ())}
+    for item in running:
+        if item.subject in _AT_MONTHS_END and (item.since is None or item.since >= today):
+            continue
+        if item.kind == _NOT_READ and not is_silent:
+            continue
+        due[item.item_id] = item
+    return tuple(map(_due, due.values()))
+
+
+def _due(item: OpenItem) -> DueItem:
+    is_act = item.subject in {"action", "notice"}
+    return DueItem(
+        mark=_mark(item),
+        kind=item.kind,
+        turn=item.turn,
+        state=item.state,
+        name=item.subject_id if is_act else masked(item.name),
+        since=item.since,
+        age=item.age,
+        clock=item.clock,
+        amount=item.amount,
+        currency=item.currency,
+        action_id=item.subject_id if item.subject == "action" else "",
+        channel=item.subject_id if item.kind == IN_DOUBT else "",
+    )
+
+
+def _mark(item: OpenItem) -> str:
+    """What stands for an item in its state; the day since when tells one delay from the next."""
+    parts = (item.item_id, item.kind, item.state, item.turn, str(item.since))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,132 @@
+"""Mail: one message for one person, handed to the settings' server over a verified connection.
+
+All that can fail harmlessly happens before the notice is journaled as leaving: the connection, its
+certificate, the login, and whether the server takes mail for this person. What remains is the
+message itself, which the server accepts, refuses, or leaves in doubt.
+"""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import Final
+
+from treasury.errors import NoticeError
+from treasury.ground.notice_terms import MailServer, NoticedPerson
+from treasury.notices.digest import Digest
+from treasury.settings import Secret, secret_at
+
+__all__ = ["opened_mail"]
+
+SECONDS: Final = 60.0
+"""For the whole exchange with the server, however slowly it answers."""
+
+
+@contextmanager
+def opened_mail(
+    server: MailServer, person: NoticedPerson, seconds: float = SECONDS
+) -> Iterator[Callable[[Digest], None]]:
+    """What sends one digest to a person; NoticeError where the server cannot be used.
+
+    Sending raises NoticeError, and says whether the message may have arrived.
+    """
+    password = None
+    if server.password is not None:
+        password = secret_at(server.password, "the mail server", "password")
+    client: list[smtplib.SMTP] = []
+    late = threading.Timer(seconds, lambda: _hang_up(client))
+    late.daemon = True
+    late.start()
+    try:
+        try:
+            _connect(server, person, password, client)
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            raise NoticeError(
+                f"the mail server {server.host} cannot be used: {_reason(error)}",
+                do="check [notices.smtp]; nothing was sent, and the next try sends it",
+            ) from None
+        yield lambda digest: _send(client[0], server, person, digest)
+    finally:
+        late.cancel()
+        if client:
+            with suppress(smtplib.SMTPException, OSError):
+                client[0].quit()
+            client[0].close()
+
+
+def _connect(
+    server: MailServer, person: NoticedPerson, password: Secret | None, client: list[smtplib.SMTP]
+) -> None:
+    """Connect, secure, log in, and name sender and receiver."""
+    ours = server.sender.rpartition("@")[2]
+    trust = ssl.create_default_context()
+    if server.security == "tls":
+        smtp: smtplib.SMTP = smtplib.SMTP_SSL(local_hostname=ours, timeout=SECONDS, context=trust)
+        smtp._host = server.host  # type: ignore[attr-defined]  # noqa: SLF001 - whose certificate it is
+    else:
+        smtp = smtplib.SMTP(local_hostname=ours, timeout=SECONDS)
+        smtp._host = server.host  # type: ignore[attr-defined]  # noqa: SLF001 - as connecting by name does
+    client.append(smtp)
+    smtp.connect(server.host, server.usual_port)
+    if server.security == "starttls":
+        smtp.starttls(context=trust)
+    smtp.ehlo_or_helo_if_needed()
+    if server.user is not None and password is not None:
+        smtp.login(server.user, password.reveal())
+    for code, answer in (smtp.mail(server.sender), smtp.rcpt(person.email)):
+        if code not in {250, 251}:
+            raise smtplib.SMTPResponseException(code, answer)
+
+
+def _send(client: smtplib.SMTP, server: MailServer, person: NoticedPerson, digest: Digest) -> None:
+    try:
+        code, _ = client.data(_message(server, person, digest).as_bytes(policy=SMTP))
+    except smtplib.SMTPDataError as error:
+        code = error.smtp_code
+    except (smtplib.SMTPException, OSError) as error:
+        raise NoticeError(
+            f"the mail server {server.host} did not say whether it took the message:"
+            f" {_reason(error)}",
+            do="ask the person whether it arrived, then `treasury notices settle`",
+            may_have_arrived=True,
+        ) from None
+    if code != 250:
+        raise NoticeError(
+            f"the mail server {server.host} refused the message: {code}",
+            do="ask whoever runs it; the next try sends it",
+        )
+
+
+def _message(server: MailServer, person: NoticedPerson, digest: Digest) -> EmailMessage:
+    message = EmailMessage(policy=SMTP)
+    message["From"] = server.sender
+    message["To"] = person.email
+    message["Subject"] = digest.subject
+    message["Date"] = digest.at
+    message["Message-ID"] = f"<{digest.key}@{server.sender.rpartition('@')[2]}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(digest.text)
+    return message
+
+
+def _reason(error: Exception) -> str:
+    """Why, without what the server said: that is outside text, and may repeat a login."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{type(error).__name__} {error.smtp_code}"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate: {error.verify_message}"
+    return type(error).__name__
+
+
+def _hang_up(client: list[smtplib.SMTP]) -> None:
+    """End an exchange that takes too long: what is being waited for fails."""
+    sock = client[0].sock if client else None
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,63 @@
+"""Names for a message that leaves the desk: no account number, address, amount or link in them.
+
+What an item is called holds text from outside. A message is read on a telephone and kept by
+strangers' servers, so of such a text only words and payment references stay.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treasury.text import clean
+
+__all__ = ["masked"]
+
+HIDDEN: Final = "…"
+_LONGEST: Final = 80
+_REFERENCE: Final = re.compile(r"[A-Z]{2,6}(?:-[A-Z0-9]{1,8}){1,3}", re.ASCII)
+_MOST_DIGITS: Final = 10
+"""Digits of a payment reference, as in PAY-2026-005358; account numbers have more, or no dashes."""
+_MASKED: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\b[A-Za-z]{2}\d{2}(?:[\s.\-/]?[A-Za-z0-9]){6,}",  # IBAN, whatever separates its groups
+        r"\b0[xX][0-9A-Za-z]+",  # a wallet's address, a transaction's hash
+        r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
+        r"…\s?\w+",  # the last characters of an account
+        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’]*",  # EUR 500
+        r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
+        r"\d(?:[\s.,'’\-/]?\d){4,}",  # account numbers, amounts
+        r"\d+[.,]\d+",
+    )
+)
+
+
+def masked(name: str) -> str:
+    """A name as a message may show it: one harmless line without numbers, amounts or links."""
+    words = []
+    for word in clean(name).split(" "):
+        bare = word.rstrip(",;:")
+        digits = sum(char.isdigit() for char in bare)
+        is_reference = _REFERENCE.fullmatch(bare) is not None and digits <= _MOST_DIGITS
+        words.append((is_reference, bare if is_reference else word))
+    parts: list[str] = []
+    run: list[str] = []
+    for is_reference, word in [*words, (True, "")]:
+        if not is_reference:
+            run.append(word)
+            continue
+        if run:
+            parts.append(_without_numbers(" ".join(run)))
+            run.clear()
+        parts.append(word)
+    return " ".join(filter(None, parts))[:_LONGEST].strip()
+
+
+def _without_numbers(text: str) -> str:
+    for pattern in _MASKED:
+        text = pattern.sub(HIDDEN, text)
+    # What a mail program would make a link of: an address, a domain, a scheme.
+    text = text.replace("://", " ").replace("@", " at ")
+    text = re.sub(r"(?<=\S)[.:](?=\S)", "·", text)
+    return text.replace(f"{HIDDEN} {HIDDEN}", HIDDEN)

@@ -1,0 +1,309 @@
+"""Notices: what is new goes to each channel once, whoever runs this and wherever it dies.
+
+A fact is told to a channel when `notice.sending` names it in the journal, which is written before
+the message leaves and only onto notices that were read: of two desks one finds nothing new. After
+it comes what happened. A notice that may have arrived is never sent again by itself: it is an open
+item until a person says whether it did.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final, Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import ActionRefused, InputError, NoticeError, TreasuryError
+from treasury.ground.notice_terms import NoticeTerms
+from treasury.ground.processes import is_running
+from treasury.journal import Actor, Draft, Head, Journal
+from treasury.journal.notice_history import DOUBTFUL, NOTICE, Notice, notices_of, told_marks
+from treasury.notices.digest import Digest
+from treasury.notices.due_items import DueItem
+from treasury.notices.mail_channel import opened_mail
+from treasury.notices.sending_hours import quiet_until
+from treasury.notices.webhook_channel import opened_webhook
+from treasury.settings import Settings
+from treasury.tables.row_view import Rows
+from treasury.text import clean
+
+__all__ = ["NoticeDesk", "NoticeReport"]
+
+SENDING: Final = f"{NOTICE}sending"
+GIVEN_UP: Final = timedelta(minutes=10)
+"""A notice that says for so long that it is being sent, is not any more."""
+_APPROVAL: Final = "approval_waits"
+
+Opened = AbstractContextManager[Callable[[Digest], None]]
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """One way to tell somebody: its name, the person at its end, and what opens it."""
+
+    name: str
+    person: str | None
+    opened: Callable[[], Opened]
+
+    def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
+        """Whether an item is told here; `waiting` are the actions that wait for this person.
+
+        A person hears of the approvals that wait for them, no channel that its own notices are in
+        doubt: it would hear of each of these by another.
+        """
+        if item.channel:
+            return item.channel != self.name
+        if item.kind == _APPROVAL and self.person is not None:
+            return item.action_id in waiting
+        return True
+
+
+class NoticeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was sent: how many items by channel, what failed, and until when it is quiet."""
+
+    sent: Mapping[str, int] = {}
+    failures: tuple[TreasuryError, ...] = ()
+    quiet_until: datetime | None = None
+    planned: bool = False
+
+    def __str__(self) -> str:
+        if self.quiet_until is not None:
+            return f"quiet until {self.quiet_until:%-d %b %H:%M}: nothing was sent"
+        verb = "would be told" if self.planned else "told"
+        lines = [f"{name}: {count:,} {verb}" for name, count in self.sent.items()]
+        lines += [str(error) for error in self.failures]
+        return "\n".join(lines) or "nothing is new"
+
+
+class NoticeDesk:
+    """The verbs: `send`, `list`, `settle`.
+
+    `due` gives what is open and may be acted on now, `waiting_for` the ids of the actions that wait
+    for a person's approval. `until` is the instant of a workspace that only reads.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        settings: Settings,
+        due: Callable[[], Sequence[DueItem]],
+        waiting_for: Callable[[str], frozenset[str]],
+        *,
+        until: datetime | None = None,
+    ) -> None:
+        self._journal = journal
+        self._settings = settings
+        self._due = due
+        self._waiting_for = waiting_for
+        self._until = until
+
+    @property
+    def _zone(self) -> ZoneInfo:
+        return self._settings.zone
+
+    def send(self, *, dry_run: bool = False) -> NoticeReport:
+        """Tell every channel what is new to it; what fails at one keeps nothing from the others.
+
+        Raises InputError where the settings name no channel. The report names each failure.
+        """
+        terms = self._settings.notices or NoticeTerms()
+        channels = channels_of(terms)
+        if not channels:
+            raise InputError(
+                "nobody is to be told anything",
+                do="add [notices.people.NAME] or [notices.webhooks.NAME] to treasury.toml",
+            )
+        if not dry_run:
+            self._give_up()
+        until = quiet_until(self._settings.now().astimezone(self._zone), terms)
+        if until is not None and not dry_run:
+            return NoticeReport(quiet_until=until)
+        lost = {notice.channel for notice in self._notices().values() if notice.state == "unknown"}
+        due = [
+            item
+            for item in self._due()
+            if item.turn in terms.turns and (not item.channel or item.channel in lost)
+        ]
+        sent: dict[str, int] = {}
+        failures: list[TreasuryError] = []
+        for channel in channels:
+            try:
+                count = self._tell(channel, due, terms, dry_run=dry_run)
+            except TreasuryError as error:
+                failures.append(error)
+            else:
+                if count:
+                    sent[channel.name] = count
+        return NoticeReport(sent=sent, failures=tuple(failures), planned=dry_run)
+
+    def _tell(
+        self, channel: Channel, due: Sequence[DueItem], terms: NoticeTerms, *, dry_run: bool
+    ) -> int:
+        """Send one channel what is new to it; how many items that was."""
+        waiting = frozenset[str]()
+        if channel.person is not None:
+            waiting = self._waiting_for(channel.person)
+        own = [item for item in due if channel.concerns(item, waiting)]
+        if dry_run:
+            return len(self._new(own, channel))
+        if not self._new(own, channel):
+            return 0
+        who, process = self._journal.who(), {"host": socket.gethostname(), "pid": os.getpid()}
+        with channel.opened() as post:
+            new: list[DueItem] = []
+
+            def build(_: Head) -> list[Draft]:
+                new[:] = self._new(own, channel)
+                if not new:
+                    return []
+                body = {"channel": channel.name, "marks": [item.mark for item in new], **process}
+                return [Draft(SENDING, f"N-{len(self._notices()) + 1}", body, who)]
+
+            added = self._journal.decide(build, rests_on=(NOTICE,))
+            if not added:  # another desk was first
+                return 0
+            digest = Digest(
+                notice_id=added[0].subject,
+                key=f"{added[0].subject}-{added[0].hash[:16]}",
+                company=self._settings.workspace.company,
+                environment=self._settings.workspace.environment,
+                at=self._settings.now(),
+                items=tuple(new),
+                waiting=waiting,
+                with_amounts=terms.with_amounts,
+            )
+            self._post(digest, post, who)
+        return len(new)
+
+    def _post(self, digest: Digest, post: Callable[[Digest], None], who: Actor) -> None:
+        """Let a notice leave that is journaled as leaving, and journal what came of it."""
+        try:
+            post(digest)
+        except NoticeError as error:
+            word = "unknown" if error.may_have_arrived else "refused"
+            self._journal.note(
+                [Draft(f"{NOTICE}{word}", digest.notice_id, {"why": error.what}, who)]
+            )
+            raise
+        except BaseException as error:
+            why = f"sending it was broken off: {type(error).__name__}"
+            self._journal.note([Draft(f"{NOTICE}unknown", digest.notice_id, {"why": why}, who)])
+            raise
+        self._journal.note([Draft(f"{NOTICE}sent", digest.notice_id, {}, who)])
+
+    def _new(self, items: Sequence[DueItem], channel: Channel) -> list[DueItem]:
+        told = told_marks(self._notices().values(), channel.name)
+        return [item for item in items if item.mark not in told]
+
+    def _notices(self) -> Mapping[str, Notice]:
+        until = self._until
+        entries = self._journal.entries(NOTICE)
+        return notices_of(entry for entry in entries if until is None or entry.at <= until)
+
+    def _give_up(self) -> None:
+        """Journal that nobody knows of a notice whose sender is no longer there."""
+        now, host, who = self._settings.now(), socket.gethostname(), self._journal.who()
+
+        def is_over(notice: Notice) -> bool:
+            is_here = notice.host == host
+            return now - notice.at > GIVEN_UP or (is_here and not is_running(notice.pid))
+
+        body = {"why": "its sender ended before it knew"}
+
+        def build(_: Head) -> list[Draft]:
+            return [
+                Draft(f"{NOTICE}unknown", notice.id, body, who)
+                for notice in self._notices().values()
+                if notice.state == "sending"
+                and (
+                    now - notice.at > GIVEN_UP
+                    or (notice.host == host and not is_running(notice.pid))
+                )
+            ]
+
+        if any(notice.state == "sending" for notice in self._notices().values()):
+            self._journal.decide(build, rests_on=(NOTICE,))
+
+    def settle(
+        self,
+        name: str,
+        state: Literal["arrived", "lost"],
+        reason: str,
+        *,
+        actor: Actor | None = None,
+    ) -> Notice:
+        """Say of a notice whether it arrived; what a lost one told is told again.
+
+        InputError where there is none of that name, ActionRefused where it is known already.
+        """
+        if self._until is not None:
+            raise InputError("an earlier view decides nothing", do="use the workspace itself")
+        if not reason.strip():
+            raise InputError("a notice is settled with a reason", do="give the reason")
+        who = actor or self._journal.who()
+
+        def build(_: Head) -> list[Draft]:
+            notice = self._notices().get(name)
+            if notice is None:
+                raise InputError(
+                    f"there is no notice {clean(name)[:40]!r}",
+                    do="run `treasury notices list` to see them",
+                )
+            if notice.state not in DOUBTFUL:
+                raise ActionRefused(
+                    f"{notice.id} is {notice.state}: there is nothing to settle",
+                    do="run `treasury notices list` to see which may not have arrived",
+                )
+            body = {"state": state, "why": reason.strip()}
+            return [Draft(f"{NOTICE}settled", notice.id, body, who)]
+
+        self._journal.decide(build, rests_on=(NOTICE,))
+        return self._notices()[name]
+
+    def list(self) -> Rows:
+        """Every notice, the latest first: to whom, when, how many items, what became of it."""
+        rows = [
+            {
+                "notice": notice.id,
+                "channel": notice.channel,
+                "state": notice.state,
+                "items": len(notice.marks),
+                "sent_by": notice.by,
+                "sent_at": notice.at,
+                "why": notice.why,
+            }
+            for notice in reversed(list(self._notices().values()))
+        ]
+        return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._zone)
+
+
+NOTICES: Final = pa.schema(
+    [
+        ("notice", pa.string()),
+        ("channel", pa.string()),
+        ("state", pa.string()),
+        ("items", pa.int64()),
+        ("sent_by", pa.string()),
+        ("sent_at", pa.timestamp("us", tz="UTC")),
+        ("why", pa.string()),
+    ]
+)
+
+
+def channels_of(terms: NoticeTerms) -> list[Channel]:
+    """The people and webhooks of the settings, in their order."""
+    people = [
+        Channel(f"mail {name}", name, partial(opened_mail, terms.smtp, person))
+        for name, person in terms.people.items()
+        if terms.smtp is not None
+    ]
+    return people + [
+        Channel(f"webhook {name}", None, partial(opened_webhook, name, webhook))
+        for name, webhook in terms.webhooks.items()
+    ]

@@ -1,0 +1,37 @@
+"""When notices may leave: outside the quiet hours, on TARGET days, in the reporting time zone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from treasury.calendar import is_target_day
+from treasury.ground.notice_terms import NoticeTerms, parse_hours
+
+__all__ = ["is_quiet", "quiet_until"]
+
+_MINUTE: Final = timedelta(minutes=1)
+_LONGEST: Final = timedelta(days=14)
+
+
+def quiet_until(local: datetime, terms: NoticeTerms) -> datetime | None:
+    """The moment up to which nothing is sent; None where it may be sent at `local`, now.
+
+    `local` is in the reporting time zone. Settings that are quiet for ever give two weeks.
+    """
+    moment = local
+    while is_quiet(moment, terms) and moment - local < _LONGEST:
+        moment = moment.replace(second=0, microsecond=0) + _MINUTE
+    return None if moment == local else moment
+
+
+def is_quiet(local: datetime, terms: NoticeTerms) -> bool:
+    """Whether nothing is sent at a moment of the reporting time zone."""
+    if terms.target_days_only and not is_target_day(local.date()):
+        return True
+    hours = None if terms.quiet_hours is None else parse_hours(terms.quiet_hours)
+    if hours is None:
+        return False
+    first, last = hours
+    now = local.time()
+    return first <= now < last if first <= last else now >= first or now < last
