@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from decide_desk import record_steps
 
@@ -21,7 +22,7 @@ from treasury.journal import Actor
 from treasury.reconcile import monthly
 from treasury.reconcile.engine import memo, pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
-from treasury.reconcile.matching import Matches, read_decisions
+from treasury.reconcile.matching import Matches, match_references, read_decisions
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge
 from treasury.workspace import Workspace
@@ -181,13 +182,12 @@ def everything(desk: Workspace, month: str) -> Knowledge:
 def matched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many lines each month's end is matched from, from here on."""
     lines: list[int] = []
-    real = roll_forward._matched
 
-    def match(booked: pa.Table, *rest: Any) -> Matches:
+    def match(booked: pa.Table, *rest: Any, **more: Any) -> Matches:
         lines.append(booked.num_rows)
-        return real(booked, *rest)
+        return match_references(booked, *rest, **more)
 
-    monkeypatch.setattr(roll_forward, "_matched", match)
+    monkeypatch.setattr(roll_forward, "match_references", match)
     return lines
 
 
@@ -198,7 +198,10 @@ def test_an_end_that_has_all_that_is_stored_is_not_matched_again(
     assert roll_forward._month_end(seen, Month.parse("2026-11")).positions.num_rows
     assert not matched
     decisions = read_decisions(seen.basis.decisions)
-    again = roll_forward._matched(seen.lines, seen.expectations, decisions, seen.rules)
+    of_lines = pc.is_in(decisions["entry_id"], seen.lines["entry_id"].combine_chunks())
+    again = match_references(
+        seen.lines, seen.expectations, decisions=decisions.filter(of_lines), rules=seen.rules
+    )
     for name in ("lines", "expectations", "allocations"):
         assert getattr(again, name).equals(getattr(seen.matches, name)), name
     assert any(seen.lines["line_class"].is_valid().to_pylist())
