@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import duckdb
 from match_tables import arrow, expectation, line, match, outcome
@@ -52,6 +53,37 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
     payer = {"counterparty_account": "DE1"}
     lines = [line(f"b{n:03}", "5", f"PAY-2026-{n:06}", 2, **payer) for n in range(codes)]
     lines += [line(f"a{n:03}", "5", "thanks", 9, **payer) for n in range(codes)]
+    connection = loaded(lines, expectations)
+    run(connection, STEPS)
+    for step in ("payers", "recalled", "unnamed"):
+        (rows,) = connection.table(step).aggregate("count(*)").fetchall()[0]
+        assert 0 < rows <= 3 * codes * Rules().max_same_code, step
+
+
+def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
+    """Such a join grows with lines times payers; who paid is what one is joined by."""
+    payers = 3_000
+    expectations = [expectation(f"r{n:04}", f"PAY-2026-{n:06}", None) for n in range(payers)]
+    lines = [
+        line(f"{kind}{n:04}", "5", text.format(n), day, counterparty_account=f"DE{n}")
+        for kind, text, day in (("b", "PAY-2026-{:06}", 2), ("a", "thanks", 9))
+        for n in range(payers)
+    ]
+    connection = loaded(lines, expectations)
+    joined_by_order = set()
+    for step in STEPS:
+        (plan,) = connection.execute(f"EXPLAIN {step.sql}").fetchall()
+        if "PIECEWISE_MERGE_JOIN" in plan[1] or "IE_JOIN" in plan[1]:
+            joined_by_order.add(step.name)
+        run(connection, [step])
+    assert joined_by_order == set()
+    assert connection.table("payers").shape[0] == payers
+
+
+def loaded(
+    lines: list[dict[str, Any]], expectations: list[dict[str, Any]]
+) -> duckdb.DuckDBPyConnection:
+    """A connection with everything that the steps read."""
     connection = duckdb.connect()
     load(
         connection,
@@ -63,7 +95,4 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
             **rule_tables(Rules()),
         },
     )
-    run(connection, STEPS)
-    for step in ("payers", "recalled", "unnamed"):
-        (rows,) = connection.table(step).aggregate("count(*)").fetchall()[0]
-        assert 0 < rows <= 3 * codes * Rules().max_same_code, step
+    return connection
