@@ -40,13 +40,13 @@ def report(
 def payment(
     reference: str, status: str, *reasons: str, text: str = "", amount: str = "25000.00"
 ) -> str:
-    """What a report says of one payment."""
+    """What a report says of one payment; without a status, where that is empty."""
     codes = "".join(f"<Rsn><Cd>{code}</Cd></Rsn>" for code in reasons)
     words = f"<AddtlInf>{escape(text)}</AddtlInf>" if text else ""
     why = f"<StsRsnInf>{codes}{words}</StsRsnInf>" if codes or words else ""
     return (
         f"<TxInfAndSts><OrgnlEndToEndId>{escape(reference)}</OrgnlEndToEndId>"
-        f"<TxSts>{status}</TxSts>{why}<OrgnlTxRef><Amt>"
+        f"{f'<TxSts>{status}</TxSts>' if status else ''}{why}<OrgnlTxRef><Amt>"
         f'<InstdAmt Ccy="EUR">{amount}</InstdAmt></Amt>'
         f"<ReqdExctnDt><Dt>2026-11-02</Dt></ReqdExctnDt><Cdtr><Pty><Nm>Ramp Operator BV</Nm></Pty>"
         f"</Cdtr><CdtrAcct><Id><IBAN>NL05TEST0417164300</IBAN></Id></CdtrAcct></OrgnlTxRef>"

@@ -158,7 +158,30 @@ EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
             ([report(payment("PAY-1", "RJCT", code))], "duplicate")
             for code in ("AM05", "DU01", "DU02", "DU03", "DU04", "DU05")
         ),
+        # Reasons without a status of their own are those of the level above.
+        ([report(payment("PAY-1", "", "AM05"), file_status="RJCT")], "duplicate"),
+        ([report(payment("PAY-1", "", "DU04"), batch_status="RJCT")], "duplicate"),
+        (
+            [
+                report(payment("PAY-2", "RJCT"), file_status="RJCT").replace(
+                    "</OrgnlPmtInfId>",
+                    "</OrgnlPmtInfId><StsRsnInf><Rsn><Cd>DU02</Cd></Rsn></StsRsnInf>",
+                )
+            ],
+            "duplicate",
+        ),
+        ([report(payment("PAY-1", "", "AC04"), file_status="PART")], "received"),
         ([report(payment("PAY-1", "ACSP"), file_status="RJCT")], "contradicted"),
+        ([report(payment("PAY-1", "RJCT"), payment("PAY-1", "ACSP"))], "contradicted"),
+        ([report(payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT"))], "contradicted"),
+        # A bank that uses the id of a report again
+        (
+            [
+                report(payment("PAY-1", "RJCT"), at=EARLY),
+                report(payment("PAY-1", "ACSP"), at=LATE),
+            ],
+            "contradicted",
+        ),
         # In any order that they come in, the bank's own order counts.
         (
             [

@@ -126,11 +126,12 @@ def _speaks_against(row: Row, rejection: Row) -> bool:
     """Whether a status that does not reject leaves a rejection in doubt.
 
     What was carried out always does, and what the bank said later; in the same report, what it said
-    of the payment where only the whole was rejected.
+    of the payment beside its rejection, or where only the whole was rejected. Banks use the id of a
+    report again, so it is the same only if it was written at the same moment.
     """
     if _stage(row) == "settled":
         return True
-    if row["message_id"] == rejection["message_id"]:
-        return _LEVELS[row["level"]] > _LEVELS[rejection["level"]]
     said, rejected = row["created_at"], rejection["created_at"]
+    if (row["message_id"], said) == (rejection["message_id"], rejected):
+        return _LEVELS[row["level"]] >= _LEVELS[rejection["level"]]
     return said is None or rejected is None or said >= rejected

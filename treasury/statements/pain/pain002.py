@@ -169,18 +169,24 @@ class StatusReportFile(BankFile):
                 self._payment(piece.text, f"{_BATCH}/TxInfAndSts[{batch['payments']}]", line)
             case "end", _:
                 lists = {name: batch[name] for name in ("reasons", "details")}
-                values = ElementValues({}, {"status": batch.get("PmtInfSts") or ""}, lists)
-                self._state("batch", values, "", line)
+                status = batch.get("PmtInfSts") or (self._status_above() if batch["reasons"] else "")
+                self._state("batch", ElementValues({}, {"status": status}, lists), "", line)
 
     def _payment(self, text: str, position: str, line: int) -> None:
         values = _PAYMENT.read(text)
         try:
             if not values.working.get("status"):
-                raise InputError("a payment without a status")
+                if not values.lists.get("reasons") or not self._status_above():
+                    raise InputError("a payment without a status")
+                values.working["status"] = self._status_above()
             self._state("payment", values, text, line)
         except InputError as error:
             self.lost_count += 1
             self._problem(position, f"status not read: {error.what}", line)
+
+    def _status_above(self) -> str:
+        """The status that reasons without one of their own give the reason of."""
+        return self._batch.get("PmtInfSts") or self._original.get("status") or ""
 
     def _problem(self, position: str, what: str, line: int) -> None:
         if len(self.problems) < MOST_PROBLEMS:
