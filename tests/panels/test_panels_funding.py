@@ -14,6 +14,7 @@ from panel_practice import Practice, said
 from treasury.actions.payment_orders import NAMESPACE
 from treasury.decisions.remarks import LIABILITY
 from treasury.errors import InputError, JournalError
+from treasury.journal import Actor
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Frame, ListRow, Text
 from treasury.panels.frames.panel_text import literal
@@ -247,6 +248,76 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
     assert len(again) == 1
     assert again[0].body["message_id"] != first.body["message_id"]
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
+
+
+def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
+    """Add what the bank says of the one payment of a file, at an hour of 30 October."""
+    path = folder / f"answer-{hour}.xml"
+    path.write_text(
+        report(
+            payment(filed["references"][0], status),
+            original=filed["message_id"],
+            message_id=f"BANK-{hour}",
+            at=f"2026-10-30T{hour:02}:00:00Z",
+        )
+    )
+    desk.statements.add(path)
+
+
+def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
+    panel: FundingPanel, paying: Practice, tmp_path: Path
+) -> None:
+    row, desk = rows(panel, "PAY")[0], paying.workspace
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (first,) = paying.journaled("payment_file.made")
+    answered(desk, tmp_path, first.body, "RJCT", 9)
+    desk.funding.not_uploaded(row["request"], "it was rejected")
+    panel.refresh()
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    again = paying.journaled("payment_file.made")[-1]
+    assert again.body["message_id"] != first.body["message_id"]
+    # What the bank said of the first one is no answer to this one.
+    assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
+
+
+def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file_back(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row, desk = rows(panel, "PAY")[0], paying.workspace
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (first,) = paying.journaled("payment_file.made")
+    answered(desk, tmp_path, first.body, "RJCT", 9)
+    panel.refresh()
+    assert ask(panel, "export", row["request"], pay_from="6689").step is not None
+    answered(desk, tmp_path, first.body, "ACSP", 10)
+    sent = files(panel, monkeypatch)
+    frame = confirm(panel)
+    assert f"{row['reference']} is left in payments-" in said(frame)
+    assert sent == []
+    assert len(paying.journaled("payment_file.made")) == 1
+
+
+def test_files_of_one_second_have_names_of_their_own(
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = paying.workspace.settings.now()
+    monkeypatch.setattr(type(paying.workspace.settings), "now", lambda _: now)
+    first, second = rows(panel, "PAY")[:2]
+    for row in (first, second):
+        ask(panel, "export", row["request"], pay_from="6689")
+        sent = files(panel, monkeypatch)
+        confirm(panel)
+    names = [entry.subject for entry in paying.journaled("payment_file.made")]
+    assert names == [f"payments-{now:%Y-%m-%d-%H%M%S}.xml", f"payments-{now:%Y-%m-%d-%H%M%S}-2.xml"]
+    assert sent[-1]["name"] == names[1]
+    colleague = Actor("bert", "environment")
+    taken = paying.workspace.funding.void_file(names[0], "lost", actor=colleague)
+    assert taken == [first["request"]]
+    panel.refresh()
+    assert shown(panel, second["request"]).cells[3][0].text == "IN FILE"
 
 
 def test_of_two_that_make_a_file_of_the_same_at_once_one_does(

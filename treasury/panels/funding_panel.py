@@ -24,8 +24,6 @@ from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryEr
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.identifiers import is_iban, plain_account
-from treasury.journal.decision_history import files_made
-from treasury.journal.decision_log import read_decided
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
@@ -96,6 +94,9 @@ _REMARKS: Final = {
 _DIFFERING: Final = """\
 SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
 ORDER BY number LIMIT ?
+"""
+_ANSWERED: Final = """\
+SELECT DISTINCT original_message_id AS id FROM payment_statuses WHERE vanished_at IS NULL
 """
 
 
@@ -258,16 +259,7 @@ class FundingPanel(ListPanel):
         order = Order(
             nonce=uuid.uuid4().hex,
             payer=payer,
-            transfers=tuple(
-                CreditTransfer(
-                    reference=row["reference"] or "",
-                    beneficiary=row["deposit_beneficiary"] or "",
-                    iban=plain_account(row["deposit_iban"]),
-                    bic=row["deposit_bic"],
-                    amount=row["send"],
-                )
-                for row in rows
-            ),
+            transfers=tuple(map(_transfer, rows)),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
             rejected={row["request"]: row["file_seq"] for row in rows if row["state"] == REJECTED},
@@ -386,6 +378,8 @@ class FundingPanel(ListPanel):
         return "export" if isinstance(pending, Order) else "submit"
 
     def _make_file(self, order: Order, press: Press) -> None:
+        if self._desk.snapshot().commit != self._commit:
+            self._require_as_shown(order)
         now = self._desk.settings.now()
         attempt = self._attempt(order)
         text = pain001(order.transfers, order.payer, now, order.execution, attempt=attempt)
@@ -404,7 +398,7 @@ class FundingPanel(ListPanel):
             ),
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
-        note_file(
+        name = note_file(
             self._desk.journal,
             name,
             order.requests,
@@ -427,9 +421,36 @@ class FundingPanel(ListPanel):
     # What it knows
 
     def _attempt(self, order: Order) -> int:
-        """How many files with one of the orders the bank has rejected."""
-        made = files_made(read_decided(self._desk.journal).entries)
-        return max((len(made[request]) for request in order.rejected), default=0)
+        """The first attempt at these orders of which the bank has said nothing.
+
+        A file with the id of one that is answered would be taken for answered before it is sent.
+        """
+        answered = set(self._desk.snapshot().sql(_ANSWERED)["id"].to_pylist())
+        attempt = 0
+        while message_id(order.transfers, order.payer, attempt) in answered:
+            attempt += 1
+        return attempt
+
+    def _require_as_shown(self, order: Order) -> None:
+        """ActionRefused where what was added since the list was read says otherwise of a payment.
+
+        A bank's line may show it by now, or an answer that the bank has it.
+        """
+        places = ", ".join("?" * len(order.requests))
+        table = self.read(self._desk.snapshot()).sql(
+            f"SELECT * FROM funding WHERE request IN ({places})",  # noqa: S608 - ours
+            list(order.requests),
+        )
+        listed = {row["request"]: row for row in table.to_pylist()}
+        for request, transfer in zip(order.requests, order.transfers, strict=True):
+            row = listed.get(request)
+            if row is not None:
+                _require_order(row)
+            if row is None or _transfer(row) != transfer:
+                raise ActionRefused(
+                    f"{transfer.reference} is no longer what was shown; no file was made",
+                    do="go back, and look at the list again",
+                )
 
     def _payers(self) -> list[Payer]:
         settings = self._desk.settings
@@ -487,6 +508,17 @@ class FundingPanel(ListPanel):
                     do="sync, look at it again, and call the provider where details changed",
                 )
         work.check()
+
+
+def _transfer(row: Mapping[str, Any]) -> CreditTransfer:
+    """What is ordered for a row of the list."""
+    return CreditTransfer(
+        reference=row["reference"] or "",
+        beneficiary=row["deposit_beneficiary"] or "",
+        iban=plain_account(row["deposit_iban"]),
+        bic=row["deposit_bic"],
+        amount=row["send"],
+    )
 
 
 def _row(row: Mapping[str, Any]) -> ListRow:

@@ -7,6 +7,7 @@ in no other one until the bank has finally rejected it, or somebody says that it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 
 from treasury.errors import ActionRefused
 from treasury.journal import Draft, Head, Journal
@@ -25,18 +26,22 @@ def note_file(
     *,
     nonce: str,
     rejected: Mapping[str, int] | None = None,
-) -> None:
-    """Journal a file before it leaves.
+) -> str:
+    """Journal a file before it leaves; its name, numbered where a file of that name was made.
 
     `rejected` is where the file is journaled that each request was in and that the bank rejected.
     ActionRefused where a request is in another file already, where somebody remarked on it, or
     where the nonce was used; JournalError where it cannot be written.
     """
     names = tuple(requests)
-    draft = Draft(FILE_MADE, name, {"requests": names, **facts}, journal.who(), nonce)
+    who = journal.who()
 
     def build(head: Head) -> Sequence[Draft]:
         entries = read_decided(journal, head=head).entries
+        stem, dot, ending = name.rpartition(".")
+        taken = {entry.subject for entry in entries if entry.kind == FILE_MADE}
+        numbered = (f"{stem}-{number}{dot}{ending}" for number in count(2))
+        free = next(one for one in chain([name], numbered) if one not in taken)
         files, remarks = standing_files(entries), standing_remarks(entries)
         remarked = sorted({clean(remarks[request].by) for request in names if request in remarks})
         if remarked:
@@ -57,6 +62,7 @@ def note_file(
                 f"some of it has left in {', '.join(others)}; no file was made",
                 do="look at the list again",
             )
-        return [draft]
+        return [Draft(FILE_MADE, free, {"requests": names, **facts}, who, nonce)]
 
-    journal.decide(build, rests_on=("payment_file.", "request."))
+    (entry,) = journal.decide(build, rests_on=("payment_file.", "request."))
+    return entry.subject
