@@ -79,6 +79,39 @@ def test_what_the_bank_rejected_is_not_paid_by_it(batch: Batch, tmp_path: Path) 
     assert batch.state(batch.second) == "REJECTED"
 
 
+def test_a_request_that_another_line_paid_is_not_paid_by_the_file_again(batch: Batch) -> None:
+    line = batch.debited(batch.second["send"])
+    alone = double(
+        batch.desk, line, amount=batch.first["send"], end_to_end_id=batch.first["reference"]
+    )
+    batch.desk.matches.accept(alone, batch.first["request"], actor=BERT)
+    with pytest.raises(ActionRefused, match=r"of payments-1\.xml has received .* by another line"):
+        batch.desk.matches.accept_file(line, FILE, actor=BERT)
+    decision = batch.desk.matches.accept(line, batch.second["request"], actor=BERT)
+    assert decision.expectations == (batch.second["request"],)
+    with pytest.raises(ActionRefused, match="by another line"):
+        batch.desk.matches.accept_file(alone, FILE, reason="its batch", actor=BERT)
+
+
+def test_nothing_of_a_file_is_payable_while_its_debit_is_undecided(
+    batch: Batch, tmp_path: Path
+) -> None:
+    line = batch.debited(batch.first["send"] + batch.second["send"])
+    batch.desk.funding.not_uploaded(batch.first["request"], "I think so", actor=BERT)
+    answer = tmp_path / "answer.xml"
+    told = payment(batch.second["reference"], "RJCT", "AC04")
+    answer.write_text(report(told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
+    batch.desk.statements.add(answer)
+    for request in (batch.first, batch.second):
+        assert batch.state(request) == "CHECK BANK"
+    rows = batch.desk.awaiting_funds().to_pylist()
+    (row,) = [row for row in rows if row["request"] == batch.second["request"]]
+    assert row["next_step"] == "A debit of 30 Oct may be this one; decide it first"
+    batch.desk.matches.ignore(line, reason="the bank booked it back", actor=BERT)
+    assert batch.state(batch.first) == "PAY"
+    assert batch.state(batch.second) == "REJECTED"
+
+
 def test_a_debit_that_does_not_name_the_file_needs_a_reason(batch: Batch) -> None:
     line = batch.debited(batch.first["send"] + batch.second["send"], text="BATCH 17")
     with pytest.raises(ActionRefused, match="does not name"):

@@ -67,6 +67,14 @@ def orders_paid(
         )
     if (line_id, paid) in accepted:
         return paid
+    apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
+    if apart:
+        row = rows[apart[0]]
+        raise ActionRefused(
+            f"{row['code']} of {clean(file_name)} has received"
+            f" {format_amount(row['received'], row['currency'])} by another line",
+            do="accept the line for the requests that it pays, once it is known which",
+        )
     expected = total(rows[request]["remaining"] for request in paid)
     if expected != line["amount"]:
         currency = line["currency"]

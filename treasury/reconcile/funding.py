@@ -135,6 +135,9 @@ def short_account(account: str | None) -> str:
 def _row(
     request: Mapping[str, Any], rules: Rules, today: date, remark: Mapping[str, Any] | None
 ) -> FundingRow:
+    if remark is not None and remark.get("debited") and request["state"] in UNPAID:
+        # A debit of the whole file may have paid it, whatever else is said of the payment.
+        request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
     currency = request["fiat_currency"] if on_ramp else request["crypto_currency"]
     rail = _rail(request)

@@ -22,8 +22,15 @@ from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
 from treasury.statements.pain.order_answers import order_answer
 
-__all__ = ["funding_table"]
+__all__ = ["READ_FOR_FUNDING", "funding_table"]
 
+READ_FOR_FUNDING: Final = ("funding", "open_debits")
+"""The steps whose rows the table is made of."""
+_DEBITS: Final = """\
+SELECT message, max(d.booking_date) AS booked
+FROM open_debits AS d JOIN (SELECT unnest($messages) AS message) AS m ON contains(d.texts, m.message)
+GROUP BY message
+"""
 _STATUSES: Final = """\
 SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
     details
@@ -81,6 +88,7 @@ def with_answers(
     """The remarks by request, each with `answers`: what the bank says of each of its payments.
 
     An answer stands beside the moment at which its payment left in a file; None for no answer.
+    `debited` is the day of a debit of one of its files of which nobody said yet what it pays.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:
@@ -89,6 +97,8 @@ def with_answers(
     by_message: dict[str, list[dict[str, Any]]] = {}
     for status in stored.to_pylist():
         by_message.setdefault(status["original_message_id"], []).append(status)
+    debits = connection.execute(_DEBITS, {"messages": sorted(messages)}).to_arrow_table()
+    debited = dict(zip(debits["message"].to_pylist(), debits["booked"].to_pylist(), strict=True))
     answered = {}
     for request, row in remarks.items():
         columns = (
@@ -110,7 +120,8 @@ def with_answers(
             )
             for (made, message, reference), accepted, is_alone in orders
         ]
-        answered[request] = {**row, "answers": answers}
+        days = [debited[name] for name in row["order_messages"] or () if name in debited]
+        answered[request] = {**row, "answers": answers, "debited": max(days, default=None)}
     return answered
 
 

@@ -35,7 +35,7 @@ from treasury.reconcile.engine.pipeline import (
     steps_of,
     stored,
 )  # fmt: skip
-from treasury.reconcile.funding_words import funding_table
+from treasury.reconcile.funding_words import READ_FOR_FUNDING, funding_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
     OUTCOMES,
@@ -143,7 +143,7 @@ ANSWERS = (
     "fee_accruals",
     "fee_totals",
 )
-READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, "funding")
+READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, *READ_FOR_FUNDING)
 """The steps whose rows become an answer."""
 
 
@@ -536,7 +536,7 @@ def awaiting_funds(
     require_synced(snapshot)
 
     def work_out() -> pa.Table:
-        steps = needed(STEPS, "funding")
+        steps = needed(STEPS, *READ_FOR_FUNDING)
         with run_on_question(snapshot, question, decisions, steps) as steps_run:
             return funding_table(steps_run.connection, question.rules, question.today, remarks)
 
