@@ -79,7 +79,7 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
 def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
     """The findings that stand in a snapshot, by table."""
-    rows = snapshot.sql(
+    rows = snapshot.select(
         "SELECT kind, table_name, subject, listed, held, why FROM sync_findings"
         " WHERE vanished_at IS NULL ORDER BY table_name, kind, subject"
     ).to_pylist()
@@ -167,12 +167,12 @@ a numbering that all customers of a provider share, gaps say nothing."""
 
 def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
     """Ids that stored records name and no list has: the table, the id, how many name it, since."""
-    return list(snapshot.sql(_NOWHERE).to_pylist())
+    return list(snapshot.select(_NOWHERE).to_pylist())
 
 
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
     """Gaps in payment references that are numbered closely: first, last, how many, since."""
-    return list(snapshot.sql(_GAPS, {"least": LEAST, "percent": PERCENT}).to_pylist())
+    return list(snapshot.select(_GAPS, {"least": LEAST, "percent": PERCENT}).to_pylist())
 
 
 def unseen_sentences(snapshot: Snapshot) -> Iterator[str]:

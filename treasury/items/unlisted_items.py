@@ -49,7 +49,7 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
     if facts.r.basis is None:
         return
     snapshot = facts.r.basis.snapshot
-    for row in snapshot.sql(_FINDINGS).to_pylist():
+    for row in snapshot.select(_FINDINGS).to_pylist():
         kind, state = _FINDING_KINDS[row["kind"]]
         name = f"{row['table_name']} {clean(row['subject'])}".strip()
         others: dict[str, Any] = {}
