@@ -69,6 +69,7 @@ class Endpoint(ThreadingHTTPServer):
         self.paths: list[str] = []
         self.status = 200
         self.is_cut_off = False
+        self.while_taking: Callable[[], None] = lambda: None
         super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
@@ -85,6 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.headers.append(dict(self.headers))
         if self.server.status < 300 or self.server.status >= 500:
             self.server.posts.append(json.loads(body))
+        self.server.while_taking()
         if self.server.is_cut_off:
             self.close_connection = True
             return

@@ -264,19 +264,22 @@ class Workspace:
             report = self.sync(credential=credential, progress=progress)
             return str(report).partition("\n")[0]
 
-        def told() -> tuple[object, ...]:
-            return self.snapshot().commit, self.journal.head(), self.now().date()
+        def basis() -> tuple[object, ...]:
+            now = self.now()  # a silence begins, and a day ends, without any record
+            quarter = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
+            return self.snapshot().commit, self.journal.head(), quarter
 
         before: list[tuple[object, ...]] = []
 
         def notify() -> str:
-            if before == [told()]:  # nothing can be new
+            current = basis()
+            if before == [current]:  # nothing can be new
                 return "nothing is new"
             report = self.notices.send()
             if report.failures:
                 problems = "; ".join(map(str, report.failures))
                 raise NoticeError(problems)
-            before[:] = [] if report.quiet_until else [told()]
+            before[:] = [] if report.quiet_until else [current]
             return str(report).replace("\n", ", ")
 
         parts = []
@@ -301,7 +304,7 @@ class Workspace:
     @cached_property
     def inbox(self) -> Inbox:
         """The folder in which files come by themselves: `look`; SettingsError where none is set."""
-        from treasury.desk.inbox import Inbox
+        from treasury.desk.inbox import Inbox, inbox_folder
 
         self._require_now("read its inbox")
         terms = self.settings.inbox
@@ -309,7 +312,7 @@ class Workspace:
             raise SettingsError(
                 f"{self.folder / FILE_NAME} names no inbox", do='add [inbox] folder = "…"'
             )
-        folder = self.folder / Path(terms.folder).expanduser()
+        folder = inbox_folder(self.folder, terms)
         return Inbox(folder, self.statements.add, time.monotonic)
 
     @cached_property

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import tomllib
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from notice_servers import Endpoint, endpoint
 
 from treasury.cli import treasury
 from treasury.errors import SettingsError
-from treasury.settings import FILE_NAME, load_settings
+from treasury.settings import FILE_NAME, Settings, load_settings
 from treasury.workspace import Workspace
 
 
@@ -54,6 +55,46 @@ def test_notices_are_sent_listed_and_settled(
         assert (sent.exit_code, sent.stdout) == (0, planned.stdout.replace("would be told", "told"))
         assert run(folder, "notify").stdout == "nothing is new\n"
         assert run(folder, "journal", "verify").exit_code == 0
+
+
+def test_a_watch_tells_of_a_silence_that_begins_within_a_day(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint() as hook:
+        terms = f'[notices]\nsilent_hours = 2\n[notices.webhooks.desk]\nurl = "{hook.url}"'
+        workspace = Workspace(desk(month_end, tmp_path / "desk", terms))
+        clock = [workspace.now()]
+        monkeypatch.setattr(Settings, "now", lambda _: clock[0])
+        parts = workspace._watched(timedelta(minutes=5), None, None)
+        (notices,) = (part for part in parts if part.name == "notices")
+        assert re.fullmatch(r"webhook desk: \d+ told", notices.work())
+        assert [notices.work(), notices.work()] == ["nothing is new"] * 2
+        clock[0] += timedelta(hours=2, minutes=15)
+        assert notices.work() == "webhook desk: 1 told"
+        assert hook.posts[1]["items"][0]["kind"] == "not_synced"
+
+
+def test_a_fact_that_comes_while_a_notice_is_sent_is_told_by_the_next(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    with endpoint() as hook:
+        terms = f'[notices.webhooks.desk]\nurl = "{hook.url}"'
+        workspace = Workspace(desk(month_end, tmp_path / "desk", terms))
+        parts = workspace._watched(timedelta(minutes=5), None, None)
+        (notices,) = (part for part in parts if part.name == "notices")
+
+        item, *_ = workspace.open_items("2026-10").select(kind="needs_decision")
+
+        def reject() -> None:
+            hook.while_taking = lambda: None
+            suggested = item.name.partition(",")[0]
+            Workspace(workspace.folder).matches.reject(item.entry_id or "", suggested, reason="no")
+
+        hook.while_taking = reject
+        assert notices.work() != "nothing is new"
+        assert notices.work().startswith("webhook desk:")
+        assert "NO REFERENCE" in {told["state"] for told in hook.posts[1]["items"]}
+        assert notices.work() == "nothing is new"
 
 
 def test_without_anybody_to_tell_it_says_what_to_add(month_end: Workspace) -> None:

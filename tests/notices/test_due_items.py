@@ -96,6 +96,22 @@ def test_an_item_of_both_months_is_told_once_and_anew_in_another_state() -> None
     assert len(marks) == 4
 
 
+def test_each_silence_of_a_sync_is_a_fact_also_twice_on_a_day() -> None:
+    silent = item(kind="not_synced", item_id="source:services", subject="source")
+    marks = set()
+    for hours in (9, 6, 6):
+        (due,) = due_items(
+            OpenItems(NOVEMBER, (silent,)),
+            None,
+            now=NOW,
+            today=NOW.date(),
+            synced_at=NOW - timedelta(hours=hours),
+            silent_after=timedelta(hours=5),
+        )
+        marks.add(due.mark)
+    assert len(marks) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -108,6 +124,11 @@ def test_an_item_of_both_months_is_told_once_and_anew_in_another_state() -> None
         ("pay BE19 5397 0820 4912, now", "pay …, now"),
         ("company wallet 0x58922a632e18f8c514b37e32549c3cd45ae1d2b6", "company wallet …"),
         ("see https://evil.test/approve?id=1", "see https evil·test/approve?id=1"),
+        ("see www。evil．test", "see www·evil·test"),
+        ("BE68–5390–0754–7034", "…"),
+        ("BE68_5390_0754_7034 5390|0754|7034", "…"),
+        ("BE68 5390\u200b0754\u200b7034", "…"),
+        ("4500 eur, or Euro 4.500", "…, or …"),
         ("mail ceo@bank.example", "mail ceo at bank·example"),
         ("pay\r\nnow\u202e", "pay now⟨U+202E⟩"),
     ],

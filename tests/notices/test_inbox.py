@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from notice_servers import endpoint
 
 from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
+from treasury.desk.watch_health import watch_findings
 from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
 from treasury.settings import FILE_NAME
 from treasury.statements import AddReport
@@ -251,6 +252,34 @@ def test_what_a_killed_look_had_moved_is_not_moved_twice(practice: Practice, ban
     os.link(practice.place / "done" / STATEMENT, practice.place / ".reading" / STATEMENT)
     assert practice.look() == InboxLook()
     assert (practice.names("done"), practice.names(".reading")) == ([STATEMENT], [])
+
+
+def test_what_a_killed_look_had_moved_beside_another_is_not_moved_twice(
+    practice: Practice, bank: Path
+) -> None:
+    shutil.copy(bank / STATEMENT, practice.place)
+    practice.take()
+    numbered = STATEMENT.replace(".xml", "-2.xml")
+    shutil.copy(bank / STATEMENT, practice.place / "done" / numbered)
+    os.link(practice.place / "done" / numbered, practice.place / ".reading" / STATEMENT)
+    assert practice.look() == InboxLook()
+    assert (practice.names("done"), practice.names(".reading")) == ([numbered, STATEMENT], [])
+
+
+@pytest.mark.parametrize(
+    "folder", [".", "", "..", "/", "inbox/..", "lake", "close/in", "link", "a\\u0000"]
+)
+def test_an_inbox_that_holds_the_workspace_itself_is_refused(
+    practice: Practice, folder: str
+) -> None:
+    settings = practice.workspace.folder / FILE_NAME
+    (settings.parent / "link").symlink_to(settings.parent)
+    settings.write_text(settings.read_text().replace('folder = "inbox"', f'folder = "{folder}"'))
+    workspace = Workspace(settings.parent)
+    with pytest.raises(SettingsError, match=r"inbox\.folder"):
+        _ = workspace.inbox
+    (finding,) = watch_findings(workspace.folder, workspace.settings)
+    assert (finding.state, "inbox.folder" in finding.what) == ("missing", True)
 
 
 def test_what_is_not_proved_is_done_and_says_so_beside(practice: Practice, bank: Path) -> None:

@@ -125,6 +125,21 @@ def test_a_webhook_that_may_have_accepted_waits_for_a_person(
         notices.settle("N-1", "lost", " ")
 
 
+def test_a_notice_that_is_being_sent_is_not_settled(journal: Journal, hook: Endpoint) -> None:
+    notices = desk(journal, settings(url=hook.url), lambda: [due(1)])
+    refused: list[ActionRefused] = []
+
+    def settle() -> None:
+        with pytest.raises(ActionRefused, match="is being sent") as caught:
+            notices.settle("N-1", "lost", "nothing in the channel")
+        refused.append(caught.value)
+
+    hook.while_taking = settle
+    assert notices.send().sent == {"webhook desk": 1}
+    assert len(refused) == 1
+    assert kinds(journal) == ["sending", "sent"]
+
+
 def test_one_that_arrived_is_not_told_again(journal: Journal, hook: Endpoint) -> None:
     hook.status = 500
     notices = desk(journal, settings(url=hook.url), lambda: [due(1)])

@@ -21,13 +21,14 @@ from typing import Final
 import filelock
 import msgspec
 
-from treasury.errors import InputError, StorageError
+from treasury.errors import InputError, SettingsError, StorageError
 from treasury.ground import durable
+from treasury.ground.notice_terms import InboxTerms
 from treasury.ground.regular_files import kind_of_file
 from treasury.statements import AddReport
 from treasury.text import clean
 
-__all__ = ["Inbox", "InboxLook"]
+__all__ = ["Inbox", "InboxLook", "inbox_folder"]
 
 DONE: Final = "done"
 REFUSED: Final = "refused"
@@ -42,6 +43,8 @@ _UNFINISHED: Final = (
 """Ends of names that programs give to files that they have not finished."""
 _LONGEST: Final = 180
 """Bytes of a name, so that a reason's own name fits as well."""
+_ROOMS: Final = ("lake", "staging", "close")
+"""Folders in which a workspace keeps what is its own."""
 _UNSAFE: Final = re.compile(r'[\\/:*?"<>|]')
 
 
@@ -105,11 +108,14 @@ class Inbox:
 
     def _look(self) -> InboxLook:
         reading, waiting = self.folder / READING, self._claim()
+        ends = [self.folder / name for name in (DONE, REFUSED)]
         added: list[str] = []
         refused: list[str] = []
         for path in sorted(reading.iterdir()):
-            moved = (self.folder / name / path.name for name in (DONE, REFUSED))
-            if any(os.path.lexists(to) and _is_same(path, to) for to in moved):
+            status = path.lstat()
+            if status.st_nlink > 1 and any(
+                os.path.samestat(status, to.lstat()) for end in ends for to in end.iterdir()
+            ):
                 path.unlink()  # a look was broken off just then
                 continue
             try:
@@ -178,6 +184,25 @@ class Inbox:
         return path
 
 
+def inbox_folder(workspace: Path, terms: InboxTerms) -> Path:
+    """The folder of the inbox; SettingsError where files of the workspace itself are in it."""
+    try:
+        folder = workspace / Path(terms.folder).expanduser()
+        real, own = folder.resolve(), workspace.resolve()
+    except (ValueError, RuntimeError, OSError) as error:
+        raise SettingsError(
+            f"inbox.folder {clean(terms.folder)[:80]!r} is no path: {error}",
+            do="write the folder that the bank's client writes to",
+        ) from None
+    if own.is_relative_to(real) or any(real.is_relative_to(own / room) for room in _ROOMS):
+        raise SettingsError(
+            f"inbox.folder {clean(terms.folder)[:80]!r} holds files of the workspace itself,"
+            " which would be moved away",
+            do="name a folder of its own, like inbox",
+        )
+    return folder
+
+
 def _move_beside(path: Path, target: Path) -> None:
     """Give a file another path without taking anybody's place, also if it is taken meanwhile."""
     try:
@@ -190,11 +215,6 @@ def _move_beside(path: Path, target: Path) -> None:
         os.replace(path, target)
     else:
         path.unlink()
-
-
-def _is_same(path: Path, other: Path) -> bool:
-    """Whether two paths are one file, links not followed."""
-    return os.path.samestat(path.lstat(), other.lstat())
 
 
 def _reason_of(path: Path) -> Path:

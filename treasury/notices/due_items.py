@@ -78,13 +78,13 @@ def due_items(
         if item.kind == _NOT_READ and not is_silent:
             continue
         due[item.item_id] = item
-    return tuple(map(_due, due.values()))
+    return tuple(_due(item, synced_at) for item in due.values())
 
 
-def _due(item: OpenItem) -> DueItem:
+def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
     return DueItem(
-        mark=_mark(item),
+        mark=_mark(item, synced_at if item.kind == _NOT_READ else item.since),
         kind=item.kind,
         turn=item.turn,
         state=item.state,
@@ -99,7 +99,7 @@ def _due(item: OpenItem) -> DueItem:
     )
 
 
-def _mark(item: OpenItem) -> str:
-    """What stands for an item in its state; the day since when tells one delay from the next."""
-    parts = (item.item_id, item.kind, item.state, item.turn, str(item.since))
+def _mark(item: OpenItem, since: date | None) -> str:
+    """What stands for an item in its state; since when it is tells one delay from the next."""
+    parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -18,16 +18,20 @@ _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(r"[A-Z]{2,6}(?:-[A-Z0-9]{1,8}){1,3}", re.ASCII)
 _MOST_DIGITS: Final = 10
 """Digits of a payment reference, as in PAY-2026-005358; account numbers have more, or no dashes."""
+_CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
+_BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
+"""What may stand between two groups of a number: marks, and characters that do not show."""
 _MASKED: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        r"\b[A-Za-z]{2}\d{2}(?:[\s.\-/]?[A-Za-z0-9]){6,}",  # IBAN, whatever separates its groups
+        rf"\b[A-Za-z]{{2}}\d{{2}}(?:{_BETWEEN}[A-Za-z0-9]){{6,}}",  # IBAN, however grouped
         r"\b0[xX][0-9A-Za-z]+",  # a wallet's address, a transaction's hash
         r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
         r"…\s?\w+",  # the last characters of an account
         r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’]*",  # EUR 500
         r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
-        r"\d(?:[\s.,'’\-/]?\d){4,}",  # account numbers, amounts
+        rf"\b{_CURRENCY}\s?\d[\d.,'’]*|\d[\d.,'’]*\s?{_CURRENCY}\b",
+        rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # account numbers, amounts
         r"\d+[.,]\d+",
     )
 )
@@ -59,5 +63,5 @@ def _without_numbers(text: str) -> str:
         text = pattern.sub(HIDDEN, text)
     # What a mail program would make a link of: an address, a domain, a scheme.
     text = text.replace("://", " ").replace("@", " at ")
-    text = re.sub(r"(?<=\S)[.:](?=\S)", "·", text)
+    text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
     return text.replace(f"{HIDDEN} {HIDDEN}", HIDDEN)

@@ -208,27 +208,24 @@ class NoticeDesk:
 
     def _give_up(self) -> None:
         """Journal that nobody knows of a notice whose sender is no longer there."""
-        now, host, who = self._settings.now(), socket.gethostname(), self._journal.who()
-
-        def is_over(notice: Notice) -> bool:
-            is_here = notice.host == host
-            return now - notice.at > GIVEN_UP or (is_here and not is_running(notice.pid))
-
+        who = self._journal.who()
         body = {"why": "its sender ended before it knew"}
 
         def build(_: Head) -> list[Draft]:
             return [
                 Draft(f"{NOTICE}unknown", notice.id, body, who)
                 for notice in self._notices().values()
-                if notice.state == "sending"
-                and (
-                    now - notice.at > GIVEN_UP
-                    or (notice.host == host and not is_running(notice.pid))
-                )
+                if notice.state == "sending" and not self._is_leaving(notice)
             ]
 
         if any(notice.state == "sending" for notice in self._notices().values()):
             self._journal.decide(build, rests_on=(NOTICE,))
+
+    def _is_leaving(self, notice: Notice) -> bool:
+        """Whether the process that sends a notice may still be at it."""
+        if notice.host == socket.gethostname() and not is_running(notice.pid):
+            return False
+        return abs(self._settings.now() - notice.at) <= GIVEN_UP
 
     def settle(
         self,
@@ -240,7 +237,8 @@ class NoticeDesk:
     ) -> Notice:
         """Say of a notice whether it arrived; what a lost one told is told again.
 
-        InputError where there is none of that name, ActionRefused where it is known already.
+        InputError where there is none of that name, ActionRefused where it is known already or
+        the notice is just being sent.
         """
         if self._until is not None:
             raise InputError("an earlier view decides nothing", do="use the workspace itself")
@@ -259,6 +257,11 @@ class NoticeDesk:
                 raise ActionRefused(
                     f"{notice.id} is {notice.state}: there is nothing to settle",
                     do="run `treasury notices list` to see which may not have arrived",
+                )
+            if notice.state == "sending" and self._is_leaving(notice):
+                raise ActionRefused(
+                    f"{notice.id} is being sent: what comes of it is not known yet",
+                    do="look again in some minutes",
                 )
             body = {"state": state, "why": reason.strip()}
             return [Draft(f"{NOTICE}settled", notice.id, body, who)]
