@@ -94,7 +94,7 @@ def reading(command: click.Command, name: str = "") -> Iterator[tuple[str, click
 NO_INSTANT = re.compile(
     "tables|doctor|lake status"  # of what is declared, or on the disk now
     "|statements (read|check)"  # of files
-    "|sync|statements add|decide|close|verify|periods verify"  # what they did or computed again, now
+    "|sync|statements add|decide|close|verify|periods verify"  # what they did, now
     "|actions .*|journal .*|rules .*"  # of what people decided: each row has its own time
 )
 
