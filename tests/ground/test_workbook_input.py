@@ -122,6 +122,17 @@ def test_many_small_parts_that_unpack_to_much_are_refused_together() -> None:
         read_workbook(content, "strange.xlsx")
 
 
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_parts_that_unpack_at_once_are_refused_unread(how: int) -> None:
+    """Of these a few bytes may become a gigabyte before their number can be told."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(PLAIN)) as old, zipfile.ZipFile(file, "w", how) as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    with pytest.raises(InputError, match="is compressed as no spreadsheet does it"):
+        read_workbook(file.getvalue(), "strange.xlsx")
+
+
 def test_a_folder_and_a_file_that_is_not_there_say_so(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.xlsx"):
         with pytest.raises(InputError, match="cannot be read"):

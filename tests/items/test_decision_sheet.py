@@ -282,6 +282,26 @@ def test_what_moves_between_the_preview_and_its_confirmation_refuses_all_of_it(
     assert desk.journal.head() == head
 
 
+@pytest.mark.parametrize("changed", [{"Owner": "carla"}, {"Clear by": date(2026, 11, 21)}])
+def test_a_preview_names_the_owner_and_the_day_and_no_other_is_journaled(
+    desk: Workspace, sheet: Path, changed: Typed
+) -> None:
+    item = of_kind(desk, "silent")
+    carry = {
+        "Decision": ACTS["carry"], "Reason": "asked", "Owner": "bert",
+        "Clear by": date(2026, 11, 20),
+    }  # fmt: skip
+    preview = desk.decide(fill_in(sheet, {item.item_id: carry}), dry_run=True)
+    (planned,) = preview.planned
+    assert ". Owner: bert, clear by 2026-11-20. Reason: asked" in planned.sentence
+    assert preview.arrow["owner"].to_pylist() == ["bert"]
+    fill_in(sheet, {item.item_id: changed})
+    head = desk.journal.head()
+    with pytest.raises(ActionRefused, match="no longer what stood in the preview"):
+        desk.decide(sheet, agreed=preview)
+    assert desk.journal.head() == head
+
+
 def test_whoever_proposed_to_carry_an_item_does_not_accept_it_in_a_sheet(
     desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -611,6 +611,15 @@ def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     ]  # fmt: skip
     assert LIABILITY in [note.text for note in frame.step.notes]
     assert paying.journaled("payment_file.payee_accepted") == []
+    # The bank names another meanwhile: what was compared is not accepted for it.
+    for name, hour in (("Some Third", 9), ("Another Operator", 10)):
+        told = payment(row["reference"], "RVMC", text=name)
+        said_at = {"message_id": f"B{hour}", "at": f"2026-10-30T{hour:02}:00:00Z"}
+        answer.write_text(report(told, original=entry.body["message_id"], **said_at))
+        paying.workspace.statements.add(answer)
+        if name == "Some Third":
+            assert "is no longer what was compared" in said(confirm(panel))
+            assert paying.journaled("payment_file.payee_accepted") == []
     message = confirm(panel).message
     assert message is not None
     assert message.title == "Accepted Another Operator by bert"

@@ -168,13 +168,20 @@ class Marking:
         return decide(self._journal, build)[1]
 
     def accept_payee(
-        self, request: str, reason: str, *, actor: Actor | None = None, dry_run: bool = False
+        self,
+        request: str,
+        reason: str,
+        *,
+        agreed: AcceptedPayee | None = None,
+        actor: Actor | None = None,
+        dry_run: bool = False,
     ) -> AcceptedPayee:
         """Accept the name that the bank knows for a payee whose name it found to match closely.
 
         By another person than the one who made the payment file; a desk of one says why, and is
         marked so. It holds for that IBAN, that name and what the bank said, in later files too.
-        Raises ActionRefused where the bank found no close match.
+        `agreed` is what a `dry_run` gave, so that no other name is accepted than the one that was
+        shown. Raises ActionRefused where the bank found no close match, or another by now.
         """
         who, reason = actor or self._journal.who(), reason.strip()
         if not reason:
@@ -195,6 +202,13 @@ class Marking:
                     do="compare the names before the release, and release it or not at the bank",
                 )
             known_as = clean(answer.payee_name)
+            pair = (file.payee_iban, file.payee, answer.payee_name)
+            if agreed is not None and pair != (agreed.iban, agreed.name, agreed.known_as):
+                raise ActionRefused(
+                    f"{name} is no longer what was compared: {clean(file.payee)},"
+                    f" {clean(file.payee_iban)}, is known as {known_as or 'a similar name'}",
+                    do="compare the names as they are now",
+                )
             names = accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
             if answer.payee_name in names:
                 return [], names[answer.payee_name]

@@ -345,7 +345,9 @@ class FundingPanel(ListPanel):
     def confirm(self, pending: Order | PendingPayee | PendingRequests, press: Press) -> None:
         """Make the payment file, accept the payee's name, or submit the hash."""
         if isinstance(pending, PendingPayee):
-            payee = self._desk.funding.accept_payee(pending.request, pending.payee.reason)
+            payee = self._desk.funding.accept_payee(
+                pending.request, pending.payee.reason, agreed=pending.payee
+            )
             self.tell(
                 self.finish(status(f"Accepted {visible(payee.known_as)} by {visible(payee.by)}"))
             )

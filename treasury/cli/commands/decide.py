@@ -321,9 +321,10 @@ def _print_plan(plan: SheetPlan) -> None:
 
 
 ROW_COLUMNS = (
-    "row", "outcome", "decision", "name", "amount", "reason", "proposed_by", "why",
+    "row", "outcome", "decision", "name", "amount", "owner", "expected_by", "reason",
+    "proposed_by", "why",
 )  # fmt: skip
-ROW_SPARE = ("reason", "proposed_by", "name")
+ROW_SPARE = ("proposed_by", "expected_by", "owner", "reason", "name")
 
 
 # Remarks on ramp requests
@@ -410,7 +411,7 @@ def accept_payee(context: click.Context, name: str, reason: str, dry_run: bool) 
     if not dry_run:
         if sys.stdin.isatty():
             click.confirm("Accept the name", abort=True)
-        accept()
+        accept(agreed=payee)
     _say([name], "the payee's name is accepted", dry_run=dry_run)
 
 

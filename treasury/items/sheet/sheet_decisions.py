@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -33,7 +33,7 @@ from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.decision_history import SHEET, Decision
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
-from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular
@@ -57,6 +57,8 @@ _ROWS: Final = pa.schema(
         ("amount", AMOUNT),
         ("currency", TEXT),
         ("reason", TEXT),
+        ("owner", TEXT),
+        ("expected_by", DATE),
         ("proposed_by", TEXT),
         ("why", TEXT),
         ("item_id", TEXT),
@@ -78,6 +80,7 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     `why` says why it is refused, or since when it stands; for one that would be journaled, what
     speaks against it and is outweighed by its reason. `act` is a key of ACTS, where one was chosen.
+    `owner` and `expected_by` are those that it gives the item, empty where it gives none.
     """
 
     row: int
@@ -88,6 +91,8 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal | None
     currency: str
     reason: str
+    owner: str
+    expected_by: date | None
     proposed_by: str
     why: str
     item_id: str
@@ -97,10 +102,12 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """What it decides about what, why, and who proposed it."""
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
+        owner = f". Owner: {self.owner}" if self.owner else ""
+        by = f", clear by {self.expected_by}" if self.expected_by else ""
         reason = f". Reason: {self.reason}" if self.reason else ""
         although = f". Although {self.why}" if self.why else ""
         proposed = f". Proposed by {self.proposed_by}" if self.proposed_by else ""
-        return f"{self.decision}: {self.name}{worth}{reason}{although}{proposed}"
+        return f"{self.decision}: {self.name}{worth}{owner}{by}{reason}{although}{proposed}"
 
 
 class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -458,17 +465,20 @@ def _moved(row: FilledRow, month: Month, shown: DecisionRow | None) -> str:
 
 def _verdict(row: FilledRow, shown: DecisionRow | None, answer: _Answer) -> SheetVerdict:
     item = None if shown is None else shown.item
+    act = next(
+        (act for act, words in ACTS.items() if f"{row.decision}:".startswith(f"{words}:")), ""
+    )
     return SheetVerdict(
         row=row.number,
         outcome=answer.outcome,
-        act=next(
-            (act for act, words in ACTS.items() if f"{row.decision}:".startswith(f"{words}:")), ""
-        ),
+        act=act,
         decision=row.decision,
         name=row.name if item is None else clean(item.name),
         amount=None if item is None else item.amount,
         currency="" if item is None else item.currency,
         reason=row.reason,
+        owner=row.owner if act in {"assign", "carry"} else "",
+        expected_by=row.expected_by if act == "carry" else None,
         proposed_by=row.proposed_by,
         why=clean(answer.why),
         item_id=row.item_id,
