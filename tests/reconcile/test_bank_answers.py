@@ -114,6 +114,17 @@ def test_a_rejection_that_may_hide_a_payment_asks_for_the_bank(
     assert "do not pay twice" in filed.row["next_step"]
 
 
+@pytest.mark.parametrize(("hour", "state"), [(22, "REJECTED"), (23, "CHECK BANK")])
+def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
+    filed: Filed, hour: int, state: str
+) -> None:
+    filed.answer("RJCT", "AC04", at=f"{filed.row['evidence_to']}T{hour}:30:00Z")
+    assert filed.state == state
+    filed.leave("payments-2.xml", "PAY-2")
+    filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z", original="PAY-2")
+    assert filed.state == state
+
+
 def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
@@ -235,6 +246,18 @@ def test_a_close_match_is_accepted_by_a_second_person_and_holds_for_iban_and_nam
     filed.leave("payments-5.xml", "PAY-5")
     filed.answer("RVMC", text="R. Operator", original="PAY-5")
     assert filed.row["at_bank"] == "payee"
+
+
+def test_a_close_match_without_a_name_is_accepted_for_its_file_alone(filed: Filed) -> None:
+    name, funding = filed.request["request"], filed.desk.funding
+    filed.answer("RVMC")
+    funding.accept_payee(name, "called them", actor=BERT)
+    assert filed.row["at_bank"] == "received"
+    filed.leave("payments-2.xml", "PAY-2")
+    filed.answer("RVMC", original="PAY-2")  # the name that it means may be another
+    assert filed.row["at_bank"] == "payee"
+    funding.accept_payee(name, "called them again", actor=BERT)
+    assert filed.row["at_bank"] == "received"
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,12 @@ def remark_table(decided: Decided) -> pa.Table:
             row["orders_made"] = [file.at for file in files]
             row["rejections_alone"] = [file.rejections_alone for file in files]
             row["payees_accepted"] = [
-                sorted(accepted.get((file.payee_iban, file.payee), ())) for file in files
+                sorted(
+                    name
+                    for name, payee in accepted.get((file.payee_iban, file.payee), {}).items()
+                    if payee.holds_in(file)
+                )
+                for file in files
             ]
             if (file := files[-1]).is_standing:
                 row |= {

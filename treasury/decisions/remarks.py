@@ -210,8 +210,9 @@ class Marking:
                     do="compare the names as they are now",
                 )
             names = accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
-            if answer.payee_name in names:
-                return [], names[answer.payee_name]
+            stands = names.get(answer.payee_name)
+            if stands is not None and stands.holds_in(file):
+                return [], stands
             alone = same_person(file.by, who.name)
             if alone and not self._one_person():
                 raise ActionRefused(
@@ -227,8 +228,9 @@ class Marking:
                 by=who.name,
                 at=self._now(),
                 alone=alone,
+                file=file.name,
             )
-            body = msgspec.structs.asdict(accepted) | {"file": file.name, "request": row["id"]}
+            body = msgspec.structs.asdict(accepted) | {"request": row["id"]}
             del body["by"], body["at"]
             return [Draft(PAYEE_ACCEPTED, row["id"], body, who)], accepted
 

@@ -145,7 +145,8 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
 class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
     """A name that a bank knows for an IBAN, accepted as that of the payee who is ordered so.
 
-    It holds for that IBAN, that name and what the bank said, until any of them is another. `alone`
+    It holds for that IBAN, that name and what the bank said, until any of them is another; where
+    the bank gave no name, for the payment file alone that it said it of. `alone`
     says that whoever made the payment file accepted it, under a policy of one person.
     """
 
@@ -156,6 +157,12 @@ class AcceptedPayee(msgspec.Struct, frozen=True, kw_only=True):
     by: str
     at: datetime
     alone: bool = False
+    file: str = ""
+    """The payment file that the bank said it of."""
+
+    def holds_in(self, file: PaymentFile) -> bool:
+        """Whether it holds in a payment file to that IBAN and name, of which the bank says so."""
+        return bool(self.known_as) or self.file == file.name
 
 
 class GivenHash(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,13 +281,16 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
     return made
 
 
+_ACCEPTED: Final = ("iban", "name", "known_as", "reason", "alone", "file")
+
+
 def accepted_payees(entries: Iterable[Entry]) -> dict[tuple[str, str], dict[str, AcceptedPayee]]:
     """What was accepted, by the payee's IBAN and name as ordered, then by the bank's name."""
     accepted: dict[tuple[str, str], dict[str, AcceptedPayee]] = {}
     for entry in entries:
         if entry.kind != PAYEE_ACCEPTED:
             continue
-        names = {name: entry.body[name] for name in ("iban", "name", "known_as", "reason", "alone")}
+        names = {name: entry.body[name] for name in _ACCEPTED}
         payee = AcceptedPayee(**names, by=entry.actor.name, at=entry.at)
         accepted.setdefault((payee.iban, payee.name), {})[payee.known_as] = payee
     return accepted

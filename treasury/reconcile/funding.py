@@ -10,7 +10,7 @@ transaction hash was given here is HASH PROPOSED until the service has it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -203,6 +203,9 @@ def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+
 def _bank_answer(
     request: Mapping[str, Any], remark: Mapping[str, Any] | None
 ) -> OrderAnswer | None:
@@ -220,7 +223,10 @@ def _bank_answer(
     last = answers[-1] if answers else None
     if undecided and (last is None or last.stage == "rejected"):
         return undecided[-1]
-    return last
+    if last is None or last.stage != "rejected":
+        return last
+    # The statements have to reach to the last of the days on which the bank rejected any.
+    return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
 
 
 def _state_at_bank(request: Mapping[str, Any], answer: OrderAnswer | None) -> str:

@@ -8,7 +8,7 @@ to be said of them. So the database groups them by everything that the words may
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, tzinfo
 from itertools import repeat
 from typing import Any, Final
 
@@ -28,7 +28,9 @@ READ_FOR_FUNDING: Final = ("funding", "open_debits")
 """The steps whose rows the table is made of."""
 _DEBITS: Final = """\
 SELECT message, max(d.booking_date) AS booked
-FROM open_debits AS d JOIN (SELECT unnest($messages) AS message) AS m ON contains(d.texts, m.message)
+FROM open_debits AS d
+JOIN (SELECT unnest($messages) AS message) AS m
+    ON regexp_matches(d.texts, regexp_escape(m.message) || '($|[^A-Za-z0-9-])')
 GROUP BY message
 """
 _STATUSES: Final = """\
@@ -83,11 +85,12 @@ ORDER BY overdue DESC, currency, coalesce(send, 0) DESC, reference, request
 
 
 def with_answers(
-    connection: duckdb.DuckDBPyConnection, remarks: Mapping[str, dict[str, Any]]
+    connection: duckdb.DuckDBPyConnection, remarks: Mapping[str, dict[str, Any]], zone: tzinfo
 ) -> dict[str, dict[str, Any]]:
     """The remarks by request, each with `answers`: what the bank says of each of its payments.
 
     An answer stands beside the moment at which its payment left in a file; None for no answer.
+    Both are in `zone`, in which bank days are counted.
     `debited` is the day of a debit of one of its files of which nobody said yet what it pays.
     """
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
@@ -96,6 +99,8 @@ def with_answers(
     stored = connection.execute(_STATUSES, {"messages": sorted(messages)}).to_arrow_table()
     by_message: dict[str, list[dict[str, Any]]] = {}
     for status in stored.to_pylist():
+        if status["created_at"] is not None:
+            status["created_at"] = status["created_at"].astimezone(zone)
         by_message.setdefault(status["original_message_id"], []).append(status)
     debits = connection.execute(_DEBITS, {"messages": sorted(messages)}).to_arrow_table()
     debited = dict(zip(debits["message"].to_pylist(), debits["booked"].to_pylist(), strict=True))
@@ -109,7 +114,7 @@ def with_answers(
         orders = zip(zip(*columns, strict=True), names, alone, strict=False)
         answers = [
             (
-                made,
+                made.astimezone(zone),
                 order_answer(
                     by_message.get(message, ()),
                     message,
@@ -126,13 +131,17 @@ def with_answers(
 
 
 def funding_table(
-    connection: duckdb.DuckDBPyConnection, rules: Rules, today: date, remarks: pa.Table | None
+    connection: duckdb.DuckDBPyConnection,
+    rules: Rules,
+    today: date,
+    remarks: pa.Table | None,
+    zone: tzinfo = UTC,
 ) -> pa.Table:
     """The rows that `funding_rows` makes of the step `funding`, as a table with columns of FUNDING.
 
     Most overdue first, then by currency, then the larger amount.
     """
-    by_request = with_answers(connection, remarks_by_request(remarks))
+    by_request = with_answers(connection, remarks_by_request(remarks), zone)
     load(connection, {"funding_marked": pa.table({"request_id": pa.array(by_request, TEXT)})})
     connection.execute(f"CREATE OR REPLACE TEMP TABLE funding_alike AS {_ALIKE}")
     spoken_for: list[dict[str, Any]] = connection.sql(_SPOKEN_FOR).to_arrow_table().to_pylist()

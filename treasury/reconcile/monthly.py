@@ -449,7 +449,9 @@ def answer_on(
     question = basis.question
     answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
     view = view_of(connection, question)
-    funds = funding_table(connection, question.rules, question.today, basis.remarks)
+    funds = funding_table(
+        connection, question.rules, question.today, basis.remarks, question.zone
+    )
     return Reconciliation(
         month=question.month,
         company=question.company,
@@ -538,7 +540,9 @@ def awaiting_funds(
     def work_out() -> pa.Table:
         steps = needed(STEPS, *READ_FOR_FUNDING)
         with run_on_question(snapshot, question, decisions, steps) as steps_run:
-            return funding_table(steps_run.connection, question.rules, question.today, remarks)
+            return funding_table(
+                steps_run.connection, question.rules, question.today, remarks, question.zone
+            )
 
     basis = Basis(snapshot, question, decisions, remarks)
     return _FUNDS.of(_answer_key(basis, knowledge_key(basis)), work_out)
