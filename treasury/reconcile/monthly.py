@@ -449,9 +449,7 @@ def answer_on(
     question = basis.question
     answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
     view = view_of(connection, question)
-    funds = funding_table(
-        connection, question.rules, question.today, basis.remarks, question.zone
-    )
+    funds = funding_table(connection, question.rules, question.today, basis.remarks, question.zone)
     return Reconciliation(
         month=question.month,
         company=question.company,

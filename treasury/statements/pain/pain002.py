@@ -169,7 +169,7 @@ class StatusReportFile(BankFile):
                 self._payment(piece.text, f"{_BATCH}/TxInfAndSts[{batch['payments']}]", line)
             case "end", _:
                 lists = {name: batch[name] for name in ("reasons", "details")}
-                status = batch.get("PmtInfSts") or (self._status_above() if batch["reasons"] else "")
+                status = self._status_above() if batch["reasons"] else batch.get("PmtInfSts") or ""
                 self._state("batch", ElementValues({}, {"status": status}, lists), "", line)
 
     def _payment(self, text: str, position: str, line: int) -> None:
