@@ -17,6 +17,7 @@ from panel_rules import propose_transfers
 
 from treasury.items.sheet.sheet_rows import ACTS
 from treasury.panels import ExceptionsPanel
+from treasury.panels.frames.blocks import Message
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
@@ -145,6 +146,41 @@ def test_open_items_are_decided_in_a_sheet_that_the_panel_gives_and_takes(
     assert message is not None
     assert message.title == "Nothing to decide"
     assert "1 item stand already" in [line.text for line in message.lines]
+
+
+def test_a_remark_and_its_answer_are_made_in_the_panel(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "desk"
+    shutil.copytree(month_end.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
+    desk = Workspace(folder)
+    panel = desk.panels.exceptions("2026-10", size=100)
+    item, other, *_ = desk.open_items("2026-10").select(kind="no_reference").items
+
+    def said(name: str, text: str, *chosen: str) -> Message:
+        panel.press(name, chosen=chosen, remark=text)
+        assert panel.wait()
+        message = panel.frame().message
+        assert message is not None
+        return message
+
+    monkeypatch.setenv("TREASURY_USER", "ines")
+    assert "Nobody has said" in said("answer", "hello", item.item_id).lines[0].text
+    assert panel.frame().fields[0].error == ""
+    said("remark", " ", item.item_id)
+    assert panel.frame().fields[0].error == "is missing; say it in one line"
+    said("remark", "x" * 501, item.item_id)
+    assert "Several rows" in said("remark", "a", item.item_id, other.item_id).lines[0].text
+    assert desk.journal.head().seq == 0
+    hostile = '<img src=x onerror="alert(1)">'
+    assert said("remark", hostile, item.item_id).title == "Remarked, by ines"
+    monkeypatch.setenv("TREASURY_USER", "jonas")
+    assert said("answer", "I asked them", item.item_id).title == "Answered ines, by jonas"
+    (row,) = (row for row in rows_of(panel) if row.key == item.item_id)
+    assert f"ines, 2 Nov: {hostile} · jonas to ines, 2 Nov: I asked them" in words(row)
+    answer, question = desk.items.remarks().to_arrow().to_pylist()
+    assert (answer["answers"], question["answered_by"]) == (question["seq"], "jonas")
+    desk.journal.verify()
 
 
 def test_a_sheet_that_moved_while_it_was_looked_at_is_not_journaled(

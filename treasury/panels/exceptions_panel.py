@@ -27,6 +27,7 @@ from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
     Heading,
+    InputField,
     ListRow,
     Message,
     Press,
@@ -150,6 +151,7 @@ class ExceptionsPanel(LookingPanel):
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
         own = {"sheet": self._hand_sheet, "decide": self._take_sheet}
+        own |= {name: partial(self._remark, name) for name in ("remark", "answer")}
         return super().presses() | sides | orders | own
 
     def tools(self, *, idle: bool) -> tuple[Button, ...]:
@@ -161,11 +163,61 @@ class ExceptionsPanel(LookingPanel):
             Button("decide", "Decide from a sheet…", enabled=idle, takes=".xlsx"),
         )
 
+    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+        """Trace one; or say something of it, or to whoever spoke of it last."""
+        if self._items is None or self._is_closed:
+            return super().bar(idle=idle)
+        return (
+            *super().bar(idle=idle),
+            Button("remark", "Remark", enabled=idle),
+            Button("answer", "Answer", enabled=idle),
+        )
+
+    def fields(self) -> tuple[InputField, ...]:
+        """What is said."""
+        if self._items is None or self._is_closed:
+            return ()
+        hint = "To whoever looks at it; proves nothing"
+        return (InputField("remark", "Remark", hint, self.error_of("remark")),)
+
     def step(self) -> StepBlock | None:
         """The sheet that is to be confirmed, else the trace that is being read."""
         if self._pending is not None:
             return sheet_step(self._pending, idle=self.is_idle)
         return super().step()
+
+    def _remark(self, name: str, press: Press) -> None:
+        if self._items is None or self.step() is not None:
+            return
+        self.tell(None)
+        month, text = self._items.month, press.typed.get("remark", "").strip()
+        if not text:
+            raise InputError("remark: is missing", do="say it in one line")
+        (row, *more) = self.chosen_rows()
+        if more:
+            raise InputError("Several rows are chosen", do="remark on one at a time")
+        subject, answered = row["item_id"], None
+        if name == "answer":
+            threads = self._desk.items.remarks().to_arrow().to_pylist()
+            answered = next((said for said in threads if said["item_id"] == subject), None)
+            if answered is None:
+                raise InputError("Nobody has said anything of this", do="press Remark")
+
+        def task(work: Work) -> Message:
+            work.pass_the_point("Writing the remark to the journal")
+            self._desk.items.remark(
+                subject, text, answers=answered and answered["seq"], month=month
+            )
+            with self.turn:
+                self.clear_fields()
+            to = f"Answered {clean(answered['remarked_by'])}" if answered else "Remarked"
+            who = clean(self._desk.journal.who().name)
+            return self.finish(status(f"{to}, by {who}", Text(f"{clean(row['name'])}: {text}")))
+
+        def failed(error: TreasuryError) -> Message:
+            return self.fail("Not remarked", error, Text(_NOT_WRITTEN))
+
+        self.start("Looking whether it is open still", task, failed, _NOT_WRITTEN)
 
     def _hand_sheet(self, press: Press) -> None:
         items = self._items

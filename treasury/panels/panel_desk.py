@@ -12,7 +12,7 @@ from treasury.calendar import Month
 from treasury.decisions.remarks import Marking
 from treasury.decisions.verdicts import Deciding
 from treasury.extract import Progress, SyncReport
-from treasury.items import Effects, OpenItems, SheetPlan
+from treasury.items import Carrying, Effects, OpenItems, SheetPlan
 from treasury.journal import Journal
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
@@ -57,6 +57,10 @@ class PanelDesk(Protocol):
 
     def reconcile(self, month: str | Month | None = None) -> Reconciliation:
         """Reconcile a month; without one the last that has ended."""
+
+    @property
+    def items(self) -> Carrying:
+        """Remarks on open items."""
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
         """Everything that is not settled in a month; without one the last that has ended."""
