@@ -140,6 +140,7 @@ SMTP = '[notices.smtp]\nhost = "mail.example.test"\nsender = "treasury@example.t
     ("terms", "said"),
     [
         ('[notices]\nquiet_hours = "late"', "quiet_hours 'late' is no span"),
+        ('[notices]\nquiet_hours = "20:00-20:00"', "quiet_hours '20:00-20:00' is no span"),
         ("[notices]\nsilent_hours = 0", "silent_hours is less than 1"),
         ('[notices.people.ines]\nemail = "i@x.test"', "people are named and no mail server"),
         (

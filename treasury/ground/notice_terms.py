@@ -175,8 +175,8 @@ def is_place(described: str) -> bool:
 
 
 def parse_hours(span: str) -> tuple[time, time] | None:
-    """`20:00-07:00` as its first and its last moment; None for anything else."""
+    """`20:00-07:00` as its first and its last moment; None for anything else, and for no time."""
     read = _HOURS.fullmatch(span.strip())
-    if read is None:
+    if read is None or read.group(1, 2) == read.group(3, 4):
         return None
     return time(int(read[1]), int(read[2])), time(int(read[3]), int(read[4]))
