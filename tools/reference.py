@@ -103,20 +103,22 @@ the coins are sent, and what is left is to have the hash approved and carried ou
 
 ## Remarks
 
-`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions panel) says something
-of an open item, by name, and `--answers N` answers what a colleague said. The last three stand beside the item in
-every list, panel, sheet and report, `treasury items remarks` lists all. A remark proves nothing and changes no
-state; a field that is not known here is settled by whoever says what it is.
+`treasury items remark ITEM TEXT` (`t.items.remark`, *Remark* and *Answer* in the exceptions
+panel) says something of an open item, by name, and `--answers N` answers what a colleague said.
+The last three stand beside the item in every list, panel, sheet and report, `treasury items
+remarks` lists all. A remark proves nothing and changes no state; a field that is not known here
+is settled by whoever says what it is.
 
 ## Deciding in a sheet
 
-`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions panel) writes what is
-open as a workbook that explains itself: a row for each item with its facts and candidates, a list to choose from,
-a reason, who proposes it. `treasury decide FILE` (`t.decide`, *Decide from a sheet…*) says first, in items and in
-currency, what each row would do, and which are refused and why: facts that moved since, which includes what was
-said of the item, a choice that is not offered, no reason, a person who may not. Then all that was shown is
-journaled, or nothing; a second time changes nothing. The author is who applies it, with "proposed by" beside.
-[With your bank and your colleagues](colleagues.md) goes through it.
+`treasury exceptions --sheet FILE` (`t.exceptions_sheet`, *Download sheet* in the exceptions
+panel) writes what is open as a workbook that explains itself: a row for each item with its facts
+and candidates, a list to choose from, a reason, who proposes it. `treasury decide FILE`
+(`t.decide`, *Decide from a sheet…*) says first, in items and in currency, what each row would do,
+and which are refused and why: facts that moved since, which includes what was said of the item, a
+choice that is not offered, no reason, a person who may not. Then all that was shown is journaled,
+or nothing; a second time changes nothing. The author is who applies it, with "proposed by"
+beside. [With your bank and your colleagues](colleagues.md) goes through it.
 
 ## Kinds
 
