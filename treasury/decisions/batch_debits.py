@@ -14,16 +14,11 @@ from treasury.journal import Entry
 from treasury.journal.decision_history import PaymentFile, files_made
 from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.statements.pain.order_answers import order_answer
+from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.text import clean
 
 __all__ = ["file_named", "orders_paid"]
 
-_STATUSES: Final = """\
-SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
-    details
-FROM payment_statuses WHERE vanished_at IS NULL AND original_message_id = $message
-"""
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance")
 
 
@@ -100,14 +95,13 @@ def file_named(line: Mapping[str, Any], message_ids: Iterable[str]) -> str:
 
 def _rejected(knowledge: Knowledge, orders: Mapping[str, PaymentFile]) -> set[str]:
     """The requests of which the bank finally rejected the payment in this file."""
-    statuses: dict[str, list[dict[str, Any]]] = {}
+    statuses = stored_statuses(
+        knowledge.snapshot.sql, (file.message_id for file in orders.values())
+    )
     rejected = set()
     for request, file in orders.items():
-        message = file.message_id
-        if message not in statuses:
-            table = knowledge.snapshot.sql(_STATUSES, {"message": message})
-            statuses[message] = table.to_pylist() if message else []
-        answer = order_answer(statuses[message], message, file.reference)
+        about = statuses.get(file.message_id, ())
+        answer = order_answer(about, file.message_id, file.reference)
         if answer is not None and answer.stage == "rejected":
             rejected.add(request)
     return rejected

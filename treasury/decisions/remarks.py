@@ -35,7 +35,7 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
-from treasury.statements.pain.order_answers import OrderAnswer, order_answer
+from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
@@ -62,12 +62,6 @@ _FIND: Final = f"""\
 SELECT id, {", ".join(FACTS)} FROM ramp_requests
 WHERE id = $name OR upper(payment_reference) = upper($name)
 """  # noqa: S608 - declared column names
-
-_ANSWERS: Final = """\
-SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
-    details
-FROM payment_statuses WHERE vanished_at IS NULL AND original_message_id = $message
-"""
 
 
 _NOT_CLOSE: Final = {
@@ -243,9 +237,9 @@ class Marking:
         """What the bank says of a payment that left in a file."""
         if not file.message_id:
             return None
-        statuses = self._snapshot().sql(_ANSWERS, {"message": file.message_id}).to_pylist()
+        statuses = stored_statuses(self._snapshot().sql, [file.message_id])
         return order_answer(
-            statuses,
+            statuses[file.message_id],
             file.message_id,
             file.reference,
             rejections_alone=file.rejections_alone,

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, tzinfo
-from itertools import repeat
+from functools import partial
+from itertools import chain, repeat
 from typing import Any, Final
 
 import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import TEXT
+from treasury.lake import TEXT, engine
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
-from treasury.statements.pain.order_answers import order_answer
+from treasury.statements.pain.order_answers import order_answer, stored_statuses
 
 __all__ = ["READ_FOR_FUNDING", "funding_table"]
 
@@ -32,13 +33,6 @@ FROM open_debits AS d
 JOIN (SELECT unnest($messages) AS message) AS m
     ON regexp_matches(d.texts, regexp_escape(m.message) || '($|[^A-Za-z0-9-])')
 GROUP BY message
-"""
-_STATUSES: Final = """\
-SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
-    details
-FROM payment_statuses
-WHERE vanished_at IS NULL AND original_message_id IN (SELECT unnest($messages))
-ORDER BY created_at, status_id
 """
 _ALIKE: Final = """\
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
@@ -96,12 +90,10 @@ def with_answers(
     messages = {name for row in remarks.values() for name in row["order_messages"] or () if name}
     if not messages:
         return dict(remarks)
-    stored = connection.execute(_STATUSES, {"messages": sorted(messages)}).to_arrow_table()
-    by_message: dict[str, list[dict[str, Any]]] = {}
-    for status in stored.to_pylist():
+    by_message = stored_statuses(partial(engine.rows, connection), messages)
+    for status in chain.from_iterable(by_message.values()):
         if status["created_at"] is not None:
             status["created_at"] = status["created_at"].astimezone(zone)
-        by_message.setdefault(status["original_message_id"], []).append(status)
     debits = connection.execute(_DEBITS, {"messages": sorted(messages)}).to_arrow_table()
     debited = dict(zip(debits["message"].to_pylist(), debits["booked"].to_pylist(), strict=True))
     answered = {}

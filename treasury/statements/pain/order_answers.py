@@ -8,11 +8,12 @@ speaks against it: a payment that is rejected and accepted is neither.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 import msgspec
+import pyarrow as pa
 
 from treasury.statements.pain.status_codes import (
     PAYEE_RESULTS,
@@ -21,7 +22,7 @@ from treasury.statements.pain.status_codes import (
     status_words,
 )
 
-__all__ = ["OrderAnswer", "order_answer"]
+__all__ = ["OrderAnswer", "order_answer", "stored_statuses"]
 
 Row = Mapping[str, Any]
 Stage = Literal[
@@ -32,6 +33,13 @@ DUPLICATES: Final = frozenset({"AM05", "DU01", "DU02", "DU03", "DU04", "DU05"})
 _LEVELS: Final = {"file": 0, "batch": 1, "payment": 2}
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _UNDECIDED: Final = ("received", "signature", "accepted", "settled")
+_STORED: Final = """\
+SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
+    details
+FROM payment_statuses
+WHERE vanished_at IS NULL AND original_message_id IN (SELECT unnest($messages))
+ORDER BY created_at, status_id
+"""
 
 
 class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +54,21 @@ class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What verifying the payee's name gave; a close match may have been accepted."""
     payee_name: str = ""
     """Of a close match, what the bank said: the name that it knows."""
+
+
+def stored_statuses(
+    read: Callable[[str, dict[str, Any]], pa.Table], messages: Iterable[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """What banks said of payment files, by the file's message id, in the order it was said.
+
+    `read` gives the rows of a query and its values, as `Snapshot.sql` does.
+    """
+    asked = sorted(set(filter(None, messages)))
+    by_message: dict[str, list[dict[str, Any]]] = {message: [] for message in asked}
+    if asked:
+        for status in read(_STORED, {"messages": asked}).to_pylist():
+            by_message[status["original_message_id"]].append(status)
+    return by_message
 
 
 def order_answer(
