@@ -243,6 +243,7 @@ def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
         "day": [date(2026, 1, 2), None, date(999, 1, 1), None, None],
         "is": [True, None, False, True, None],
         "several": [["a", "b"], None, [], [None], ["c"]],
+        "quoted_several": [["a", 'b"'], None, [], ["\\"], ["c"]],
     }
     table = pa.table(columns).append_column(
         "amount", pa.array(map(Decimal, ("0", "1E-18", "-5.50", "7", "100")), AMOUNT)
@@ -251,6 +252,7 @@ def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
     amounts = ["0", "0.000000000000000001", "-5.5", "7", "100"]
     text = b"".join(map(msgspec.json.encode, (*texts, amounts)))
     assert table_hash(table) == hashlib.sha256(text).hexdigest()
+    assert table_hash(table.slice(1, 3)) == table_hash(table.take([1, 2, 3]))
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:

@@ -191,20 +191,38 @@ def table_hash(table: pa.Table) -> str:
 
 def _as_json(column: pa.ChunkedArray) -> bytes:
     """The values of a column as one JSON list, made without a Python object for each."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(column.type):
         return _as_json(column.cast(pa.int64()))
-    if pa.types.is_decimal(kind):
-        texts = pc.binary_join_element_wise('"', plain_amounts(column), '"', "")
-    elif pa.types.is_integer(kind):
-        texts = column.cast(pa.string())
-    elif pa.types.is_date32(kind) or (
-        pa.types.is_string(kind)
-        and not bool(pc.any(pc.match_substring_regex(column, _ESCAPED)).as_py())
-    ):
-        texts = pc.binary_join_element_wise('"', column.cast(pa.string()), '"', "")
-    else:
+    texts = _json_texts(column.combine_chunks())
+    if texts is None:
         return msgspec.json.encode(column.to_pylist())
-    texts = pc.fill_null(texts, "null").combine_chunks()
     whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
     return f"[{pc.binary_join(whole, ',')[0].as_py()}]".encode()
+
+
+def _json_texts(values: pa.Array) -> pa.Array | None:
+    """Each value as JSON, without a Python object for it; None where a text needs an escape."""
+    kind = values.type
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+        texts = _json_texts(values.flatten())
+        if texts is None:
+            return None
+        sizes = pc.fill_null(pc.list_value_length(values), 0)
+        ends = pc.cumulative_sum(sizes)
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
+        texts = pc.binary_join_element_wise("[", joined, "]", "")
+        texts = pc.if_else(pc.is_valid(values), texts, pa.scalar(None, pa.string()))
+    elif pa.types.is_decimal(kind):
+        digits = plain_amounts(pa.chunked_array([values])).chunk(0)
+        texts = pc.binary_join_element_wise('"', digits, '"', "")
+    elif pa.types.is_integer(kind):
+        texts = values.cast(pa.string())
+    elif pa.types.is_date32(kind) or (
+        pa.types.is_string(kind)
+        and not bool(pc.any(pc.match_substring_regex(values, _ESCAPED)).as_py())
+    ):
+        texts = pc.binary_join_element_wise('"', values.cast(pa.string()), '"', "")
+    else:
+        return None
+    return pc.fill_null(texts, "null")

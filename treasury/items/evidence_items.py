@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
@@ -21,8 +21,6 @@ Row = Mapping[str, Any]
 
 AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"
-STALE_AFTER: Final = timedelta(days=3)
-"""Services that were not read for so long after the cut-off are named, and block nothing."""
 
 
 def evidence_items(facts: Facts) -> Iterator[OpenItem]:
@@ -114,7 +112,7 @@ def _sources(facts: Facts) -> Iterator[OpenItem]:
             since=read_on,
             evidence_to=read_on,
         )
-    elif facts.r.as_of - at > STALE_AFTER:
+    elif facts.is_stale:
         yield make_item(
             facts,
             "stale",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -16,12 +16,15 @@ from treasury.calendar import Month
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
+from treasury.lake.commits import Commit
 from treasury.reconcile.clocks import CALENDAR, TARGET, Rail
 from treasury.reconcile.monthly import Reconciliation
 
 __all__ = ["Facts", "begun_on", "make_item", "needing_a_person"]
 
 
+STALE_AFTER: Final = timedelta(days=3)
+"""Services that were not read for so long after the cut-off are named, and block nothing."""
 _LINE: Final = [
     "entry_id", "outcome", "booking_date", "amount", "currency", "direction", "counterparty_name",
     "reference", "expectation_id",
@@ -85,9 +88,38 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         )
         return tuple(pair for side in pairs for pair in side)
 
+    @property
+    def commit(self) -> Commit | None:
+        """The commit of the lake whose records the builders read beside the answer."""
+        return None if self.r.basis is None else self.r.basis.snapshot.commit
+
+    @cached_property
+    def is_stale(self) -> bool:
+        """Whether the services were read too long ago for what they say to be of today."""
+        return self.synced_at is not None and self.r.as_of - self.synced_at > STALE_AFTER
+
+    def is_alike(self, other: Facts) -> bool:
+        """Whether both tell the same of one answer, so that the same is open."""
+        return (
+            all(getattr(self.r, name) is getattr(other.r, name) for name in _OF_ANSWER)
+            and all(getattr(self, name) == getattr(other, name) for name in _OF_DAY)
+            and all(_same(getattr(self, name), getattr(other, name)) for name in _BESIDE)
+        )
+
     def day(self, instant: datetime | None) -> date | None:
         """The day of an instant in the reporting time zone."""
         return None if instant is None else instant.astimezone(self.zone).date()
+
+
+_OF_ANSWER: Final = tuple(
+    field for field in Reconciliation.__struct_fields__ if field not in ("as_of", "basis")
+)
+_OF_DAY: Final = ("zone", "today", "commit", "synced_at", "is_stale", "journal_problem")
+_BESIDE: Final = ("balances", "ledger", "late", "corrections", "moved", "actions")
+
+
+def _same(one: pa.Table | None, other: pa.Table | None) -> bool:
+    return one is other or (one is not None and other is not None and one.equals(other))
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:

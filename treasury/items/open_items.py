@@ -263,6 +263,35 @@ def open_items(
     moved. `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what
     people said of items, as in ITEM_REMARKS.
     """
+    counted = _listed(facts)
+    proposals = [] if acceptances is None else acceptances.to_pylist()
+    standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
+    agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
+    weighed = agreed if limits is None else immaterial(agreed, limits)
+    remarked = (
+        item
+        for item in with_remarks(weighed, remarks, facts.zone)
+        if not (item.kind in SETTLED_BY_REMARK and item.remark)
+    )
+    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
+
+
+_LISTED: Final[list[tuple[Facts, list[OpenItem]]]] = []
+"""The last facts that were asked about, and what is open by them: a decision asks several times."""
+
+
+def _listed(facts: Facts) -> list[OpenItem]:
+    """What is open by the facts alone, whatever people agreed to and said of it."""
+    for before, items in _LISTED:
+        if before.is_alike(facts):
+            return items
+    counted = _counted(facts)
+    _LISTED[:] = [(facts, counted)]
+    return counted
+
+
+def _counted(facts: Facts) -> list[OpenItem]:
+    """What each builder lists, each thing once, with the item in which its money counts."""
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
@@ -277,17 +306,9 @@ def open_items(
         while (name := items[names[-1]].counted_in) in items and name not in names:
             names.append(name)
         last = names[-1] if len(names) > 1 else None
-        counted.append(msgspec.structs.replace(item, counted_in=last))
-    proposals = [] if acceptances is None else acceptances.to_pylist()
-    standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
-    agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
-    weighed = agreed if limits is None else immaterial(agreed, limits)
-    remarked = (
-        item
-        for item in with_remarks(weighed, remarks, facts.zone)
-        if not (item.kind in SETTLED_BY_REMARK and item.remark)
-    )
-    return OpenItems(facts.month, tuple(sorted(remarked, key=_place)), facts.r.matches.sql)
+        alone = item.counted_in == last
+        counted.append(item if alone else msgspec.structs.replace(item, counted_in=last))
+    return counted
 
 
 def read_items(month: Month, table: pa.Table) -> OpenItems:

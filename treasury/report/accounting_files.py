@@ -126,7 +126,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         if (ledger := accounts.of(role, of)) != f"{role} {of}".strip():
             yield f'  ledger: "{_quoted(ledger)}"'
     for start in range(0, books.postings.num_rows, _BATCH):
-        yield from _booked(books.postings, start)
+        yield "\n".join(_booked(books.postings, start))
     yield ""
     for balance in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.

@@ -54,7 +54,7 @@ def write_csv_table(file: TextIO, table: pa.Table) -> None:
     """
     _writer(file).writerow(map(_cell, table.column_names))
     for batch in table.to_batches(max_chunksize=_BATCH):
-        texts = pa.table([_cells(column) for column in batch.columns], names=table.column_names)
+        texts = pa.table([_written(column) for column in batch.columns], names=table.column_names)
         written = pa.BufferOutputStream()
         write_csv(texts, written, _AS_TEXT)
         file.write(written.getvalue().to_pybytes().decode())
@@ -62,6 +62,14 @@ def write_csv_table(file: TextIO, table: pa.Table) -> None:
 
 def _writer(file: TextIO) -> Any:
     return csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+
+
+def _written(column: pa.Array) -> pa.Array:
+    """`_cell` of each value, made once for those that are alike."""
+    if pa.types.is_nested(column.type):
+        return _cells(column)
+    distinct = column.dictionary_encode("encode")
+    return _cells(distinct.dictionary).take(distinct.indices)
 
 
 def _cells(column: pa.Array) -> pa.Array:

@@ -59,16 +59,17 @@ _APART: Final = (".png", ".pdf", ".ipynb")
 
 def write_files(closing: Closing, folder: Path) -> Evidence:
     """Write everything but the evidence into `folder`, which is empty; returns the evidence."""
-    with workbook_beside(closing, folder / "close.xlsx"):
-        # What DuckDB and Arrow make is made beside what is drawn.
-        basis = closing.r.basis
-        if basis is None or basis.snapshot.commit is None:
-            raise InputError(
-                "this answer does not say what it was made from", do="close a month of a workspace"
-            )
-        with ThreadPoolExecutor(1) as beside:
-            booked = beside.submit(_write_books, closing, folder)
-            inputs = beside.submit(write_inputs, basis, folder / "inputs")
+    basis = closing.r.basis
+    if basis is None or basis.snapshot.commit is None:
+        raise InputError(
+            "this answer does not say what it was made from", do="close a month of a workspace"
+        )
+    (folder / "tables").mkdir()
+    # What DuckDB and Arrow make is made beside what is drawn.
+    with ThreadPoolExecutor(1) as beside:
+        booked = beside.submit(_write_books, closing, folder)
+        inputs = beside.submit(write_inputs, basis, folder / "inputs")
+        with workbook_beside(closing, folder / "close.xlsx"):
             drawn = month_figures(closing)
             (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
             figures = folder / "figures"
@@ -80,21 +81,21 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
             (figures / "words.json").write_bytes(
                 msgspec.json.format(msgspec.json.encode(words, order="sorted"), indent=2) + b"\n"
             )
-            tables = answer_tables(closing) | {"postings": booked.result()}
-            (folder / "tables").mkdir()
+            tables = answer_tables(closing)
             for name, table in tables.items():
                 write_table(table, folder / "tables" / f"{name}.parquet")
             further = {name: table for name, table in tables.items() if name not in TABLES}
-            hashes = (*closing.fingerprints, *table_marks(further))
+            hashes = (*closing.fingerprints, *table_marks(further), *booked.result())
             return _evidence(closing, folder, basis.snapshot.commit, hashes, inputs.result())
 
 
-def _write_books(closing: Closing, folder: Path) -> pa.Table:
-    """Write the journals; returns the postings."""
+def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
+    """Write the journals and the postings behind them; returns the hash of the postings."""
     books = accounting(closing.r, closing.zone, closing.rolled.corrections)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
-    return books.postings
+    write_table(books.postings, folder / "tables" / "postings.parquet")
+    return table_marks({"postings": books.postings})
 
 
 def write_evidence(evidence: Evidence, folder: Path) -> str:
