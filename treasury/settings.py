@@ -19,12 +19,13 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.errors import SettingsError, StorageError
+from treasury.errors import InputError, SettingsError, StorageError
 from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
 from treasury.ground.notice_terms import InboxTerms, NoticeTerms, is_place
 from treasury.identifiers import plain_account
+from treasury.text import clean
 
 __all__ = [
     "SPARK_ADDRESSES",
@@ -47,6 +48,7 @@ __all__ = [
     "pin_environment",
     "place_of",
     "require_https",
+    "require_plain_path",
     "secret_at",
     "settings_for_colleagues",
 ]
@@ -323,8 +325,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             ) from None
 
 
+def require_plain_path(folder: Path) -> None:
+    """InputError where a workspace cannot be in the folder: its path would be read as a pattern.
+
+    The lake's tables are opened by their paths, in which `%41` is a letter and `[…]` a choice.
+    """
+    path = str(folder.absolute())
+    special = next((char for char in path if char in _SPECIAL), "")
+    if special:
+        raise InputError(
+            f"{clean(path)} has {special!r} in it, which no lake's path can have",
+            do=f"choose a folder without any of {' '.join(_SPECIAL)} in its path, or move it there",
+        )
+
+
+_SPECIAL: Final = "[]%?*\\" if os.sep == "/" else "[]%?*"
+
+
 def load_settings(folder: Path) -> Settings:
-    """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key."""
+    """Read and check `treasury.toml` in `folder`; SettingsError names the file and the key.
+
+    InputError as `require_plain_path`.
+    """
+    require_plain_path(folder)
     path = folder / FILE_NAME
     settings = _read(path)
     if isinstance(settings, SettingsError):

@@ -57,6 +57,19 @@ def test_what_was_not_given_is_left_out_and_loads(tmp_path: Path) -> None:
     assert (settings.services, settings.credentials, settings.accounts) == (None, {}, ())
 
 
+@pytest.mark.parametrize("char", [*"[]%?*", "\\"])
+def test_a_folder_whose_path_would_be_a_pattern_is_refused(tmp_path: Path, char: str) -> None:
+    folder = tmp_path / f"desk {char}41 b"
+    with pytest.raises(InputError, match="no lake's path can have") as refused:
+        init(folder, "--company", "Odd")
+    assert repr(char) in refused.value.what
+    assert "choose a folder" in refused.value.do
+    assert not folder.exists()
+    folder.mkdir()
+    with pytest.raises(InputError, match="no lake's path can have"):
+        Workspace(folder)
+
+
 def test_options_say_all_and_each_is_tried(tmp_path: Path, served: Served, place: str) -> None:
     given = ("--credential", "maker", "harbour-maker", place, "--bank-file", str(CAMT))
     done = init(tmp_path / "desk", "--company", "Harbour", *addresses(served), *given)

@@ -98,6 +98,13 @@ def test_a_pack_is_checked_far_from_its_workspace(pack: Path, tmp_path: Path) ->
     assert verify_pack(away).holds
 
 
+def test_a_pack_is_checked_wherever_it_is_put(pack: Path, tmp_path: Path) -> None:
+    shutil.copytree(pack, tmp_path / "close x of 2026, 41")
+    odd = shutil.copytree(pack, tmp_path / "close [x] of 202*, %41?")
+    assert verify_pack(odd).holds
+    assert verify_pack(shutil.copytree(pack, tmp_path / "close ? of 2026, 41")).holds
+
+
 def told_of(folder: Path) -> list[str]:
     """What is named as wrong; the evidence where it does not even read."""
     try:

@@ -14,7 +14,15 @@ import msgspec
 
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
-from treasury.settings import FILE_NAME, BankAccount, Credential, Services, Settings, load_settings
+from treasury.settings import (
+    FILE_NAME,
+    BankAccount,
+    Credential,
+    Services,
+    Settings,
+    load_settings,
+    require_plain_path,
+)
 
 __all__ = ["NewSettings"]
 
@@ -83,9 +91,10 @@ ramp.base_url = {_text(self.services.ramp.base_url)}
     def write(self, folder: Path) -> Settings:
         """Check the settings as every command does, then write them; the folder is made.
 
-        SettingsError where they cannot be, InputError where the folder has settings already; then
-        nothing is written.
+        SettingsError where they cannot be, InputError where the folder has settings already or
+        cannot hold a lake; then nothing is written.
         """
+        require_plain_path(folder)
         path = folder / FILE_NAME
         if path.exists():
             raise InputError(

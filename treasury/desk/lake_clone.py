@@ -16,7 +16,7 @@ from treasury.lake.home.heads import HomeNote, read_head
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import check_address
 from treasury.lake.home.pulling import Pulled
-from treasury.settings import FILE_NAME, load_settings, pin_environment
+from treasury.settings import FILE_NAME, load_settings, pin_environment, require_plain_path
 
 if TYPE_CHECKING:
     from treasury.lake import Lake
@@ -44,6 +44,7 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
     place = check_address(
         address if "://" in address else os.path.abspath(Path(address).expanduser())
     )
+    require_plain_path(folder)
     path = folder / FILE_NAME
     if path.exists():
         settings = load_settings(folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -42,10 +43,13 @@ from treasury.lake.table_declaration import (
 
 __all__ = [
     "Params", "check_reads", "connect", "damage", "known_at", "literal", "lock_down", "moment",
-    "quoted", "rows", "scan", "typed_columns",
+    "paths_of", "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
+
+_PATTERN: Final = re.compile(r"[\[*?]")
+"""Characters that DuckDB takes for a pattern in the path of a file; in brackets each is itself."""
 
 _SQL_TYPES: Final = {
     AMOUNT: "DECIMAL(38,18)",
@@ -116,7 +120,9 @@ def _folder_of_its_own() -> Path:
 
 def lock_down(connection: duckdb.DuckDBPyConnection, readable: Iterable[str]) -> None:
     """Allow these files and nothing else from here on."""
-    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, readable))}]")
+    files = tuple(readable)
+    allowed = dict.fromkeys((*files, *map(_as_itself, files)))
+    connection.execute(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -129,6 +135,15 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """The text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def paths_of(files: Iterable[StoredFile]) -> str:
+    """The paths of files as SQL strings, each of which means that file and no pattern."""
+    return ", ".join(literal(_as_itself(file.path)) for file in files)
+
+
+def _as_itself(path: str) -> str:
+    return _PATTERN.sub(r"[\g<0>]", path)
 
 
 def moment(instant: datetime) -> str:
@@ -161,11 +176,10 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
     )
     if not files:
         return f"SELECT {columns} WHERE false"
-    paths = ", ".join(literal(file.path) for file in files)
     options = "hive_partitioning = false"
     if any(file.is_open is not None for file in files):
         options = f"hive_partitioning = true, hive_types = {{{quoted(OPEN)}: BOOLEAN}}"
-    return f"SELECT {columns} FROM read_parquet([{paths}], {options})"
+    return f"SELECT {columns} FROM read_parquet([{paths_of(files)}], {options})"
 
 
 def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -> str:

@@ -441,7 +441,7 @@ class Lake:
         if last is None or last.commit != commit:
             return
         files = delta.load(self.folder / COMMITS, last.listed).files
-        paths = ", ".join(engine.literal(file.path) for file in files)
+        paths = engine.paths_of(files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
         views = {**self._snapshot(commit).views(), COMMITS: listed}
         publish(self.workspace, views, _about(commit))

@@ -17,7 +17,7 @@ from treasury.cli.commands.desk import folder_of
 from treasury.cli.progress import TerminalProgress
 from treasury.errors import InputError, TreasuryError
 from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
-from treasury.settings import FILE_NAME, load_settings
+from treasury.settings import FILE_NAME, load_settings, require_plain_path
 from treasury.workspace import RULES_FILE, Workspace
 
 __all__ = ["demo", "practice", "prepare", "sandbox"]
@@ -228,6 +228,7 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
 
     Its secrets go to this process's environment. Refuses the folder of a real desk.
     """
+    require_plain_path(folder)
     path = folder / FILE_NAME
     if path.exists() and load_settings(folder).workspace.environment != "sandbox":
         raise InputError(
