@@ -468,8 +468,8 @@ class Workspace:
         Spark reads the lake's files in place and writes everything matched to the folder or schema
         `into`, if one is named; the answer is the same.
         """
+        from treasury.decisions.file_debits import decisions_in_force
         from treasury.decisions.remark_rows import remark_table
-        from treasury.journal.decision_history import decision_table, standing
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
         from treasury.reconcile.monthly import Basis, worked_out
@@ -495,10 +495,11 @@ class Workspace:
             basis = basis_of(self.journal, self.lake, periods[str(period)].close)
         else:
             closed = ClosedMonths.before(period, periods.values(), self.folder)
+            snapshot = self.snapshot()
             basis = Basis(
-                self.snapshot(),
+                snapshot,
                 self._question(period),
-                decision_table(standing(decided.entries)),
+                decisions_in_force(snapshot, decided.entries),
                 remark_table(decided),
                 closed if self._as_of is None else None,
             )
@@ -894,9 +895,11 @@ class Workspace:
         )
 
     def _decisions(self) -> pa.Table:
-        from treasury.journal import decisions
+        from treasury.decisions.file_debits import decisions_in_force
+        from treasury.journal.decision_log import read_decided
 
-        return decisions(self.journal, until=self._as_of)
+        entries = read_decided(self.journal, until=self._as_of).entries
+        return decisions_in_force(self.snapshot(), entries)
 
     def _remarks(self) -> pa.Table:
         from treasury.decisions.remark_rows import remark_table

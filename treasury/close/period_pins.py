@@ -30,12 +30,13 @@ from treasury.close.roll_forward import (
 )
 from treasury.close.stored_answers import read_answers
 from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
+from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remark_rows import remark_table
 from treasury.decisions.standing_verdicts import standing_table
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.ground.decoding import convert
 from treasury.journal import Actor, Entry, Journal
-from treasury.journal.decision_history import decision_table, standing
+from treasury.journal.decision_history import standing
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
 from treasury.journal.notice_history import NOTICE
@@ -205,7 +206,7 @@ def decided_before(journal: Journal, close: Close) -> Decided:
 
 def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
     """The basis of an answer: the records, and what people had decided."""
-    decisions = decision_table(standing(decided.entries))
+    decisions = decisions_in_force(snapshot, decided.entries)
     return Basis(snapshot, question, decisions, remark_table(decided))
 
 

@@ -7,19 +7,19 @@ that it rejected. The file is journaled with its requests, so one decision settl
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
+from treasury.decisions.file_debits import order_stages
 from treasury.errors import ActionRefused, InputError
+from treasury.identifiers import plain_account
 from treasury.journal import Entry
 from treasury.journal.decision_history import PaymentFile, files_made
 from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.statements.pain.order_answers import order_answer, stored_statuses
+from treasury.statements.pain.file_ids import named_files
 from treasury.text import clean
 
-__all__ = ["file_named", "orders_paid"]
-
-_TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance")
+__all__ = ["orders_paid"]
 
 
 def orders_paid(
@@ -34,7 +34,9 @@ def orders_paid(
     """The requests of a payment file that a debit pays: all but those that the bank has rejected.
 
     Raises InputError for a file that was never made, ActionRefused where the line is no debit, or
-    not of exactly what these requests wait for, or neither names the file nor has a reason.
+    not of exactly what these requests wait for, or neither names the file nor has a reason. What
+    the bank rejected because it has it already is paid by another debit, or by this one with a
+    reason, where the file was uploaded twice.
     `accepted` are lines that are accepted already, each with the requests that it was accepted for.
     """
     orders = {
@@ -51,8 +53,14 @@ def orders_paid(
     line = knowledge.line_rows([line_id])[line_id]
     if line["direction"] != "DBIT":
         raise ActionRefused(f"the line {line_id} is no debit", do="give the debit of the file")
-    rejected = _rejected(knowledge, orders)
-    paid = tuple(sorted(set(orders) - rejected))
+    payers = {plain_account(file.payer) for file in orders.values() if file.payer}
+    if payers - {plain_account(line["statement_account"])}:
+        raise ActionRefused(
+            f"the line {line_id} is no debit of the account that {clean(file_name)} pays from,"
+            f" {clean(', '.join(payers))}",
+            do="give the debit of that account, or accept the line for the requests that it pays",
+        )
+    paid = _ordered(knowledge, orders, line, reason)
     rows = knowledge.expectation_rows
     missing = [request for request in paid if request not in rows]
     if missing or not paid:
@@ -62,6 +70,12 @@ def orders_paid(
         )
     if (line_id, paid) in accepted:
         return paid
+    outcome = knowledge.outcomes[line_id]
+    if outcome["outcome"] == "matched" and outcome["expectation_id"] not in orders:
+        raise ActionRefused(
+            f"the line {line_id} is matched already: {outcome['reason']}",
+            do="reject what is wrong of it first, with a reason",
+        )
     apart = [request for request in paid if rows[request]["remaining"] != rows[request]["amount"]]
     if apart:
         row = rows[apart[0]]
@@ -79,7 +93,7 @@ def orders_paid(
             do="add the bank's answers to the file, or accept the line for some of it",
         )
     ids = {file.message_id for file in orders.values() if file.message_id}
-    if not reason.strip() and not file_named(line, ids):
+    if not reason.strip() and not named_files(line, ids):
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
             do="say how you know that it is this file's, as the reason",
@@ -87,21 +101,25 @@ def orders_paid(
     return paid
 
 
-def file_named(line: Mapping[str, Any], message_ids: Iterable[str]) -> str:
-    """Which of these ids of payment files a bank line carries; empty for none."""
-    texts = " ".join(line[name] or "" for name in _TEXTS)
-    return next((name for name in message_ids if name in texts), "")
+def _ordered(
+    knowledge: Knowledge, orders: Mapping[str, PaymentFile], line: Mapping[str, Any], reason: str
+) -> tuple[str, ...]:
+    """What of a file the bank did not reject, and what it has already where the debit is of both.
 
-
-def _rejected(knowledge: Knowledge, orders: Mapping[str, PaymentFile]) -> set[str]:
-    """The requests of which the bank finally rejected the payment in this file."""
-    statuses = stored_statuses(
-        knowledge.snapshot.sql, (file.message_id for file in orders.values())
-    )
-    rejected = set()
-    for request, file in orders.items():
-        about = statuses.get(file.message_id, ())
-        answer = order_answer(about, file.message_id, file.reference)
-        if answer is not None and answer.stage == "rejected":
-            rejected.add(request)
-    return rejected
+    ActionRefused where that would be without a reason.
+    """
+    stages = order_stages(knowledge.snapshot, orders)
+    rows = knowledge.expectation_rows
+    ordered = {request for request in orders if stages.get(request) != "rejected"}
+    duplicates = {request for request in ordered if stages.get(request) == "duplicate"}
+    whole = total(rows[request]["amount"] for request in ordered if request in rows)
+    if not duplicates or whole != line["amount"]:
+        return tuple(sorted(ordered - duplicates))
+    if not reason.strip():
+        file = next(iter(orders.values()))
+        raise ActionRefused(
+            f"the line {line['entry_id']} would pay what the bank rejected of {clean(file.name)} as"
+            " a duplicate, too",
+            do="say how you know that this debit paid it, as the reason; else ask the bank",
+        )
+    return tuple(sorted(ordered))

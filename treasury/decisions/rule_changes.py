@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.decisions.comparison import moves_between, totals_of
+from treasury.decisions.file_debits import decisions_in_force
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
 from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, Draft, Journal
-from treasury.journal.decision_history import decision_table, standing
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
 from treasury.lake import Snapshot
@@ -181,7 +181,7 @@ class Changing:
     def _preview(self, rules: Rules, decided: Decided) -> Preview:
         before = self.current()
         snapshot = self._snapshot()
-        verdicts = decision_table(standing(decided.entries))
+        verdicts = decisions_in_force(snapshot, decided.entries)
         old, new = (Basis(snapshot, self._question(basis), verdicts) for basis in (before, rules))
         moves = moves_between(run_knowledge(old), run_knowledge(new), "rule")
         closed = closed_periods(decided.entries)

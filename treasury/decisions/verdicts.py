@@ -15,7 +15,6 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
-import pyarrow as pa
 
 from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import open_lines, standing_table
@@ -60,7 +59,7 @@ class Deciding:
     def __init__(
         self,
         journal: Journal,
-        knowledge: Callable[[pa.Table], Knowledge],
+        knowledge: Callable[[Decided], Knowledge],
         now: Callable[[], datetime],
         *,
         until: datetime | None = None,
@@ -215,7 +214,7 @@ class Deciding:
     def known_under(self, decided: Decided) -> tuple[Knowledge, Standing]:
         """What matching knows under these decisions, and those on lines that stand among them."""
         stand = standing(decided.entries)
-        return self._knowledge(decision_table(stand)), stand
+        return self._knowledge(decided), stand
 
     def plan_each(
         self,

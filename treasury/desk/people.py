@@ -13,13 +13,12 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from treasury.calendar import Month
 from treasury.close.period_pins import (
     basis_on,
 )
 from treasury.decisions.comparison import Comparison, compare_bases
+from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remarks import Marking, foreseen_remark
 from treasury.decisions.rule_changes import Changing
 from treasury.decisions.verdicts import Deciding, foreseen
@@ -54,8 +53,10 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     def matches(self) -> Deciding:
         """Verdicts on bank lines."""
 
-        def knowledge(decisions: pa.Table) -> Knowledge:
-            return run_knowledge(Basis(self.snapshot(), self.question(self.month, None), decisions))
+        def knowledge(decided: Decided) -> Knowledge:
+            snapshot = self.snapshot()
+            verdicts = decisions_in_force(snapshot, decided.entries)
+            return run_knowledge(Basis(snapshot, self.question(self.month, None), verdicts))
 
         return Deciding(self.journal, knowledge, self.now, until=self.until, zone=self.zone)
 

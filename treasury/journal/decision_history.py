@@ -136,6 +136,10 @@ class PaymentFile(msgspec.Struct, frozen=True, kw_only=True):
     payee: str = ""
     """Whom it pays, by the name in the file, and `payee_iban` where."""
     payee_iban: str = ""
+    payer: str = ""
+    """The IBAN of the account that it is to be debited from."""
+    amount: Decimal | None = None
+    """What it orders for the request, in EUR; None where that was not journaled."""
     rejections_alone: bool = False
     """Whether its bank reports of rejected payments alone."""
     is_standing: bool = True
@@ -256,8 +260,9 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
             references = body.get("references") or [""] * len(body["requests"])
             execution = body.get("execution")
             payees = body.get("payees") or [("", "")] * len(body["requests"])
-            orders = zip(body["requests"], references, payees, strict=True)
-            for request, reference, (payee, iban) in orders:
+            amounts = body.get("amounts") or [None] * len(body["requests"])
+            orders = zip(body["requests"], references, payees, amounts, strict=True)
+            for request, reference, (payee, iban), amount in orders:
                 file = PaymentFile(
                     seq=entry.seq,
                     name=entry.subject,
@@ -268,6 +273,8 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                     execution=None if execution is None else date.fromisoformat(execution),
                     payee=payee,
                     payee_iban=iban,
+                    payer=body.get("payer", ""),
+                    amount=None if amount is None else Decimal(amount),
                     rejections_alone=body.get("answers") == "rejections",
                 )
                 made.setdefault(request, []).append(file)

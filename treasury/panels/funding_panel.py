@@ -392,6 +392,7 @@ class FundingPanel(ListPanel):
             "execution": order.execution.isoformat(),
             "message_id": message_id(order.transfers, order.payer, attempt),
             "references": [transfer.reference for transfer in order.transfers],
+            "amounts": [transfer.amount for transfer in order.transfers],
             "payees": [(transfer.beneficiary, transfer.iban) for transfer in order.transfers],
             "answers": next(
                 account.answers

@@ -21,19 +21,13 @@ from treasury.lake import TEXT, engine
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
+from treasury.statements.pain.file_ids import named_files
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 
 __all__ = ["READ_FOR_FUNDING", "funding_table"]
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
 """The steps whose rows the table is made of."""
-_DEBITS: Final = """\
-SELECT message, max(d.booking_date) AS booked
-FROM open_debits AS d
-JOIN (SELECT unnest($messages) AS message) AS m
-    ON regexp_matches(d.texts, regexp_escape(m.message) || '($|[^A-Za-z0-9-])')
-GROUP BY message
-"""
 _ALIKE: Final = """\
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
 FROM (
@@ -94,8 +88,9 @@ def with_answers(
     for status in chain.from_iterable(by_message.values()):
         if status["created_at"] is not None:
             status["created_at"] = status["created_at"].astimezone(zone)
-    debits = connection.execute(_DEBITS, {"messages": sorted(messages)}).to_arrow_table()
-    debited = dict(zip(debits["message"].to_pylist(), debits["booked"].to_pylist(), strict=True))
+    debited: dict[str, date] = {}
+    for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
+        debited |= dict.fromkeys(named_files(line, messages), line["booking_date"])
     answered = {}
     for request, row in remarks.items():
         columns = (

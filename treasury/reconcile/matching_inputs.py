@@ -101,7 +101,7 @@ EXPECTATIONS = (
 DECISIONS = (
     Field("entry_id", TEXT, required=True),
     Field("expectation_id", TEXT),
-    Field("verdict", TEXT, required=True, values=("accept", "reject", "ignore")),
+    Field("verdict", TEXT, required=True, values=("accept", "reject", "ignore", "file")),
     Field("reason", TEXT),
     Field("share", AMOUNT),
 )

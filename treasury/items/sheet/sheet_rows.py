@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.decisions.batch_debits import file_named, orders_paid
+from treasury.decisions.batch_debits import orders_paid
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import expectation_facts, line_facts
 from treasury.errors import ActionRefused, InputError
@@ -25,6 +25,7 @@ from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
 from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.statements.pain.file_ids import named_files
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
@@ -103,8 +104,9 @@ def decision_rows(
     for item in items:
         seen = lines.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         choices = tuple(_choices(item, seen))
-        if seen is not None and (message := file_named(seen.line, files)):
-            choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
+        if seen is not None:
+            for message in sorted(named_files(seen.line, files.keys())):
+                choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {
             "month": str(items.month),

@@ -1,9 +1,9 @@
--- What people accepted: the line and each expectation it was accepted for. A line in another currency or
+-- What people accepted, and debits of whole payment files: the line and each expectation it was accepted for. A line in another currency or
 -- direction is settled by that and counts for nothing.
 SELECT
     d.entry_id,
     d.expectation_id,
-    coalesce('accepted: ' || d.reason, 'accepted') AS reason,
+    CASE WHEN d.verdict = 'file' THEN d.reason ELSE coalesce('accepted: ' || d.reason, 'accepted') END AS reason,
     l.amount,
     l.booking_date,
     e.amount AS expected,
@@ -14,4 +14,4 @@ SELECT
 FROM decisions AS d
 JOIN lines AS l ON l.entry_id = d.entry_id
 JOIN expectations AS e ON e.expectation_id = d.expectation_id
-WHERE d.verdict = 'accept' AND l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK'
+WHERE d.verdict IN ('accept', 'file') AND l.line_class IS NULL AND coalesce(l.entry_status, 'BOOK') = 'BOOK'

@@ -18,7 +18,7 @@ WITH standing AS (
         WHERE p.is_whole AND p.contradiction IS NULL AND p.proves
             AND (n.entry_id IS NULL OR (n.code = n.other_code AND n.viable = 1))
             AND p.entry_id NOT IN (SELECT entry_id FROM other_readings)
-            AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'ignore'))
+            AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
     ) AS p
     LEFT JOIN came_back AS b ON b.entry_id = p.entry_id
     WHERE p.entry_id NOT IN (SELECT return_id FROM returns)

@@ -2,9 +2,9 @@
 SELECT l.*
 FROM lines AS l
 LEFT JOIN (
-    SELECT DISTINCT entry_id, verdict FROM decisions WHERE verdict IN ('accept', 'ignore')
+    SELECT DISTINCT entry_id, verdict FROM decisions WHERE verdict IN ('accept', 'file', 'ignore')
 ) AS d ON d.entry_id = l.entry_id
 WHERE l.line_class IS NULL
     AND l.entry_id NOT IN (SELECT entry_id FROM written)
     AND l.entry_id NOT IN (SELECT entry_id FROM whole_references WHERE tier = 'structured')
-    AND (d.entry_id IS NULL OR (d.verdict = 'accept' AND coalesce(l.entry_status, 'BOOK') <> 'BOOK'))
+    AND (d.entry_id IS NULL OR (d.verdict <> 'ignore' AND coalesce(l.entry_status, 'BOOK') <> 'BOOK'))

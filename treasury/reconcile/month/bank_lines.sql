@@ -28,6 +28,8 @@ SELECT
     e.bank_transaction_code,
     CASE WHEN e.charges_currency = coalesce(e.currency, s.currency, d.only_currency) THEN abs(e.charges_amount) END AS charges,
     s.proof_state AS proof,
+    e.message_id,
+    e.payment_information_id,
     e.file_name,
     e.position
 FROM statement_entries AS e

@@ -66,7 +66,7 @@ FROM decisions
 UNION ALL BY NAME
 SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason
 FROM rejoining_lines AS l
-LEFT JOIN decisions AS d ON d.entry_id = l.entry_id AND d.verdict = 'accept'
+LEFT JOIN decisions AS d ON d.entry_id = l.entry_id AND d.verdict IN ('accept', 'file')
 WHERE l.expectation_id IS NOT NULL AND d.entry_id IS NULL
 """
 

@@ -1,0 +1,165 @@
+"""Debits that a bank booked for whole payment files: those that match by themselves.
+
+A file is journaled with what it orders, so a debit that carries its id and is exactly the sum of it
+can be nothing else, as long as nothing speaks against it. Then it belongs to all that the bank did
+not reject. Whatever is less than that is asked of a person (`batch_debits`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+
+from treasury.identifiers import plain_account
+from treasury.journal import Entry
+from treasury.journal.decision_history import (
+    DECISIONS,
+    Decision,
+    PaymentFile,
+    decision_table,
+    files_made,
+    standing,
+)
+from treasury.lake import Snapshot
+from treasury.money import total
+from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.order_answers import order_answer, stored_statuses
+from treasury.text import clean
+
+__all__ = ["IN_FILE", "decisions_in_force", "order_stages"]
+
+IN_FILE: Final = "file"
+"""The verdict of a debit that belongs to the requests of a payment file by the file's id."""
+CURRENCY: Final = "EUR"
+"""What payment files order."""
+_DAY: Final = timedelta(days=1)
+_DEBITS: Final = """\
+SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
+    upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
+    e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,
+    concat_ws(chr(10), array_to_string(e.remittance, chr(10)), e.additional_information)
+        AS remittance,
+    s.proved AND NOT coalesce(e.is_reversal OR e.is_twin, FALSE) AND e.return_reason IS NULL
+        AS is_certain
+FROM statement_entries AS e
+JOIN statements AS s ON s.statement_id = e.statement_id
+WHERE s.vanished_at IS NULL AND e.vanished_at IS NULL AND e.direction = 'DBIT' AND e.amount > 0
+    AND coalesce(e.entry_status, 'BOOK') = 'BOOK' AND e.booking_date >= $since
+ORDER BY e.entry_id
+"""
+_REQUESTS: Final = """\
+SELECT id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests
+WHERE ramp_type = 'ON_RAMP' AND id IN (SELECT unnest($ids))
+"""
+
+
+def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
+    """What is decided of bank lines, as the matching takes it; columns as in DECISIONS.
+
+    By people, by these entries of the journal, and by the ids of payment files of which one debit
+    was booked; those have the verdict "file".
+    """
+    entries = tuple(entries)
+    stand = standing(entries)
+    decided = decision_table(stand)
+    orders = _orders(entries)
+    if not orders:
+        return decided
+    rows = [
+        {
+            "entry_id": line["entry_id"],
+            "expectation_id": request,
+            "verdict": IN_FILE,
+            "reason": f"payment file {clean(name)}: its id, and exactly what it orders",
+        }
+        for name, line, paid in _file_debits(snapshot, orders, stand)
+        for request in paid
+    ]
+    return pa.concat_tables([decided, pa.Table.from_pylist(rows, schema=DECISIONS)])
+
+
+def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[str, str]:
+    """How far the bank says that each payment of a file has come; one of which it is silent is not.
+
+    `orders` is the file by the request of each payment; the stages are those of `OrderAnswer`.
+    """
+    statuses = stored_statuses(snapshot.select, (file.message_id for file in orders.values()))
+    stages: dict[str, str] = {}
+    for request, file in orders.items():
+        about = statuses.get(file.message_id, ())
+        answer = order_answer(about, file.message_id, file.reference)
+        if answer is not None:
+            stages[request] = answer.stage
+    return stages
+
+
+def _orders(entries: Sequence[Entry]) -> dict[str, dict[str, PaymentFile]]:
+    """What each payment file that has an id ordered, by the file's name and the request."""
+    orders: dict[str, dict[str, PaymentFile]] = {}
+    for request, files in files_made(entries).items():
+        for file in files:
+            if file.message_id:
+                orders.setdefault(file.name, {})[request] = file
+    return orders
+
+
+def _file_debits(
+    snapshot: Snapshot,
+    orders: Mapping[str, Mapping[str, PaymentFile]],
+    stand: Sequence[Decision],
+) -> Iterator[tuple[str, Mapping[str, Any], Sequence[str]]]:
+    """Each payment file whose debit is certain, with the line and the requests that it pays."""
+    files = {name: next(iter(own.values())) for name, own in orders.items()}
+    names_by_id: dict[str, list[str]] = {}
+    for name, file in files.items():
+        names_by_id.setdefault(file.message_id, []).append(name)
+    since = min(file.at.date() for file in files.values()) - _DAY
+    lines = snapshot.select(_DEBITS, {"since": since}).to_pylist()
+    named = [(line, named_files(line, names_by_id.keys())) for line in lines]
+    decided_lines = {decision.entry_id for decision in stand if decision.verb != "assign"}
+    decided_requests = {
+        name for decision in stand if decision.verb == "accept" for name in decision.expectations
+    }
+    for message, names in names_by_id.items():
+        own = [line for line, ids in named if message in ids]
+        if len(names) != 1 or len(own) != 1 or len(named_files(own[0], names_by_id.keys())) != 1:
+            continue  # none, or which of several is a question
+        (name,), (line,) = names, own
+        paid = _paid_by(snapshot, orders[name], line)
+        others = [other for other in lines if other is not line]
+        references = {orders[name][request].reference for request in paid}  # booked by themselves
+        if (
+            paid
+            and line["entry_id"] not in decided_lines
+            and decided_requests.isdisjoint(orders[name])
+            and not any(named_files(other, references) for other in others)
+        ):
+            yield name, line, paid
+
+
+def _paid_by(
+    snapshot: Snapshot, orders: Mapping[str, PaymentFile], line: Mapping[str, Any]
+) -> Sequence[str]:
+    """The requests of a file that a debit with its id pays; none where anything is in doubt."""
+    file = next(iter(orders.values()))
+    stages = order_stages(snapshot, orders)
+    paid = sorted(request for request in orders if stages.get(request) != "rejected")
+    amounts = [orders[request].amount for request in paid]
+    ordered = [amount for amount in amounts if amount is not None]
+    rows = snapshot.select(_REQUESTS, {"ids": paid}).to_pylist()
+    expected = {row["id"]: row["amount"] for row in rows if row["currency"] == CURRENCY}
+    is_certain = (
+        line["is_certain"]
+        and not {"contradicted", "duplicate"} & set(stages.values())
+        and all(orders[request].is_standing for request in paid)
+        and line["account"] == plain_account(file.payer)
+        and line["currency"] == CURRENCY
+        and line["booking_date"] >= file.at.date() - _DAY
+        and len(ordered) == len(paid)
+        and [expected.get(request) for request in paid] == ordered
+        and total(ordered) == line["amount"]
+    )
+    return paid if is_certain else ()
