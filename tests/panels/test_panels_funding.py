@@ -167,7 +167,7 @@ def test_what_has_left_in_a_file_is_said_wherever_it_is_about_to_leave_again(
 
 
 def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
-    panel: FundingPanel, paying: Practice
+    panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row, desk = rows(panel, "PAY")[0], paying.workspace
     before = copies(shown(panel, row["request"]))
@@ -201,6 +201,10 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
 
     ask(panel, "not_funded", row["request"], reason="changed our mind")
     assert "may be paid by it" in said(panel.frame())
+    ask(panel, "not_uploaded", row["request"], reason="the bank refused the file")
+    assert "cannot take it back, nor any of it" in said(panel.frame())
+    assert paying.journaled("request.not_uploaded") == []
+    monkeypatch.setenv("TREASURY_USER", "bert")
     ask(panel, "not_uploaded", row["request"], reason="the bank refused the file")
     (entry,) = paying.journaled("request.not_uploaded")
     assert (entry.subject, entry.body["reason"]) == (row["request"], "the bank refused the file")
@@ -272,7 +276,7 @@ def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     confirm(panel)
     (first,) = paying.journaled("payment_file.made")
     answered(desk, tmp_path, first.body, "RJCT", 9)
-    desk.funding.not_uploaded(row["request"], "it was rejected")
+    desk.funding.not_uploaded(row["request"], "it was rejected", actor=Actor("bert", "environment"))
     panel.refresh()
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)

@@ -69,6 +69,8 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     desk.funding.undo(request["reference"], actor=BERT)
     with pytest.raises(InputError, match="with a reason"):
         desk.funding.not_uploaded(request["reference"], " ", actor=BERT)
+    with pytest.raises(ActionRefused, match=r"anna made payments-1\.xml and cannot take it back"):
+        desk.funding.not_uploaded(request["reference"], "lost", actor=ANNA)
     planned = desk.funding.not_uploaded(request["reference"], "lost", actor=BERT, dry_run=True)
     assert planned.seq is None
     assert state()[0] == "IN FILE"
@@ -76,6 +78,7 @@ def test_a_request_in_a_file_is_not_paid_again_until_the_file_was_not_uploaded(
     assert state() == ("PAY", "")
     (entry,) = desk.journal.entries("request.not_uploaded")
     assert entry.body["undoes"] == 1
+    assert entry.body["alone"] is False
     with pytest.raises(ActionRefused, match="is in no payment file"):
         desk.funding.not_uploaded(request["reference"], "again", actor=ANNA)
 

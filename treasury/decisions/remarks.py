@@ -116,8 +116,8 @@ class Marking:
     ) -> Remark:
         """Say that the payment file which the request is in was not uploaded, so that it is paid.
 
-        Raises ActionRefused where the request is in no payment file, or the bank has answered to
-        it.
+        By another person than the one who made it; a desk of one says why, and is marked so. Raises
+        ActionRefused where the request is in no payment file, or the bank has answered to it.
         """
         return self._journal_remark(NOT_UPLOADED, request, reason, actor, dry_run=dry_run)
 
@@ -144,13 +144,7 @@ class Marking:
                     f"nothing is in a payment file {clean(name)[:80]!r} any more",
                     do="run `treasury request list` to see which files stand",
                 )
-            first = next(iter(inside.values()))
-            alone = same_person(first.by, who.name)
-            if alone and not self._one_person():
-                raise ActionRefused(
-                    f"{who.name} made {clean(name)} and cannot take it back",
-                    do="have a colleague take it back",
-                )
+            alone = self._is_alone(next(iter(inside.values())), who)
             for request, file in inside.items():
                 self._require_unanswered(file, request)
             body = {"reason": reason, "requests": sorted(inside), "alone": alone}
@@ -244,6 +238,16 @@ class Marking:
             file.reference,
             rejections_alone=file.rejections_alone,
         )
+
+    def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
+        """Whether who made a file takes it back, as a desk of one may; else ActionRefused."""
+        alone = same_person(file.by, who.name)
+        if alone and not self._one_person():
+            raise ActionRefused(
+                f"{who.name} made {clean(file.name)} and cannot take it back, nor any of it",
+                do="have a colleague see at the bank that it was not uploaded, and take it back",
+            )
+        return alone
 
     def _require_unanswered(self, file: PaymentFile, name: str) -> None:
         """ActionRefused where the bank answered about a payment, and has not rejected it."""
@@ -343,7 +347,9 @@ class Marking:
         if stands is not None and stands.mark == word:
             return None, stands
         _check(word, row, stands, file, intended[0] if intended else None)
+        alone = {}
         if word == NOT_UPLOADED and file is not None:
+            alone = {"alone": self._is_alone(file, who)}
             self._require_unanswered(file, row["id"])
         if stands is not None:  # also if somebody remarks while this is tried
             intended[:] = [stands.seq or 0]
@@ -353,6 +359,7 @@ class Marking:
             "reason": reason,
             "undoes": undoes,
             "facts": {name: value_text(row[name]) for name in FACTS},
+            **alone,
         }
         planned = Remark(
             seq=None,

@@ -352,7 +352,7 @@ REMARKS = (
         "not-uploaded",
         "not_uploaded",
         "not uploaded",
-        "Say that the payment file which NAME is in was not uploaded; it is to be paid again.",
+        "Say that NAME's payment file, made by another, was not uploaded; it is to be paid again.",
     ),
 )
 """Each remark: its command, the verb of `t.funding`, what is said of it when done, and its help."""
