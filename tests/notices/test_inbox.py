@@ -346,7 +346,7 @@ def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(
     assert watching.returncode == 0, said
     assert (practice.place / "done" / STATEMENT).is_file()
     assert "inbox: 1 added" in said
-    assert "sync failed 1 times" in said
+    assert "sync failed 1 time" in said
     assert "notices: webhook desk:" in said
     assert said.rstrip().endswith("stopped")
     told = {item["kind"] for item in hook.posts[0]["items"]}

@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from treasury.close.result_words import count
 from treasury.errors import (
     BadCredentials,
     JournalError,
@@ -78,7 +79,7 @@ class PartState(msgspec.Struct, frozen=True, kw_only=True):
         if self.doing == "ended":
             return f"{self.name} ended: {self.error}"
         if self.failures:
-            return f"{self.name} failed {self.failures} times: {self.error}"
+            return f"{self.name} failed {count(self.failures, 'time')}: {self.error}"
         return ""
 
 

@@ -34,6 +34,7 @@ __all__ = ["FilledRow", "read_sheet"]
 _WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
 _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
 _MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")
+_EARLIEST: Final = date(2000, 1, 1)
 _LONGEST: Final = 1_000
 """Characters of a name that are compared, and of what a person typed that are taken."""
 
@@ -65,10 +66,11 @@ class FilledRow(msgspec.Struct, frozen=True, kw_only=True):
 
     def shows(self, item: OpenItem) -> bool:
         """Whether the name and the amount beside the choice are those of the item."""
-        amount = "" if item.amount is None else f"{item.amount:f}"
-        return clean(item.name)[:_LONGEST].strip() == self.name and _digits(amount) == _digits(
-            self.amount
-        )
+        if clean(item.name)[:_LONGEST].strip() != self.name:
+            return False
+        if item.amount is None or not self.amount:
+            return item.amount is None and not self.amount
+        return not _readings(f"{item.amount:f}").isdisjoint(_readings(self.amount))
 
 
 def read_sheet(source: Path | bytes, name: str = "") -> tuple[str, tuple[FilledRow, ...]]:
@@ -156,20 +158,45 @@ def _filled_row(
 
 
 def _day(text: str, day_zero: date) -> date | None:
-    """A day as a spreadsheet stores it, the number of days, or as it is written."""
+    """A day as a spreadsheet stores it, the number of days, or as it is written.
+
+    ValueError for what is none, and for a number that was meant otherwise: `30.11` is no day.
+    """
     if not text:
         return None
     if text.replace(".", "", 1).isdecimal():
-        return day_zero + timedelta(days=int(text.partition(".")[0]))
-    return date.fromisoformat(text.partition("T")[0])
-
-
-def _digits(amount: str) -> str:
-    """The significant digits of an amount, however it is written, as far as a sheet keeps them."""
-    try:
-        number = Decimal(amount)
-    except InvalidOperation:
-        text = amount
+        day = day_zero + timedelta(days=int(text.partition(".")[0]))
     else:
-        text = f"{number:.{DIGITS - 1}e}".partition("e")[0] if number.is_finite() else ""
-    return "".join(filter(str.isdecimal, text)).strip("0")
+        day = date.fromisoformat(text.partition("T")[0])
+    if day < _EARLIEST:
+        raise ValueError(text)
+    return day
+
+
+def _readings(text: str) -> set[Decimal]:
+    """What an amount may be as it is written, as far as a sheet keeps digits; none for no amount.
+
+    A number is itself. In a text, a point or a comma may begin the cents.
+    """
+    try:
+        numbers = {Decimal(text)}
+    except InvalidOperation:
+        written = _MARK.sub("", text)
+        sign = "-" if written[:1] in _MINUS or written[-1:] in _MINUS else ""
+        digits = written.strip("".join(_MINUS))
+        numbers = {
+            Decimal(f"{sign}{digits.replace(group, '').replace(point, '.')}")
+            for point, group in (".,", ",.")
+            if _GROUPED[point].fullmatch(digits)
+        }
+    return {Decimal(f"{number:.{DIGITS - 1}e}") for number in numbers if number.is_finite()}
+
+
+_MARK: Final = re.compile(r"[^0-9.,()\-\u2212]")
+"""What stands beside an amount: its currency, and blanks or apostrophes between its digits."""
+_MINUS: Final = ("-", "(", ")", "\u2212")
+_GROUPED: Final = {
+    point: re.compile(rf"(\d+|\d{{1,3}}({re.escape(group)}\d{{3}})+)({re.escape(point)}\d*)?")
+    for point, group in (".,", ",.")
+}
+"""An amount whose cents begin at a point or a comma, the other one between thousands."""

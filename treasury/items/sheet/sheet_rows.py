@@ -109,6 +109,7 @@ def decision_rows(
                 choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {
+            "desk": [knowledge.question.company, knowledge.question.environment],
             "month": str(items.month),
             "item": {name: value_text(getattr(item, name)) for name in _OF_ITEM},
             "line": None if seen is None else line_facts(seen.line),
