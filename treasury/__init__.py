@@ -14,14 +14,7 @@ from treasury.workspace import open_workspace as open  # noqa: A004 - treasury.o
 if TYPE_CHECKING:
     from treasury.reconcile import Matches, Rules, match_references
 
-__all__ = [
-    "Matches",
-    "Rules",
-    "TreasuryError",
-    "Workspace",
-    "match_references",
-    "open",
-]
+__all__ = ["Matches", "Rules", "TreasuryError", "Workspace", "match_references", "open"]
 
 __version__ = "0.1.0"
 

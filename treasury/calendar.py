@@ -19,16 +19,9 @@ from dateutil.easter import easter
 from treasury.errors import InputError
 
 __all__ = [
-    "Month",
-    "Months",
-    "add_target_days",
-    "is_target_day",
-    "next_target_day",
-    "parse_day",
-    "parse_instant",
-    "target_days_between",
-    "target_holidays",
-]
+    "Month", "Months", "add_target_days", "is_target_day", "next_target_day", "parse_day",
+    "parse_instant", "target_days_between", "target_holidays",
+]  # fmt: skip
 
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)

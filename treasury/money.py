@@ -14,25 +14,10 @@ from typing import Final
 from treasury.errors import InputError
 
 __all__ = [
-    "EXPONENTS",
-    "PRECISION",
-    "SCALE",
-    "basis_points",
-    "convert",
-    "difference",
-    "exponent",
-    "fee_of",
-    "format_amount",
-    "implied_rate",
-    "mean",
-    "net_crypto",
-    "parse_amount",
-    "plain_digits",
-    "product",
-    "quantize",
-    "total",
-    "typed_amount",
-]
+    "EXPONENTS", "PRECISION", "SCALE", "basis_points", "convert", "difference", "exponent",
+    "fee_of", "format_amount", "implied_rate", "mean", "net_crypto", "parse_amount", "plain_digits",
+    "product", "quantize", "total", "typed_amount",
+]  # fmt: skip
 
 PRECISION: Final = 38
 SCALE: Final = 18

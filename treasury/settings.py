@@ -28,30 +28,11 @@ from treasury.identifiers import plain_account
 from treasury.text import clean
 
 __all__ = [
-    "SPARK_ADDRESSES",
-    "WEEKDAYS",
-    "BankAccount",
-    "CompanySettings",
-    "Credential",
-    "JournalPlace",
-    "LakePlace",
-    "Secret",
-    "Service",
-    "Services",
-    "Settings",
-    "SparkEngine",
-    "StatementDays",
-    "find_secret",
-    "is_pinned",
-    "is_spark_address",
-    "load_settings",
-    "pin_environment",
-    "place_of",
-    "require_https",
-    "require_plain_path",
-    "secret_at",
-    "settings_for_colleagues",
-]
+    "SPARK_ADDRESSES", "WEEKDAYS", "BankAccount", "CompanySettings", "Credential", "JournalPlace",
+    "LakePlace", "Secret", "Service", "Services", "Settings", "SparkEngine", "StatementDays",
+    "find_secret", "is_pinned", "is_spark_address", "load_settings", "pin_environment", "place_of",
+    "require_https", "require_plain_path", "secret_at", "settings_for_colleagues",
+]  # fmt: skip
 
 FILE_NAME = "treasury.toml"
 PIN_NAME = "environment"

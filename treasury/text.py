@@ -18,7 +18,14 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 def visible(text: str) -> str:
     """The text with every character that would not show made visible: `␛`, `⟨U+202E⟩`."""
-    return text if text.isprintable() else "".join(map(_visible_char, text))
+    if text.isprintable():
+        return text
+    return "".join(
+        char if not is_hidden(char)
+        else chr(0x2400 + ord(char)) if ord(char) < 0x20
+        else f"⟨U+{ord(char):04X}⟩"
+        for char in text
+    )  # fmt: skip
 
 
 def camel_case(name: str) -> str:
@@ -49,10 +56,3 @@ class Screen(str):
 def is_hidden(char: str) -> bool:
     """Whether a character does not show: a control, a direction mark, one of no width."""
     return unicodedata.category(char) in _HIDDEN
-
-
-def _visible_char(char: str) -> str:
-    if not is_hidden(char):
-        return char
-    code = ord(char)
-    return chr(0x2400 + code) if code < 0x20 else f"⟨U+{code:04X}⟩"

@@ -50,29 +50,10 @@ if TYPE_CHECKING:
     from treasury.actions.seen_request import RampSeen, moved
 
 __all__ = [
-    "KINDS",
-    "OPEN",
-    "POLICY_FILE",
-    "UNSETTLED",
-    "Action",
-    "Actions",
-    "Approval",
-    "AssetAmount",
-    "Batch",
-    "Confirmation",
-    "Fact",
-    "Kind",
-    "Moved",
-    "Outcome",
-    "Policy",
-    "RampSeen",
-    "Ran",
-    "changed",
-    "field_names",
-    "kind_of",
-    "load_policy",
-    "moved",
-]
+    "KINDS", "OPEN", "POLICY_FILE", "UNSETTLED", "Action", "Actions", "Approval", "AssetAmount",
+    "Batch", "Confirmation", "Fact", "Kind", "Moved", "Outcome", "Policy", "RampSeen", "Ran",
+    "changed", "field_names", "kind_of", "load_policy", "moved",
+]  # fmt: skip
 
 __getattr__ = given_names(
     __name__,

@@ -25,16 +25,8 @@ from treasury.ground.decoding import convert
 from treasury.journal import Actor, Entry
 
 __all__ = [
-    "DROPPED",
-    "OPEN",
-    "UNSETTLED",
-    "Action",
-    "Approval",
-    "Outcome",
-    "Sending",
-    "State",
-    "after",
-]
+    "DROPPED", "OPEN", "UNSETTLED", "Action", "Approval", "Outcome", "Sending", "State", "after",
+]  # fmt: skip
 
 State = Literal[
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"

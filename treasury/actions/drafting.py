@@ -31,14 +31,8 @@ from treasury.journal import Actor, Draft
 from treasury.journal.chain import canonical
 
 __all__ = [
-    "Confirmation",
-    "body_of",
-    "draft",
-    "hold_day",
-    "is_as_approved",
-    "lapse_draft",
-    "proposal",
-]
+    "Confirmation", "body_of", "draft", "hold_day", "is_as_approved", "lapse_draft", "proposal",
+]  # fmt: skip
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ takes a body of `bodies`, which is checked and has its idempotency key from the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -143,11 +142,6 @@ class AccountWallets(Collection[Wallet]):
         return tuple(records)
 
 
-def _wallet_key(wallet: Wallet) -> Hashable:
-    """What tells two wallets apart: the id, or the assets where balances came bare."""
-    return wallet.id or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances)
-
-
 class VirtualBankAccounts(Collection[VirtualBankAccount]):
     """Where customers' euros arrive."""
 
@@ -257,7 +251,10 @@ class Finance:
         )
         self.wallets: AccountWallets = AccountWallets(
             client, "finance", f"{account}/wallets", Wallet,
-            filters=("chain", "status"), key=_wallet_key,
+            filters=("chain", "status"),
+            # the id, or the assets where balances came bare
+            key=lambda wallet: wallet.id
+            or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances),
         )  # fmt: skip
         self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
             client, "finance", f"{account}/virtual-bank-accounts", VirtualBankAccount,

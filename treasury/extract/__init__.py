@@ -13,14 +13,6 @@ from treasury.extract.sync_run import (
 from treasury.extract.synced_tables import SERVICE_TABLES, TABLES
 
 __all__ = [
-    "SERVICE_TABLES",
-    "TABLES",
-    "Drift",
-    "Progress",
-    "Scope",
-    "Skipped",
-    "SyncReport",
-    "TableReport",
-    "Unoffered",
-    "sync",
-]
+    "SERVICE_TABLES", "TABLES", "Drift", "Progress", "Scope", "Skipped", "SyncReport",
+    "TableReport", "Unoffered", "sync",
+]  # fmt: skip

@@ -21,15 +21,9 @@ from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer
 
 __all__ = [
-    "SYNC_FINDINGS",
-    "FindingKind",
-    "SyncFinding",
-    "named_nowhere",
-    "reference_gaps",
-    "stored_findings",
-    "unseen_sentences",
-    "write_findings",
-]
+    "SYNC_FINDINGS", "FindingKind", "SyncFinding", "named_nowhere", "reference_gaps",
+    "stored_findings", "unseen_sentences", "write_findings",
+]  # fmt: skip
 
 FindingKind = Literal["count", "refused", "field"]
 

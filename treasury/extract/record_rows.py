@@ -21,20 +21,9 @@ from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, T
 from treasury.text import camel_case
 
 __all__ = [
-    "Form",
-    "ReceivedRecord",
-    "RecordField",
-    "amount",
-    "first_of_each",
-    "flag",
-    "form",
-    "forms",
-    "instant",
-    "integer",
-    "rows",
-    "text",
-    "texts",
-]
+    "Form", "ReceivedRecord", "RecordField", "amount", "first_of_each", "flag", "form", "forms",
+    "instant", "integer", "rows", "text", "texts",
+]  # fmt: skip
 
 
 Take = Callable[[Any], Any]

@@ -186,8 +186,15 @@ def _detailed(
 
 def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
     """Fill the tables that have a list for each account, and the balances."""
+
+    def ask(source: PerAccount, account: str) -> list[ReceivedRecord]:
+        return [
+            ReceivedRecord(value=record.value, raw=record.raw, account_id=account)
+            for record in source.ask(run.client, account)
+        ]
+
     questions = [
-        (form, [run.ask(_of_account, run, source, name) for name in accounts])
+        (form, [run.ask(ask, source, name) for name in accounts])
         for form, source in PER_ACCOUNT
         if run.scope.has(form.table.name)
     ]
@@ -198,13 +205,6 @@ def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
             run.observe(WALLET_BALANCES, _balances(run, records))
             records = [wallet for wallet in records if wallet.value.id is not None]
         run.store(form, records, complete=complete)
-
-
-def _of_account(run: SyncRun, source: PerAccount, account: str) -> list[ReceivedRecord]:
-    return [
-        ReceivedRecord(value=record.value, raw=record.raw, account_id=account)
-        for record in source.ask(run.client, account)
-    ]
 
 
 class _RawBalances(msgspec.Struct, frozen=True):

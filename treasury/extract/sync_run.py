@@ -29,18 +29,9 @@ if TYPE_CHECKING:
     from treasury.api import Client
 
 __all__ = [
-    "REFUSED",
-    "Drift",
-    "Progress",
-    "Scope",
-    "Silent",
-    "Skipped",
-    "SyncReport",
-    "SyncRun",
-    "TableReport",
-    "Unoffered",
-    "asking",
-]
+    "REFUSED", "Drift", "Progress", "Scope", "Silent", "Skipped", "SyncReport", "SyncRun",
+    "TableReport", "Unoffered", "asking",
+]  # fmt: skip
 
 P = ParamSpec("P")
 Q = TypeVar("Q")

@@ -22,15 +22,9 @@ from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import format_amount, parse_amount
 
 __all__ = [
-    "ACCEPTANCES",
-    "ACCEPTED",
-    "PROPOSED",
-    "WITHDRAWN",
-    "Acceptance",
-    "acceptances",
-    "carried",
+    "ACCEPTANCES", "ACCEPTED", "PROPOSED", "WITHDRAWN", "Acceptance", "acceptances", "carried",
     "standing_acceptances",
-]
+]  # fmt: skip
 
 PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"

@@ -8,14 +8,6 @@ from treasury.journal.journal_store import Draft, Journal
 from treasury.journal.signing import SignatureRules, Signing
 
 __all__ = [
-    "ADOPTED",
-    "Actor",
-    "Draft",
-    "Entry",
-    "Head",
-    "Journal",
-    "SignatureRules",
-    "Signing",
-    "current_actor",
-    "decisions",
-]
+    "ADOPTED", "Actor", "Draft", "Entry", "Head", "Journal", "SignatureRules", "Signing",
+    "current_actor", "decisions",
+]  # fmt: skip

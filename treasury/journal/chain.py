@@ -20,15 +20,8 @@ from treasury.journal.actor import Actor
 from treasury.text import clean
 
 __all__ = [
-    "FIRST",
-    "Entry",
-    "Head",
-    "canonical",
-    "entry_hash",
-    "read_head",
-    "signed_hash",
-    "unbroken",
-]
+    "FIRST", "Entry", "Head", "canonical", "entry_hash", "read_head", "signed_hash", "unbroken",
+]  # fmt: skip
 
 FIRST = "0" * 64
 """The hash before the first entry."""

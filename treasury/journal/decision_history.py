@@ -23,29 +23,11 @@ from treasury.journal.chain import Entry
 from treasury.journal.journal_store import Journal
 
 __all__ = [
-    "DECISIONS",
-    "FILE_MADE",
-    "FILE_VOIDED",
-    "MATCH",
-    "NOT_UPLOADED",
-    "PAYEE_ACCEPTED",
-    "SHEET",
-    "AcceptedPayee",
-    "Decision",
-    "GivenHash",
-    "PaymentFile",
-    "Remark",
-    "accepted_payees",
-    "decision_table",
-    "decisions",
-    "files_made",
-    "read_decision",
-    "read_remark",
-    "standing",
-    "standing_files",
-    "standing_hashes",
-    "standing_remarks",
-]
+    "DECISIONS", "FILE_MADE", "FILE_VOIDED", "MATCH", "NOT_UPLOADED", "PAYEE_ACCEPTED", "SHEET",
+    "AcceptedPayee", "Decision", "GivenHash", "PaymentFile", "Remark", "accepted_payees",
+    "decision_table", "decisions", "files_made", "read_decision", "read_remark", "standing",
+    "standing_files", "standing_hashes", "standing_remarks",
+]  # fmt: skip
 
 DECISIONS: Final = pa.schema(
     [

@@ -20,23 +20,10 @@ from treasury.ground.decoding import convert
 from treasury.journal.chain import Entry, Head
 
 __all__ = [
-    "CLOSE",
-    "PREPARE",
-    "REOPEN",
-    "RULES_SAVED",
-    "WITHDRAW",
-    "AnswerFile",
-    "Close",
-    "Period",
-    "Preparation",
-    "RulesInForce",
-    "closed_months",
-    "closed_periods",
-    "period_history",
-    "preparations",
-    "require_turn",
-    "rules_in_force",
-]
+    "CLOSE", "PREPARE", "REOPEN", "RULES_SAVED", "WITHDRAW", "AnswerFile", "Close", "Period",
+    "Preparation", "RulesInForce", "closed_months", "closed_periods", "period_history",
+    "preparations", "require_turn", "rules_in_force",
+]  # fmt: skip
 
 PREPARE: Final = "period.prepare"
 WITHDRAW: Final = "period.withdraw"

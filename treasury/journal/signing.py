@@ -27,17 +27,9 @@ from treasury.journal.person_names import same_name
 from treasury.settings import Secret, find_secret
 
 __all__ = [
-    "Signature",
-    "SignatureRules",
-    "Signing",
-    "SigningKey",
-    "load_key",
-    "make_key",
-    "public_key",
-    "require_key",
-    "require_signed",
-    "signature_of",
-]
+    "Signature", "SignatureRules", "Signing", "SigningKey", "load_key", "make_key", "public_key",
+    "require_key", "require_signed", "signature_of",
+]  # fmt: skip
 
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"

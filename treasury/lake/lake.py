@@ -247,16 +247,17 @@ class Lake:
         """
         names = {self.snapshot().declared(name).name for name in tables}
         verb = f"treasury doctor {' '.join(f'--accept-loss {name}' for name in sorted(names))}"
-        return self.again(lambda: self._accepted_loss(names, now), verb)
 
-    def _accepted_loss(self, names: set[str], now: datetime) -> tuple[str, ...]:
-        last = self.last_commit()
-        if last is None or not names & set(tables_of(last.refetch)):
-            return ()
-        with self.writer("loss accepted", now, note=", ".join(sorted(names))) as writer:
-            accepted = {part for part in writer.refetch if split_mark(part)[0] in names}
-            writer.refetch -= accepted
-        return tuple(tables_of(accepted))
+        def work() -> tuple[str, ...]:
+            last = self.last_commit()
+            if last is None or not names & set(tables_of(last.refetch)):
+                return ()
+            with self.writer("loss accepted", now, note=", ".join(sorted(names))) as writer:
+                accepted = {part for part in writer.refetch if split_mark(part)[0] in names}
+                writer.refetch -= accepted
+            return tuple(tables_of(accepted))
+
+        return self.again(work, verb)
 
     # What stays
 

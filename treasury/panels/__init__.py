@@ -37,14 +37,9 @@ from treasury.panels.sync_panel import SyncPanel
 from treasury.panels.transfers_panel import TransfersPanel
 
 __all__ = [
-    "ApprovalsPanel",
-    "ExceptionsPanel",
-    "FundingPanel",
-    "MatchesPanel",
-    "Panels",
-    "SyncPanel",
+    "ApprovalsPanel", "ExceptionsPanel", "FundingPanel", "MatchesPanel", "Panels", "SyncPanel",
     "TransfersPanel",
-]
+]  # fmt: skip
 
 
 class Panels:

@@ -147,27 +147,20 @@ def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
 def _lines_grid(
     caption: str, lines: Sequence[Mapping[str, Any]], around: Around, sheet: str
 ) -> Grid:
-    return make_grid(
-        caption,
-        "Booked | Counterparty | Account | >Amount | Finding",
-        lines,
-        lambda line: _line_row(line, around),
-        sheet=sheet,
-        widths=(7, 36, 12, 15, 30),
-    )
+    def row(line: Mapping[str, Any]) -> tuple[Cell, ...]:
+        reached = line["account"] != plain_account(line["statement_account"])
+        account = short_account(line["account"])
+        sign = "+" if line["direction"] == "CRDT" else "−"
+        return (
+            make_cell(day(line["booking_date"], around.year)),
+            make_cell(line["counterparty_name"] or "no name", line["remittance"]),
+            make_cell(f"virtual {account}" if reached else account),
+            make_cell(f"{sign} {amount_words(line['amount'], line['currency'])}"),
+            _finding(line, around),
+        )
 
-
-def _line_row(line: Mapping[str, Any], around: Around) -> tuple[Cell, ...]:
-    reached = line["account"] != plain_account(line["statement_account"])
-    account = short_account(line["account"])
-    sign = "+" if line["direction"] == "CRDT" else "−"
-    return (
-        make_cell(day(line["booking_date"], around.year)),
-        make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-        make_cell(f"virtual {account}" if reached else account),
-        make_cell(f"{sign} {amount_words(line['amount'], line['currency'])}"),
-        _finding(line, around),
-    )
+    heads = "Booked | Counterparty | Account | >Amount | Finding"
+    return make_grid(caption, heads, lines, row, sheet=sheet, widths=(7, 36, 12, 15, 30))
 
 
 def _finding(line: Mapping[str, Any], around: Around) -> Cell:

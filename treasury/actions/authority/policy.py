@@ -65,18 +65,9 @@ if TYPE_CHECKING:
     from treasury.actions.kinds.kind import AssetAmount, Kind
 
 __all__ = [
-    "POLICY_FILE",
-    "Hub",
-    "Materiality",
-    "Policy",
-    "RecoveryTerms",
-    "Rule",
-    "load_policy",
-    "parse_policy",
-    "read_keys",
-    "same_name",
-    "same_person",
-]
+    "POLICY_FILE", "Hub", "Materiality", "Policy", "RecoveryTerms", "Rule", "load_policy",
+    "parse_policy", "read_keys", "same_name", "same_person",
+]  # fmt: skip
 
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"

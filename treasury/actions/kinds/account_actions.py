@@ -44,14 +44,7 @@ from treasury.api.models import (
 from treasury.errors import InputError
 from treasury.text import clean
 
-__all__ = [
-    "ACCOUNT_KINDS",
-    "CardPayment",
-    "Checkout",
-    "NewVirtualAccount",
-    "OnAccount",
-    "WalletOn",
-]
+__all__ = ["ACCOUNT_KINDS", "CardPayment", "Checkout", "NewVirtualAccount", "OnAccount", "WalletOn"]
 
 
 _PAID_IN: Final = ("EUR",)

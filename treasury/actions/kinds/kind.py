@@ -27,21 +27,9 @@ if TYPE_CHECKING:
     from treasury.api.service_calls import Service
 
 __all__ = [
-    "AssetAmount",
-    "Findings",
-    "Kind",
-    "Safety",
-    "Sent",
-    "as_sent",
-    "body_from",
-    "echoes",
-    "exact_facts",
-    "find_created",
-    "is_created",
-    "lately_like",
-    "listed_alike",
-    "read_again",
-]
+    "AssetAmount", "Findings", "Kind", "Safety", "Sent", "as_sent", "body_from", "echoes",
+    "exact_facts", "find_created", "is_created", "lately_like", "listed_alike", "read_again",
+]  # fmt: skip
 
 _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]

@@ -40,13 +40,8 @@ from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
 
 __all__ = [
-    "TRANSFER_KINDS",
-    "AccountTransfer",
-    "CryptoTransfer",
-    "FiatTransfer",
-    "account_name",
-    "active",
-]
+    "TRANSFER_KINDS", "AccountTransfer", "CryptoTransfer", "FiatTransfer", "account_name", "active",
+]  # fmt: skip
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,15 +22,7 @@ from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS, Turn
 from treasury.workspace import Workspace, find_workspace
 
-__all__ = [
-    "awaiting_funds",
-    "exceptions",
-    "fees",
-    "reconcile",
-    "sql",
-    "status",
-    "trace",
-]
+__all__ = ["awaiting_funds", "exceptions", "fees", "reconcile", "sql", "status", "trace"]
 
 
 def folder_of(context: click.Context) -> Path:

@@ -6,7 +6,7 @@ become rows. A record may come twice, from two pages or from two walks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -52,7 +52,11 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
         ask=ask,
         answers=partial(run.answers, ahead=AHEAD),
         repeats=pa.ChunkedArray.equals,
-        distinct=_distinct,
+        distinct=lambda columns: len(
+            pc.unique(
+                pa.chunked_array([c for column in columns for c in column.chunks], pa.string())
+            )
+        ),
         size=PAGE,
         longest_part=PART,
         shares=2 * AHEAD,
@@ -96,8 +100,3 @@ def _ask(run: SyncRun, since: date | None, *, page: int, size: int) -> Reply:
         params.append(("fromDate", since.isoformat()))
     route = run.client.ramp.requests.route
     return run.client.request("GET", route, service="ramp", params=params)
-
-
-def _distinct(columns: Sequence[pa.ChunkedArray]) -> int:
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    return len(pc.unique(pa.chunked_array(chunks, pa.string())))

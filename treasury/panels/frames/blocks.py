@@ -12,23 +12,9 @@ from typing import Literal
 import msgspec
 
 __all__ = [
-    "Button",
-    "Detail",
-    "Frame",
-    "Heading",
-    "InputField",
-    "Letter",
-    "ListRow",
-    "Message",
-    "Pager",
-    "Press",
-    "ProgressBlock",
-    "StepBlock",
-    "TableBlock",
-    "Text",
-    "confirm_buttons",
-    "detail",
-]
+    "Button", "Detail", "Frame", "Heading", "InputField", "Letter", "ListRow", "Message", "Pager",
+    "Press", "ProgressBlock", "StepBlock", "TableBlock", "Text", "confirm_buttons", "detail",
+]  # fmt: skip
 
 LineStyle = Literal["plain", "strong", "quiet", "code", "good", "warn"]
 Tone = Literal["go", "stop"]

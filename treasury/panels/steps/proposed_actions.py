@@ -35,17 +35,9 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.action_steps import BatchResult, execute
 
 __all__ = [
-    "ACTIONS",
-    "COLUMNS",
-    "VERBS",
-    "ActionVerb",
-    "PendingActions",
-    "action_row",
-    "action_table",
-    "actions_step",
-    "ask_about",
-    "batch_message",
-]
+    "ACTIONS", "COLUMNS", "VERBS", "ActionVerb", "PendingActions", "action_row", "action_table",
+    "actions_step", "ask_about", "batch_message",
+]  # fmt: skip
 
 ACTIONS: Final = pa.schema(
     [

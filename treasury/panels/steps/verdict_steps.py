@@ -28,14 +28,8 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.text import clean
 
 __all__ = [
-    "VERBS",
-    "PendingVerdict",
-    "Verdict",
-    "ask_verdict",
-    "effect_lines",
-    "settle",
-    "verdict_step",
-]
+    "VERBS", "PendingVerdict", "Verdict", "ask_verdict", "effect_lines", "settle", "verdict_step",
+]  # fmt: skip
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

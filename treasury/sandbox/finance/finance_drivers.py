@@ -52,7 +52,7 @@ class FinanceDrivers:
         world.agenda.on(transfer_life.PROCESSES, lambda i: transfer_life.process(world, i))
         world.agenda.on(transfer_life.COMPLETES, lambda i: transfer_life.complete(world, i))
         world.agenda.on(arrivals.CONVERTS, lambda i: arrivals.convert(world, i))
-        world.agenda.on(sessions.EXPIRES, self._expire)
+        world.agenda.on(sessions.EXPIRES, lambda i: sessions.expire(world, i))
         schedule_payments(world)
         schedule_permits(world)
 
@@ -267,11 +267,6 @@ class FinanceDrivers:
                 f"the payment session is {file.session.status}", do="take one that is CREATED"
             )
         return file
-
-    def _expire(self, session_id: str) -> None:
-        file = sessions.session_of(self._world, session_id)
-        if file.session.status == "CREATED":
-            sessions.set_status(self._world, file, "EXPIRED")
 
 
 def _check_status(status: str, statuses: tuple[str, ...]) -> None:

@@ -17,6 +17,7 @@ from treasury.sandbox.http.body_fields import (
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, result
 from treasury.sandbox.state.shapes import Address, Party, bare, encode
 from treasury.sandbox.story.world import World
+from treasury.text import camel_case
 
 __all__ = ["change_party", "create_party", "delete_party", "make_party"]
 
@@ -63,7 +64,7 @@ def change_party(world: World, call: Call) -> Reply:
     }
     for name in changes:
         if name not in _FIELDS[party.party_type]:
-            raise invalid(f"{_camel(name)} is not a field of an {party.party_type} party.")
+            raise invalid(f"{camel_case(name)} is not a field of an {party.party_type} party.")
     if body.address is not None:
         changes["address"] = _address(body.address)
     changed = msgspec.structs.replace(
@@ -85,8 +86,3 @@ def delete_party(world: World, call: Call) -> Reply:
 
 def _address(body: AddressParts | None) -> Address | None:
     return None if body is None else Address(**msgspec.structs.asdict(body))
-
-
-def _camel(name: str) -> str:
-    first, *tail = name.split("_")
-    return first + "".join(word.capitalize() for word in tail)

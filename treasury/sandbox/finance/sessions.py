@@ -22,7 +22,9 @@ from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["Session", "SessionFile", "create_session", "finish", "session_of", "set_status"]
+__all__ = [
+    "Session", "SessionFile", "create_session", "expire", "finish", "session_of", "set_status",
+]  # fmt: skip
 
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
@@ -118,6 +120,13 @@ def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> 
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
     )
     return _put(world, msgspec.structs.replace(file, session=session))
+
+
+def expire(world: World, session_id: str) -> None:
+    """Close a session that nobody has paid."""
+    file = session_of(world, session_id)
+    if file.session.status == "CREATED":
+        set_status(world, file, "EXPIRED")
 
 
 def finish(world: World, session_id: str) -> SessionFile:

@@ -6,17 +6,8 @@ import re
 from typing import Final
 
 __all__ = [
-    "BALANCES",
-    "CODE",
-    "CURRENCY_MARK",
-    "IN",
-    "LABELS",
-    "OUT",
-    "SIGNS",
-    "STATUS",
-    "TOTALS",
-    "TOTAL_ENDS",
-    "TURNOVERS",
+    "BALANCES", "CODE", "CURRENCY_MARK", "IN", "LABELS", "OUT", "SIGNS", "STATUS", "TOTALS",
+    "TOTAL_ENDS", "TURNOVERS",
 ]  # fmt: skip
 
 TOTALS: Final = frozenset({
