@@ -63,6 +63,26 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
     chain: str
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The account, and whether it is on that chain."""
+        account = records.account(self.account_id, "account_id")
+        chains = (
+            {account.chain} if account.chain else {w.chain for w in records.wallets(account.id)}
+        )
+        chains.discard(None)
+        wrong = bool(chains) and self.chain not in chains
+        places = ", ".join(sorted(filter(None, chains)))
+        problem = f"account {account_name(account)} is on {places}, not on {self.chain}"
+        facts = [
+            *_on(account),
+            fact("account chain", places or None, field="chain", problem=problem if wrong else ""),
+        ]
+        return Findings(
+            facts=tuple(facts),
+            says=f"wallet on {self.chain} for account {account_name(account)}.",
+            masked=f"wallet on {self.chain} for account {account_name(account, masked=True)}.",
+        )
+
 
 class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
     """An IBAN on which euros arrive, and the coin that they become."""
@@ -70,6 +90,19 @@ class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
     name: str
     in_currency: str
     target_cryptocurrency: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The account, and whether what is asked for is offered."""
+        _offered(self.in_currency, _PAID_IN, "in_currency")
+        _offered(self.target_cryptocurrency, _COINS, "target_cryptocurrency")
+        account = records.account(self.account_id, "account_id")
+        lead = f'virtual account "{clean(self.name)}" in {self.in_currency}, converted into'
+        return Findings(
+            facts=tuple(_on(account)),
+            says=f"{lead} {self.target_cryptocurrency}, for account {account_name(account)}.",
+            masked=f"{lead} {self.target_cryptocurrency}, for account"
+            f" {account_name(account, masked=True)}.",
+        )
 
 
 class Checkout(OnAccount, frozen=True, kw_only=True):
@@ -82,6 +115,21 @@ class Checkout(OnAccount, frozen=True, kw_only=True):
     success_redirect_url: str | None = None
     failure_redirect_url: str | None = None
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The account, and whether what is asked for is offered."""
+        _offered(self.in_currency, _PAID_IN, "in_currency")
+        _offered(self.out_cryptocurrency, _COINS, "out_cryptocurrency")
+        account = records.account(self.account_id, "account_id")
+        money = AssetAmount(self.in_currency, self.in_amount)
+        facts = [*_on(account), *exact_facts(self.in_amount, self.in_currency, "in_amount")]
+        lead = f"checkout of {money}, paid out as {self.out_cryptocurrency} to account"
+        return Findings(
+            facts=tuple(facts),
+            says=f"{lead} {account_name(account)}.",
+            masked=f"{lead} {account_name(account, masked=True)}.",
+            money=money,
+        )
+
 
 class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
     """A payment tied to a card provider's reference; `type` is spelt as agreed with it."""
@@ -93,6 +141,22 @@ class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
     external_id: str | None = None
     description: str | None = None
 
+    def read(self, _: ServiceRecords) -> Findings:
+        """The card and the amount, of which the service shows nothing."""
+        money = AssetAmount(self.currency, self.amount)
+        reference = clean(self.reference_id)
+        end = f', described as "{clean(self.description)}"' if self.description else ""
+        lead = f"{money} for the {clean(self.type)} card reference"
+        return Findings(
+            facts=(
+                fact("card", f"{self.type} {self.reference_id}"),
+                *exact_facts(self.amount, self.currency),
+            ),
+            says=f"{lead} {reference}{end}.",
+            masked=f"{lead} …{reference[-4:]}{end}.",
+            money=money,
+        )
+
 
 def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
     if value not in offered:
@@ -103,68 +167,6 @@ def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
 
 def _on(account: Account) -> list[Fact]:
     return [fact("account", account_name(account)), active(account, "account", "account_id")]
-
-
-def _read_virtual(fields: NewVirtualAccount, records: ServiceRecords) -> Findings:
-    _offered(fields.in_currency, _PAID_IN, "in_currency")
-    _offered(fields.target_cryptocurrency, _COINS, "target_cryptocurrency")
-    account = records.account(fields.account_id, "account_id")
-    lead = f'virtual account "{clean(fields.name)}" in {fields.in_currency}, converted into'
-    return Findings(
-        facts=tuple(_on(account)),
-        says=f"{lead} {fields.target_cryptocurrency}, for account {account_name(account)}.",
-        masked=f"{lead} {fields.target_cryptocurrency}, for account"
-        f" {account_name(account, masked=True)}.",
-    )
-
-
-def _read_wallet(fields: WalletOn, records: ServiceRecords) -> Findings:
-    account = records.account(fields.account_id, "account_id")
-    chains = {account.chain} if account.chain else {w.chain for w in records.wallets(account.id)}
-    chains.discard(None)
-    wrong = bool(chains) and fields.chain not in chains
-    places = ", ".join(sorted(filter(None, chains)))
-    problem = f"account {account_name(account)} is on {places}, not on {fields.chain}"
-    facts = [
-        *_on(account),
-        fact("account chain", places or None, field="chain", problem=problem if wrong else ""),
-    ]
-    return Findings(
-        facts=tuple(facts),
-        says=f"wallet on {fields.chain} for account {account_name(account)}.",
-        masked=f"wallet on {fields.chain} for account {account_name(account, masked=True)}.",
-    )
-
-
-def _read_checkout(fields: Checkout, records: ServiceRecords) -> Findings:
-    _offered(fields.in_currency, _PAID_IN, "in_currency")
-    _offered(fields.out_cryptocurrency, _COINS, "out_cryptocurrency")
-    account = records.account(fields.account_id, "account_id")
-    money = AssetAmount(fields.in_currency, fields.in_amount)
-    facts = [*_on(account), *exact_facts(fields.in_amount, fields.in_currency, "in_amount")]
-    lead = f"checkout of {money}, paid out as {fields.out_cryptocurrency} to account"
-    return Findings(
-        facts=tuple(facts),
-        says=f"{lead} {account_name(account)}.",
-        masked=f"{lead} {account_name(account, masked=True)}.",
-        money=money,
-    )
-
-
-def _read_card(fields: CardPayment, _: ServiceRecords) -> Findings:
-    money = AssetAmount(fields.currency, fields.amount)
-    reference = clean(fields.reference_id)
-    end = f', described as "{clean(fields.description)}"' if fields.description else ""
-    lead = f"{money} for the {clean(fields.type)} card reference"
-    return Findings(
-        facts=(
-            fact("card", f"{fields.type} {fields.reference_id}"),
-            *exact_facts(fields.amount, fields.currency),
-        ),
-        says=f"{lead} {reference}{end}.",
-        masked=f"{lead} …{reference[-4:]}{end}.",
-        money=money,
-    )
 
 
 def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
@@ -203,7 +205,7 @@ ACCOUNT_KINDS: Final = (
         safety="keyed",
         fields=Checkout,
         model=PaymentSession,
-        read=_read_checkout,
+        read=Checkout.read,
         ids=("account_id",),
         body=body_from(NewPaymentSession),
         shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
@@ -218,7 +220,7 @@ ACCOUNT_KINDS: Final = (
         safety="keyed",
         fields=CardPayment,
         model=PaymentRequest,
-        read=_read_card,
+        read=CardPayment.read,
         body=body_from(NewPaymentRequest),
         shows=echoes("external_id"),
     ),
@@ -231,7 +233,7 @@ ACCOUNT_KINDS: Final = (
         safety="keyed",
         fields=NewVirtualAccount,
         model=VirtualBankAccount,
-        read=_read_virtual,
+        read=NewVirtualAccount.read,
         ids=("account_id",),
         body=body_from(NewVirtualBankAccount),
         shows=_is_virtual,
@@ -258,7 +260,7 @@ ACCOUNT_KINDS: Final = (
         safety="neither",
         fields=WalletOn,
         model=Wallet,
-        read=_read_wallet,
+        read=WalletOn.read,
         ids=("account_id",),
         body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
         has_key=True,

@@ -51,12 +51,47 @@ class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
     company_bank_account_id: str
     name: str
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The bank account as it is called now, and its version."""
+        field = "company_bank_account_id"
+        account = records.company_bank_account(self.company_bank_account_id, field)
+        number = account.iban or account.account_number or ""
+        lead = f'bank account "{clean(account.name)}" to "{clean(self.name)}", number'
+        return Findings(
+            facts=(
+                _now("name", account.name, self.name),
+                fact("payee account", number or None),
+                _versioned(account.version, field),
+            ),
+            says=f"{lead} {clean(number) or 'not shown'}.",
+            masked=f"{lead} …{number[-4:]}.",
+            version=account.version,
+        )
+
 
 class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
     """Another description for a wallet of the company."""
 
     company_wallet_id: str
     description: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The wallet as it is described now, and its version."""
+        field = "company_wallet_id"
+        wallet = records.company_wallet(self.company_wallet_id, field)
+        lead = f'as "{clean(self.description)}" the company wallet "{clean(wallet.description)}" at'
+        address = wallet.address or ""
+        return Findings(
+            facts=(
+                _now("description", wallet.description, self.description),
+                fact("wallet address", wallet.address),
+                fact("wallet chain", wallet.chain),
+                _versioned(wallet.version, field),
+            ),
+            says=f"{lead} {clean(address) or 'an address not shown'}.",
+            masked=f"{lead} …{address[-4:]}.",
+            version=wallet.version,
+        )
 
 
 def _read_account(fields: NewBankAccount, records: ServiceRecords) -> Findings:
@@ -109,41 +144,6 @@ def _read_wallet(fields: NewCompanyWallet, records: ServiceRecords) -> Findings:
 
 
 # What is changed on one, and who is let in
-
-
-def _read_name(fields: RenameAccount, records: ServiceRecords) -> Findings:
-    field = "company_bank_account_id"
-    account = records.company_bank_account(fields.company_bank_account_id, field)
-    number = account.iban or account.account_number or ""
-    lead = f'bank account "{clean(account.name)}" to "{clean(fields.name)}", number'
-    return Findings(
-        facts=(
-            _now("name", account.name, fields.name),
-            fact("payee account", number or None),
-            _versioned(account.version, field),
-        ),
-        says=f"{lead} {clean(number) or 'not shown'}.",
-        masked=f"{lead} …{number[-4:]}.",
-        version=account.version,
-    )
-
-
-def _read_description(fields: DescribeWallet, records: ServiceRecords) -> Findings:
-    field = "company_wallet_id"
-    wallet = records.company_wallet(fields.company_wallet_id, field)
-    lead = f'as "{clean(fields.description)}" the company wallet "{clean(wallet.description)}" at'
-    address = wallet.address or ""
-    return Findings(
-        facts=(
-            _now("description", wallet.description, fields.description),
-            fact("wallet address", wallet.address),
-            fact("wallet chain", wallet.chain),
-            _versioned(wallet.version, field),
-        ),
-        says=f"{lead} {clean(address) or 'an address not shown'}.",
-        masked=f"{lead} …{address[-4:]}.",
-        version=wallet.version,
-    )
 
 
 def _now(field: str, so_far: str | None, new: str) -> Fact:
@@ -233,7 +233,7 @@ COMPANY_KINDS: Final = (
         safety="neither",
         fields=RenameAccount,
         model=CompanyBankAccount,
-        read=_read_name,
+        read=RenameAccount.read,
         ids=("company_bank_account_id",),
         body=lambda fields, found, _: BankAccountChanges(name=fields.name, version=_version(found)),
         shows=as_sent("name"),
@@ -250,7 +250,7 @@ COMPANY_KINDS: Final = (
         safety="neither",
         fields=DescribeWallet,
         model=CompanyWallet,
-        read=_read_description,
+        read=DescribeWallet.read,
         ids=("company_wallet_id",),
         body=lambda fields, found, _: CompanyWalletChanges(
             description=fields.description, version=_version(found)

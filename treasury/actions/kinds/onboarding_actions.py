@@ -72,17 +72,66 @@ class MakeParty(_About, frozen=True, kw_only=True):
     party_type: str
     external_id: str | None = None
 
+    def read(self, _: ServiceRecords) -> Findings:
+        """What is given of the party; the service knows nothing of it yet."""
+        details = ", ".join(
+            f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(self).items()
+        )
+        kind = clean(self.party_type).lower()
+        facts = [fact("party type", self.party_type, field="party_type")]
+        facts += [fact(name.replace("_", " "), value) for name, value in _plain(self).items()]
+        own = f", our id {clean(self.external_id)}" if self.external_id else ""
+        return Findings(
+            facts=tuple(facts),
+            says=f"{kind} party {_called(self)}: {details}{own}.",
+            masked=f"{kind} party{own}.",
+        )
+
 
 class OnParty(msgspec.Struct, frozen=True, kw_only=True):
     """Which party."""
 
     party_id: str
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The party as it is now."""
+        party = records.party(self.party_id, "party_id")
+        return Findings(
+            facts=(fact("party", party.id), *_party_facts(party)),
+            says=f"party {_called(party)} ({clean(party.id)}).",
+            masked=f"{_masked(party)}.",
+        )
+
 
 class ChangeParty(_About, frozen=True, kw_only=True):
     """What is to be different about a party."""
 
     party_id: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The party as it is now, and what will be different."""
+        party = records.party(self.party_id, "party_id")
+        now, new = _now(party), _plain(self)
+        if not new:
+            raise InputError("name: nothing is to change", do="give what is to be different")
+        if all(now[name] == value for name, value in new.items()):
+            first = next(iter(new))
+            problem = f"{clean(party.id)} is so already"
+        else:
+            first, problem = "party_id", ""
+        changes = ", ".join(
+            f"{name.replace('_', ' ')} from {clean(now[name]) or 'none'} to {clean(value)}"
+            for name, value in new.items()
+        )
+        facts = [fact("party", party.id, field=first, problem=problem), *_party_facts(party)]
+        facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in new]
+        return Findings(
+            facts=tuple(facts),
+            says=f"party {_called(party)} ({clean(party.id)}): {changes}.",
+            masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in new)}.",
+            version=party.version,
+            resolved={name: value for name in _ADDRESS if (value := now[name])},
+        )
 
 
 class OpenAccount(OnParty, frozen=True, kw_only=True):
@@ -92,11 +141,41 @@ class OpenAccount(OnParty, frozen=True, kw_only=True):
     chain: str
     name: str | None = None
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The party, and whether the id is free."""
+        if self.chain not in _CHAINS:
+            raise InputError(
+                f"chain: {clean(self.chain)!r} is none of the service's",
+                do=f"use one of: {', '.join(_CHAINS)}",
+            )
+        party = records.party(self.party_id, "party_id")
+        lead = f"account {clean(self.external_id)} on {self.chain} for"
+        return Findings(
+            facts=(*_party_facts(party), _free(self.external_id, records)),
+            says=f"{lead} {_called(party)}.",
+            masked=f"{lead} {_masked(party)}.",
+        )
+
 
 class ChangeAccount(OnAccount, frozen=True, kw_only=True):
     """Another id of ours, by which transfers may name the account as their receiver."""
 
     external_id: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The account as it is called now, and whether the id is free."""
+        account = records.account(self.account_id, "account_id")
+        was = clean(account.external_id) or "none"
+        lead = f"from {was} to {clean(self.external_id)} for account"
+        return Findings(
+            facts=(
+                fact("our id so far", account.external_id or "none"),
+                _free(self.external_id, records),
+                fact("account status", account.status),
+            ),
+            says=f"{lead} {clean(account.id)}.",
+            masked=f"{lead} …{account.id[-4:]}.",
+        )
 
 
 class HoldAccount(OnAccount, frozen=True, kw_only=True):
@@ -104,6 +183,31 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
 
     party_id: str
     role_type: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The account, the party, and who holds the account so far."""
+        if self.role_type != _HOLDER:
+            raise InputError(
+                f"role_type: {clean(self.role_type)!r} is no role",
+                do=f"use {_HOLDER}, the only one",
+            )
+        account = records.account(self.account_id, "account_id")
+        party = records.party(self.party_id, "party_id")
+        holders = records.holders(account.id)
+        is_holder = any(holder.id == party.id for holder in holders)
+        names = ", ".join(sorted(_called(holder) for holder in holders)) or "nobody shown"
+        holding = fact(
+            "holders so far",
+            names,
+            material=False,  # a list may lag; that the party is no holder yet is what matters
+            field="party_id",
+            problem="it holds the account" if is_holder else "",
+        )
+        return Findings(
+            facts=(active(account, "account", "account_id"), *_party_facts(party), holding),
+            says=f"{_called(party)} a holder of account {account_name(account)}, held by {names}.",
+            masked=f"{_masked(party)} a holder of account {account_name(account, masked=True)}.",
+        )
 
 
 # Parties
@@ -129,50 +233,10 @@ def _plain(fields: _About) -> dict[str, str]:
     return {name: value for name in _About.__struct_fields__ if (value := getattr(fields, name))}
 
 
-def _read_new_party(fields: MakeParty, _: ServiceRecords) -> Findings:
-    details = ", ".join(
-        f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(fields).items()
-    )
-    kind = clean(fields.party_type).lower()
-    facts = [fact("party type", fields.party_type, field="party_type")]
-    facts += [fact(name.replace("_", " "), value) for name, value in _plain(fields).items()]
-    own = f", our id {clean(fields.external_id)}" if fields.external_id else ""
-    return Findings(
-        facts=tuple(facts),
-        says=f"{kind} party {_called(fields)}: {details}{own}.",
-        masked=f"{kind} party{own}.",
-    )
-
-
 def _now(party: Party) -> dict[str, str | None]:
     """What the service says of it now, by the names of the fields."""
     names: dict[str, str | None] = {name: getattr(party, name) for name in _NAMES}
     return names | {name: getattr(party.address, name, None) for name in _ADDRESS}
-
-
-def _read_changes(fields: ChangeParty, records: ServiceRecords) -> Findings:
-    party = records.party(fields.party_id, "party_id")
-    now, new = _now(party), _plain(fields)
-    if not new:
-        raise InputError("name: nothing is to change", do="give what is to be different")
-    if all(now[name] == value for name, value in new.items()):
-        first = next(iter(new))
-        problem = f"{clean(party.id)} is so already"
-    else:
-        first, problem = "party_id", ""
-    changes = ", ".join(
-        f"{name.replace('_', ' ')} from {clean(now[name]) or 'none'} to {clean(value)}"
-        for name, value in new.items()
-    )
-    facts = [fact("party", party.id, field=first, problem=problem), *_party_facts(party)]
-    facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in new]
-    return Findings(
-        facts=tuple(facts),
-        says=f"party {_called(party)} ({clean(party.id)}): {changes}.",
-        masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in new)}.",
-        version=party.version,
-        resolved={name: value for name in _ADDRESS if (value := now[name])},
-    )
 
 
 def _party_facts(party: Party) -> list[Fact]:
@@ -190,15 +254,6 @@ def _is_changed(party: Party, sent: Sent) -> bool:
     return all(now[name] == value for name, value in _plain(sent.fields).items())
 
 
-def _read_party(fields: OnParty, records: ServiceRecords) -> Findings:
-    party = records.party(fields.party_id, "party_id")
-    return Findings(
-        facts=(fact("party", party.id), *_party_facts(party)),
-        says=f"party {_called(party)} ({clean(party.id)}).",
-        masked=f"{_masked(party)}.",
-    )
-
-
 # Accounts
 
 
@@ -206,60 +261,6 @@ def _free(external_id: str, records: ServiceRecords) -> Fact:
     holds = records.holds_name(external_id)
     problem = f"account {clean(holds.id)} has that id already" if holds is not None else ""
     return fact("our id", external_id, field="external_id", problem=problem)
-
-
-def _read_opening(fields: OpenAccount, records: ServiceRecords) -> Findings:
-    if fields.chain not in _CHAINS:
-        raise InputError(
-            f"chain: {clean(fields.chain)!r} is none of the service's",
-            do=f"use one of: {', '.join(_CHAINS)}",
-        )
-    party = records.party(fields.party_id, "party_id")
-    lead = f"account {clean(fields.external_id)} on {fields.chain} for"
-    return Findings(
-        facts=(*_party_facts(party), _free(fields.external_id, records)),
-        says=f"{lead} {_called(party)}.",
-        masked=f"{lead} {_masked(party)}.",
-    )
-
-
-def _read_naming(fields: ChangeAccount, records: ServiceRecords) -> Findings:
-    account = records.account(fields.account_id, "account_id")
-    was = clean(account.external_id) or "none"
-    lead = f"from {was} to {clean(fields.external_id)} for account"
-    return Findings(
-        facts=(
-            fact("our id so far", account.external_id or "none"),
-            _free(fields.external_id, records),
-            fact("account status", account.status),
-        ),
-        says=f"{lead} {clean(account.id)}.",
-        masked=f"{lead} …{account.id[-4:]}.",
-    )
-
-
-def _read_role(fields: HoldAccount, records: ServiceRecords) -> Findings:
-    if fields.role_type != _HOLDER:
-        raise InputError(
-            f"role_type: {clean(fields.role_type)!r} is no role", do=f"use {_HOLDER}, the only one"
-        )
-    account = records.account(fields.account_id, "account_id")
-    party = records.party(fields.party_id, "party_id")
-    holders = records.holders(account.id)
-    is_holder = any(holder.id == party.id for holder in holders)
-    names = ", ".join(sorted(_called(holder) for holder in holders)) or "nobody shown"
-    holding = fact(
-        "holders so far",
-        names,
-        material=False,  # a list may lag; that the party is no holder yet is what matters
-        field="party_id",
-        problem="it holds the account" if is_holder else "",
-    )
-    return Findings(
-        facts=(active(account, "account", "account_id"), *_party_facts(party), holding),
-        says=f"{_called(party)} a holder of account {account_name(account)}, held by {names}.",
-        masked=f"{_masked(party)} a holder of account {account_name(account, masked=True)}.",
-    )
 
 
 _is_role: Final = as_sent("party_id", "role_type")
@@ -313,7 +314,7 @@ ONBOARDING_KINDS: Final = (
         "POST /parties",
         fields=MakeParty,
         model=Party,
-        read=_read_new_party,
+        read=MakeParty.read,
         body=lambda fields, _, key: NewParty(
             party_type=fields.party_type,  # which the body checks
             **{name: getattr(fields, name) for name in _NAMES},
@@ -336,7 +337,7 @@ ONBOARDING_KINDS: Final = (
         "PATCH /parties/{id}",
         fields=ChangeParty,
         model=Party,
-        read=_read_changes,
+        read=ChangeParty.read,
         ids=("party_id",),
         body=lambda fields, findings, _: PartyChanges(
             version=findings.version,
@@ -353,7 +354,7 @@ ONBOARDING_KINDS: Final = (
         "DELETE /parties/{id}",
         fields=OnParty,
         model=msgspec.Raw,
-        read=_read_party,
+        read=OnParty.read,
         ids=("party_id",),
         body=lambda _fields, _found, _key: None,
         refuses_repeat=_DELETED_BEFORE,
@@ -366,7 +367,7 @@ ONBOARDING_KINDS: Final = (
         "POST /accounts",
         fields=OpenAccount,
         model=Account,
-        read=_read_opening,
+        read=OpenAccount.read,
         body=lambda fields, _, key: NewAccount(
             external_id=fields.external_id,
             name=fields.name,
@@ -393,7 +394,7 @@ ONBOARDING_KINDS: Final = (
         "PATCH /accounts/{id}",
         fields=ChangeAccount,
         model=Account,
-        read=_read_naming,
+        read=ChangeAccount.read,
         ids=("account_id",),
         body=lambda fields, _found, _key: AccountChanges(external_id=fields.external_id),
         shows=as_sent("external_id"),
@@ -421,7 +422,7 @@ ONBOARDING_KINDS: Final = (
         "POST /accounts/{accountId}/party-roles",
         fields=HoldAccount,
         model=PartyRole,
-        read=_read_role,
+        read=HoldAccount.read,
         ids=("account_id",),
         body=lambda fields, _, key: NewPartyRole(
             party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None

@@ -49,11 +49,54 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
 
     amount: Decimal
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The request as it is, and the new amount beside it."""
+        request = records.ramp_request(self.request_id, "request_id")
+        ramp = RampSeen.of(request)
+        now = _gross(ramp)
+        unit = now.currency if now is not None else "?"
+        new = AssetAmount(unit, self.amount)
+        problem = ""
+        if now is not None and now.amount == self.amount:
+            problem = f"{ramp.name} is of {now} already"
+        elif unit != "?" and not is_exact_in(self.amount, unit):
+            problem = f"{self.amount} has more decimals than {unit}, which has {exponent(unit)}"
+        new_amount = fact("new amount", new, field="amount", problem=problem)
+        direction = _DIRECTIONS.get(ramp.ramp_type, ramp.ramp_type)
+        says = f"{direction} {clean(ramp.name)} from {now or 'an amount not shown'} to {new}"
+        return _findings(ramp, "AWAITING_APPROVAL", says, more=(new_amount,), money=new)
+
 
 class SubmitHash(OnRequest, frozen=True, kw_only=True):
     """The transaction that carries the crypto of an off-ramp."""
 
     transaction_hash: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The off-ramp, where its crypto is awaited, and the hash that is said."""
+        request = records.ramp_request(self.request_id, "request_id")
+        ramp = RampSeen.of(request)
+        wallet = request.deposit_wallet
+        chain = (wallet.chain if wallet else None) or ramp.crypto_chain
+        new_hash, problem = self.transaction_hash, ""
+        if ramp.on_ramp:
+            problem = f"{ramp.name} is an on-ramp, which takes no transaction hash"
+        elif request.blockchain_transaction_hash:
+            problem = f"{ramp.name} has the hash {request.blockchain_transaction_hash} already"
+        else:
+            problem = transaction_problem(chain, new_hash)
+        more = (
+            fact("hash so far", request.blockchain_transaction_hash or "none"),
+            fact("deposit address", wallet and wallet.address),
+            fact("deposit chain", chain),
+            fact("transaction hash", new_hash, field="transaction_hash", problem=clean(problem)),
+        )
+        coins = ramp.crypto_currency or "crypto"
+        if ramp.crypto_amount is not None:
+            coins = format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
+        sent = f"{coins} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
+        says = f"off-ramp {clean(ramp.name)}: {sent} with transaction {clean(new_hash)}"
+        return _findings(ramp, "AWAITING_FUNDS", says, more=more)
 
 
 class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +112,33 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
     chain: str | None = None
     company_wallet_id: str | None = None
     company_bank_account_id: str | None = None
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The target, the currencies and the company, each with what stands in its way."""
+        on_ramp = self.ramp_type == "ON_RAMP"
+        target, chain, payee, address = _target(self, records, on_ramp=on_ramp)
+        fiat = records.fiat_currency(self.fiat_currency, "fiat_currency")
+        network = self.chain or chain
+        crypto = records.crypto_currency(self.crypto_currency, network, "crypto_currency")
+        units = (fiat.currency or self.fiat_currency, crypto.currency or self.crypto_currency)
+        unit, bought = units if on_ramp else units[::-1]
+        company = records.company()
+        facts = [] if company is None else [_verified("company", company.kyb_status, "")]
+        facts += [*target, *exact_facts(self.amount, unit)]
+        if crypto.enabled is False:
+            problem = f"{crypto.currency} on {crypto.chain} is not enabled"
+            facts.append(fact("currency enabled", "no", field="crypto_currency", problem=problem))
+        body = f"{_DIRECTIONS[self.ramp_type]} request: {format_amount(self.amount, unit)} for"
+        coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
+        goes = "delivered to" if on_ramp else "paid to"
+        masked = f"…{address[-4:]}" if address else "an account not shown"
+        return Findings(
+            facts=tuple(facts),
+            says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
+            masked=f"{body} {coins}, {goes} {payee}{masked}.",
+            money=AssetAmount(unit, self.amount),
+            resolved={"fiat": fiat.id, "crypto": crypto.id},
+        )
 
 
 # Decisions on a request
@@ -142,49 +212,6 @@ def _gross(ramp: RampSeen) -> AssetAmount | None:
     return None if currency is None or amount is None else AssetAmount(currency, amount)
 
 
-def _read_change(fields: ChangeAmount, records: ServiceRecords) -> Findings:
-    request = records.ramp_request(fields.request_id, "request_id")
-    ramp = RampSeen.of(request)
-    now = _gross(ramp)
-    unit = now.currency if now is not None else "?"
-    new = AssetAmount(unit, fields.amount)
-    problem = ""
-    if now is not None and now.amount == fields.amount:
-        problem = f"{ramp.name} is of {now} already"
-    elif unit != "?" and not is_exact_in(fields.amount, unit):
-        problem = f"{fields.amount} has more decimals than {unit}, which has {exponent(unit)}"
-    new_amount = fact("new amount", new, field="amount", problem=problem)
-    direction = _DIRECTIONS.get(ramp.ramp_type, ramp.ramp_type)
-    says = f"{direction} {clean(ramp.name)} from {now or 'an amount not shown'} to {new}"
-    return _findings(ramp, "AWAITING_APPROVAL", says, more=(new_amount,), money=new)
-
-
-def _read_hash(fields: SubmitHash, records: ServiceRecords) -> Findings:
-    request = records.ramp_request(fields.request_id, "request_id")
-    ramp = RampSeen.of(request)
-    wallet = request.deposit_wallet
-    chain = (wallet.chain if wallet else None) or ramp.crypto_chain
-    new_hash, problem = fields.transaction_hash, ""
-    if ramp.on_ramp:
-        problem = f"{ramp.name} is an on-ramp, which takes no transaction hash"
-    elif request.blockchain_transaction_hash:
-        problem = f"{ramp.name} has the hash {request.blockchain_transaction_hash} already"
-    else:
-        problem = transaction_problem(chain, new_hash)
-    more = (
-        fact("hash so far", request.blockchain_transaction_hash or "none"),
-        fact("deposit address", wallet and wallet.address),
-        fact("deposit chain", chain),
-        fact("transaction hash", new_hash, field="transaction_hash", problem=clean(problem)),
-    )
-    coins = ramp.crypto_currency or "crypto"
-    if ramp.crypto_amount is not None:
-        coins = format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
-    sent = f"{coins} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
-    says = f"off-ramp {clean(ramp.name)}: {sent} with transaction {clean(new_hash)}"
-    return _findings(ramp, "AWAITING_FUNDS", says, more=more)
-
-
 def exchange_words(request: RampSeen) -> str:
     """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00, net EUR 24,800.00) for USDC 26.5`."""
     fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
@@ -250,33 +277,6 @@ def _amount_changed(request: RampRequest, sent: Sent) -> bool:
 
 
 # A new request
-
-
-def _read_new(fields: NewRequest, records: ServiceRecords) -> Findings:
-    on_ramp = fields.ramp_type == "ON_RAMP"
-    target, chain, payee, address = _target(fields, records, on_ramp=on_ramp)
-    fiat = records.fiat_currency(fields.fiat_currency, "fiat_currency")
-    network = fields.chain or chain
-    crypto = records.crypto_currency(fields.crypto_currency, network, "crypto_currency")
-    units = (fiat.currency or fields.fiat_currency, crypto.currency or fields.crypto_currency)
-    unit, bought = units if on_ramp else units[::-1]
-    company = records.company()
-    facts = [] if company is None else [_verified("company", company.kyb_status, "")]
-    facts += [*target, *exact_facts(fields.amount, unit)]
-    if crypto.enabled is False:
-        problem = f"{crypto.currency} on {crypto.chain} is not enabled"
-        facts.append(fact("currency enabled", "no", field="crypto_currency", problem=problem))
-    body = f"{_DIRECTIONS[fields.ramp_type]} request: {format_amount(fields.amount, unit)} for"
-    coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
-    goes = "delivered to" if on_ramp else "paid to"
-    masked = f"…{address[-4:]}" if address else "an account not shown"
-    return Findings(
-        facts=tuple(facts),
-        says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
-        masked=f"{body} {coins}, {goes} {payee}{masked}.",
-        money=AssetAmount(unit, fields.amount),
-        resolved={"fiat": fiat.id, "crypto": crypto.id},
-    )
 
 
 def _target(
@@ -360,7 +360,7 @@ RAMP_KINDS: Final = (
         safety="neither",
         fields=NewRequest,
         model=RampRequest,
-        read=_read_new,
+        read=NewRequest.read,
         body=lambda fields, findings, key: NewRampRequest(
             ramp_type=fields.ramp_type,
             amount=fields.amount,
@@ -415,7 +415,7 @@ RAMP_KINDS: Final = (
         operation="PUT /ramp-requests/{id}/amount",
         credential="maker",
         fields=ChangeAmount,
-        read=_read_change,
+        read=ChangeAmount.read,
         body=lambda fields, found, _: RampAmount(
             amount=fields.amount, version=_read_version(fields, found)
         ),
@@ -429,7 +429,7 @@ RAMP_KINDS: Final = (
         operation="PATCH /ramp-requests/{id}/tx-hash",
         credential="maker",
         fields=SubmitHash,
-        read=_read_hash,
+        read=SubmitHash.read,
         body=lambda fields, found, _: RampTransactionHash(
             blockchain_transaction_hash=fields.transaction_hash,
             version=_read_version(fields, found),

@@ -65,11 +65,67 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
     external_address: str | None = None
     external_field: str | None = None
 
+    def read(self, records: ServiceRecords) -> Findings:
+        """The sender and its balance, and the receiver on that chain."""
+        sender = records.account(self.sender_account_id, "sender_account_id")
+        to, to_masked, receiving = _crypto_receiver(self, records)
+        facts = [
+            *_sender(records, sender, "sender_account_id"),
+            *receiving,
+            *_decimals(self.amount, self.asset),
+            *_chain(sender, self.chain),
+            *_balance(records, sender.id, self.asset, self.chain, self.amount),
+        ]
+        money = AssetAmount(self.asset, self.amount)
+        end = _described(self.description)
+        lead = f"{money} on {self.chain} from account"
+        return Findings(
+            facts=tuple(facts),
+            says=f"{lead} {account_name(sender)} to {to}{end}.",
+            masked=f"{lead} {account_name(sender, masked=True)} to {to_masked}{end}.",
+            money=money,
+            drawn=(sender.id, self.asset, self.amount),
+        )
+
 
 class FiatTransfer(_Outward, frozen=True, kw_only=True):
     """A transfer of which the amount is given in `currency`."""
 
     currency: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The sender and what it can pay with, and the receiver."""
+        sender = records.account(self.sender_account_id, "sender_account_id")
+        receiving, receiver = _receiver(self, records)
+        facts = [
+            *_sender(records, sender, "sender_account_id"),
+            *receiving,
+            *_decimals(self.amount, self.currency),
+        ]
+        # In which asset the service takes it is its own choice, so only nothing at all is wrong.
+        holdings = [h for _, h in records.holdings(sender.id) if h.asset]
+        spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
+        amounts = ", ".join(
+            format_amount(balance, h.asset or "?")
+            for h, balance in spendable
+            if balance is not None
+        )
+        if holdings:
+            empty = all(balance == 0 for _, balance in spendable)
+            problem = "the sender holds nothing to pay with" if empty else ""
+            facts.append(
+                fact("available", amounts or None, material=False, field="amount", problem=problem)
+            )
+        money = AssetAmount(self.currency, self.amount)
+        end = _described(self.description)
+        return Findings(
+            facts=tuple(facts),
+            says=f"{money} from account {account_name(sender)} to account"
+            f" {account_name(receiver)}{end}.",
+            masked=f"{money} from account {account_name(sender, masked=True)} to account"
+            f" {account_name(receiver, masked=True)}{end}.",
+            money=money,
+        )
 
 
 class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +135,30 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
     destination_account_id: str
     amount: Decimal
     cryptocurrency: str
+
+    def read(self, records: ServiceRecords) -> Findings:
+        """The two accounts, and the balance of the sender."""
+        sender = records.account(self.source_account_id, "source_account_id")
+        receiver = records.account(self.destination_account_id, "destination_account_id")
+        facts = [
+            *_sender(records, sender, "source_account_id"),
+            *_receiving(receiver, sender.id, "destination_account_id"),
+            *_decimals(self.amount, self.cryptocurrency),
+            *_balance(records, sender.id, self.cryptocurrency, None, self.amount),
+        ]
+        money = AssetAmount(self.cryptocurrency, self.amount)
+
+        def says(*, masked: bool) -> str:
+            names = [account_name(account, masked=masked) for account in (sender, receiver)]
+            return f"{money} from account {names[0]} to account {names[1]}, inside the service."
+
+        return Findings(
+            facts=tuple(facts),
+            says=says(masked=False),
+            masked=says(masked=True),
+            money=money,
+            drawn=(sender.id, self.cryptocurrency, self.amount),
+        )
 
 
 def account_name(account: Account, *, masked: bool = False) -> str:
@@ -175,28 +255,6 @@ def _decimals(amount: Decimal, unit: str) -> list[Fact]:
     return exact_facts(amount, unit) if unit in EXPONENTS else []
 
 
-def _read_crypto(fields: CryptoTransfer, records: ServiceRecords) -> Findings:
-    sender = records.account(fields.sender_account_id, "sender_account_id")
-    to, to_masked, receiving = _crypto_receiver(fields, records)
-    facts = [
-        *_sender(records, sender, "sender_account_id"),
-        *receiving,
-        *_decimals(fields.amount, fields.asset),
-        *_chain(sender, fields.chain),
-        *_balance(records, sender.id, fields.asset, fields.chain, fields.amount),
-    ]
-    money = AssetAmount(fields.asset, fields.amount)
-    end = _described(fields.description)
-    lead = f"{money} on {fields.chain} from account"
-    return Findings(
-        facts=tuple(facts),
-        says=f"{lead} {account_name(sender)} to {to}{end}.",
-        masked=f"{lead} {account_name(sender, masked=True)} to {to_masked}{end}.",
-        money=money,
-        drawn=(sender.id, fields.asset, fields.amount),
-    )
-
-
 def _crypto_receiver(
     fields: CryptoTransfer, records: ServiceRecords
 ) -> tuple[str, str, list[Fact]]:
@@ -233,62 +291,6 @@ def _chain(sender: Account, chain: str) -> list[Fact]:
 
 def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
-
-
-def _read_fiat(fields: FiatTransfer, records: ServiceRecords) -> Findings:
-    sender = records.account(fields.sender_account_id, "sender_account_id")
-    receiving, receiver = _receiver(fields, records)
-    facts = [
-        *_sender(records, sender, "sender_account_id"),
-        *receiving,
-        *_decimals(fields.amount, fields.currency),
-    ]
-    # In which asset the service takes it is its own choice, so only nothing at all is wrong.
-    holdings = [h for _, h in records.holdings(sender.id) if h.asset]
-    spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
-    amounts = ", ".join(
-        format_amount(balance, h.asset or "?") for h, balance in spendable if balance is not None
-    )
-    if holdings:
-        empty = all(balance == 0 for _, balance in spendable)
-        problem = "the sender holds nothing to pay with" if empty else ""
-        facts.append(
-            fact("available", amounts or None, material=False, field="amount", problem=problem)
-        )
-    money = AssetAmount(fields.currency, fields.amount)
-    end = _described(fields.description)
-    return Findings(
-        facts=tuple(facts),
-        says=f"{money} from account {account_name(sender)} to account"
-        f" {account_name(receiver)}{end}.",
-        masked=f"{money} from account {account_name(sender, masked=True)} to account"
-        f" {account_name(receiver, masked=True)}{end}.",
-        money=money,
-    )
-
-
-def _read_internal(fields: AccountTransfer, records: ServiceRecords) -> Findings:
-    sender = records.account(fields.source_account_id, "source_account_id")
-    receiver = records.account(fields.destination_account_id, "destination_account_id")
-    facts = [
-        *_sender(records, sender, "source_account_id"),
-        *_receiving(receiver, sender.id, "destination_account_id"),
-        *_decimals(fields.amount, fields.cryptocurrency),
-        *_balance(records, sender.id, fields.cryptocurrency, None, fields.amount),
-    ]
-    money = AssetAmount(fields.cryptocurrency, fields.amount)
-
-    def says(*, masked: bool) -> str:
-        names = [account_name(account, masked=masked) for account in (sender, receiver)]
-        return f"{money} from account {names[0]} to account {names[1]}, inside the service."
-
-    return Findings(
-        facts=tuple(facts),
-        says=says(masked=False),
-        masked=says(masked=True),
-        money=money,
-        drawn=(sender.id, fields.cryptocurrency, fields.amount),
-    )
 
 
 def _crypto_body(fields: CryptoTransfer, _: Findings, key: str) -> Body:
@@ -351,7 +353,7 @@ TRANSFER_KINDS: Final = (
         safety="keyed",
         fields=CryptoTransfer,
         model=Transfer,
-        read=_read_crypto,
+        read=CryptoTransfer.read,
         ids=("sender_account_id",),
         body=_crypto_body,
         shows=echoes("sender_account_id", "amount"),
@@ -367,7 +369,7 @@ TRANSFER_KINDS: Final = (
         safety="keyed",
         fields=FiatTransfer,
         model=Transfer,
-        read=_read_fiat,
+        read=FiatTransfer.read,
         ids=("sender_account_id",),
         body=body_from(NewFiatTransfer),
         shows=echoes("sender_account_id"),
@@ -383,7 +385,7 @@ TRANSFER_KINDS: Final = (
         safety="keyed",
         fields=AccountTransfer,
         model=Transfer,
-        read=_read_internal,
+        read=AccountTransfer.read,
         body=body_from(NewAccountToAccountTransfer),
         shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
         twins=lately_like(
