@@ -163,13 +163,30 @@ def fees_and_rate_words(requests: Frame, month: Month) -> str:
 def fees_by_month(trend: Frame) -> Figure:
     """Fees of each month as bars, and over each the effective rate; `trend` as in `Fees.trend`."""
     rows = records(trend, _TREND)
-    currencies = sorted({row["fiat_currency"] for row in rows})
     with style():
-        figure, axes = panels(len(currencies), height=2.9)
-        for panel, currency in zip(axes, currencies, strict=False):
-            _trend_panel(panel, currency, [r for r in rows if r["fiat_currency"] == currency])
-        if not currencies:
-            nothing(axes[0], "No request completed in these months")
+        figure, parts = _by_currency(
+            rows, "fiat_currency", 2.9, "No request completed in these months"
+        )
+        for axes, currency, own in parts:
+            places = range(len(own))
+            fees = [float(row["fee"]) for row in own]
+            axes.bar(places, fees, width=0.6, color=INK["first"], zorder=2)
+            axes.margins(y=0.2)
+            for at, row in enumerate(own):
+                words = "–" if row["rate_bp"] is None else f"{row['rate_bp']} bp"
+                axes.annotate(
+                    words, (at, fees[at]), xytext=(0, 4), textcoords="offset points",
+                    ha="center", color=INK["text"], fontsize=8,
+                )  # fmt: skip
+            axes.set_xlim(-0.6, max(len(own), 4) - 0.4)
+            axes.set_xticks(places, [row["month"] for row in own])
+            axes.set_ylim(bottom=0)
+            axes.grid(axis="y", zorder=1)
+            axes.set_axisbelow(True)
+            axes.set_title(f"Fees by month of completion, {label(currency)}")
+            everything = amount_text(total(row["fee"] for row in own), currency)
+            legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
+            scale(axes, currency)
         return settled(figure)
 
 
@@ -192,14 +209,27 @@ def open_items_by_age(items: Frame) -> Figure:
 
     `items`: a row an item with `currency`, `amount` and `age_days`.
     """
-    rows = records(items, _ITEMS)
-    currencies = sorted({row["currency"] for row in rows})
     with style():
-        figure, axes = panels(len(currencies), height=2.4)
-        for panel, currency in zip(axes, currencies, strict=False):
-            _age_panel(panel, currency, [row for row in rows if row["currency"] == currency])
-        if not currencies:
-            nothing(axes[0], "Nothing is open")
+        figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "Nothing is open")
+        for axes, currency, rows in parts:
+            for at in range(len(_AGES)):
+                own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
+                amount = total(row["amount"] for row in own)
+                axes.barh(at, float(amount), height=0.62, color=INK["first"], zorder=2)
+                if own:
+                    axes.annotate(
+                        f"{amount_text(amount, currency)} · {count(len(own), 'item')}",
+                        (float(amount), at), xytext=(6, 0), textcoords="offset points",
+                        va="center", fontsize=8, annotation_clip=False,
+                    )  # fmt: skip
+            axes.set_yticks(range(len(_AGES)), [words for _, words in _AGES])
+            axes.invert_yaxis()
+            axes.set_xlim(0, 1.35 * max(axes.get_xlim()[1], 1e-9))
+            axes.set_xticks([])
+            axes.spines["bottom"].set_visible(False)
+            axes.set_title(f"Open items by age, {label(currency)}")
+            everything = amount_text(total(row["amount"] for row in rows), currency)
+            legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
         return settled(figure)
 
 
@@ -224,11 +254,29 @@ def funding_times(times: Frame) -> Figure:
     """
     rows = records(times, _TIMES)
     with style():
-        figure, axes = panels(1, height=2.9)
-        if rows:
-            _wait_panel(axes[0], rows)
-        else:
-            nothing(axes[0], "No request was funded")
+        figure, (axes,) = panels(1, height=2.9)
+        if not rows:
+            nothing(axes, "No request was funded")
+            return settled(figure)
+        base = [0] * len(_WAITS)
+        parts = []
+        counts = _counted(rows)
+        for way, key, colour, stripes in _WAYS:
+            if (own := counts.get(way)) is None:
+                continue
+            axes.bar(
+                range(len(_WAITS)), own, bottom=base, width=0.7, hatch=stripes,
+                color=colour, edgecolor="white", linewidth=0.6, zorder=2,
+            )  # fmt: skip
+            base = [below + number for below, number in zip(base, own, strict=True)]
+            parts.append((f"{key} {way} {sum(own):,}", colour))
+        axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y", zorder=1)
+        axes.set_axisbelow(True)
+        axes.set_title("Time awaiting funds: number of requests")
+        legend(axes, parts)
         return settled(figure)
 
 
@@ -244,6 +292,18 @@ def funding_times_words(times: Frame) -> str:
         if any(counts[way][at] for way in counts)
     ]
     return f"How long {count(len(rows), 'request')} awaited funds: {'; '.join(parts)}."
+
+
+def _by_currency(
+    rows: Sequence[Mapping[str, Any]], column: str, height: float, empty: str
+) -> tuple[Figure, list[tuple[Axes, str, list[Mapping[str, Any]]]]]:
+    """A figure with a panel for each currency, and that currency's rows; `empty` where none is."""
+    currencies = sorted({row[column] for row in rows})
+    figure, axes = panels(len(currencies), height=height)
+    if not currencies:
+        nothing(axes[0], empty)
+    own = [[row for row in rows if row[column] == currency] for currency in currencies]
+    return figure, list(zip(axes, currencies, own, strict=False))
 
 
 def _own_lines(lines: Frame) -> list[dict[str, Any]]:
@@ -305,71 +365,6 @@ def _rate_panel(axes: Axes, month: Month, currency: str, rows: Sequence[Mapping[
     legend(axes, parts)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.set_ylim(0, 1.25 * max((float(row["rate_bp"] or 0) for row in rows), default=0) or 100)
-
-
-def _trend_panel(axes: Axes, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    places = range(len(rows))
-    axes.bar(places, [float(row["fee"]) for row in rows], width=0.6, color=INK["first"], zorder=2)
-    axes.margins(y=0.2)
-    for at, row in zip(places, rows, strict=True):
-        words = "–" if row["rate_bp"] is None else f"{row['rate_bp']} bp"
-        axes.annotate(
-            words, (at, float(row["fee"])), xytext=(0, 4), textcoords="offset points",
-            ha="center", color=INK["text"], fontsize=8,
-        )  # fmt: skip
-    axes.set_xlim(-0.6, max(len(rows), 4) - 0.4)
-    axes.set_xticks(places, [row["month"] for row in rows])
-    axes.set_ylim(bottom=0)
-    axes.grid(axis="y", zorder=1)
-    axes.set_axisbelow(True)
-    axes.set_title(f"Fees by month of completion, {label(currency)}")
-    everything = amount_text(total(row["fee"] for row in rows), currency)
-    legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
-    scale(axes, currency)
-
-
-def _age_panel(axes: Axes, currency: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    for at, (_, _words) in enumerate(_AGES):
-        own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
-        amount = total(row["amount"] for row in own)
-        axes.barh(at, float(amount), height=0.62, color=INK["first"], zorder=2)
-        if own:
-            axes.annotate(
-                f"{amount_text(amount, currency)} · {count(len(own), 'item')}", (float(amount), at),
-                xytext=(6, 0), textcoords="offset points", va="center", fontsize=8,
-                annotation_clip=False,
-            )  # fmt: skip
-    axes.set_yticks(range(len(_AGES)), [words for _, words in _AGES])
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1.35 * max(axes.get_xlim()[1], 1e-9))
-    axes.set_xticks([])
-    axes.spines["bottom"].set_visible(False)
-    axes.set_title(f"Open items by age, {label(currency)}")
-    everything = amount_text(total(row["amount"] for row in rows), currency)
-    legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
-
-
-def _wait_panel(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
-    base = [0] * len(_WAITS)
-    parts = []
-    counts = _counted(rows)
-    for way, key, colour, stripes in _WAYS:
-        own = counts.get(way)
-        if own is None:
-            continue
-        axes.bar(
-            range(len(_WAITS)), own, bottom=base, width=0.7, hatch=stripes,
-            color=colour, edgecolor="white", linewidth=0.6, zorder=2,
-        )  # fmt: skip
-        base = [below + number for below, number in zip(base, own, strict=True)]
-        parts.append((f"{key} {way} {sum(own):,}", colour))
-    axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axes.set_ylim(bottom=0)
-    axes.grid(axis="y", zorder=1)
-    axes.set_axisbelow(True)
-    axes.set_title("Time awaiting funds: number of requests")
-    legend(axes, parts)
 
 
 def _counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
