@@ -20,30 +20,36 @@ AMOUNT: Final = pa.decimal128(38, 18)
 LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
-def lines_table(texts: list[str], amounts: list[Decimal], **more: list[object]) -> pa.Table:
-    """Lines of October on one account, one each of these texts; `more` replaces columns."""
+def lines_table(
+    texts: list[str], amounts: list[Decimal], *, start: int = 0, **more: list[object]
+) -> pa.Table:
+    """Lines of October on one account, one each of these texts; `more` replaces columns.
+
+    They are numbered from `start` on.
+    """
     rows, first = len(texts), date(2026, 10, 1)
+    numbers = range(start, start + rows)
     columns = {
-        "entry_id": [f"e{n}" for n in range(rows)],
+        "entry_id": [f"e{n}" for n in numbers],
         "account": ["NL05TEST0417164300"] * rows,
         "amount": pa.array(amounts).cast(AMOUNT),
         "currency": ["EUR"] * rows,
         "direction": ["CRDT"] * rows,
-        "booking_date": [first + timedelta(days=n % 31) for n in range(rows)],
+        "booking_date": [first + timedelta(days=n % 31) for n in numbers],
         "remittance": texts,
-        "counterparty_account": [f"LT{n % 50:018d}" for n in range(rows)],
+        "counterparty_account": [f"LT{n % 50:018d}" for n in numbers],
     }
     return pa.table(columns | more)
 
 
 def requests_table(
-    codes: list[str], amounts: list[Decimal | None], **more: list[object]
+    codes: list[str], amounts: list[Decimal | None], *, start: int = 0, **more: list[object]
 ) -> pa.Table:
-    """Expectations of these codes; `more` replaces columns."""
+    """Expectations of these codes, numbered from `start` on; `more` replaces columns."""
     rows = len(codes)
     opened = datetime(2026, 9, 25, tzinfo=UTC)
     columns = {
-        "expectation_id": [f"r{n}" for n in range(rows)],
+        "expectation_id": [f"r{n}" for n in range(start, start + rows)],
         "kind": ["off_ramp"] * rows,
         "code": codes,
         "amount": pa.array(amounts, AMOUNT),

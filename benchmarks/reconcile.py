@@ -22,7 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -72,12 +73,29 @@ def written(code: str, place: int, random: Random) -> str:
 
 def ordinary(rows: int) -> tuple[pa.Table, pa.Table]:
     """`rows` lines against `rows` requests, written by the mix, the amounts as they fall."""
+    (whole,) = ordinary_parts(rows, 1)
+    return whole
+
+
+def ordinary_parts(rows: int, parts: int) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The ordinary set in so many parts, one at a time: ten millions are more than fit at once."""
     random = Random(rows)
-    codes = [ordinary_code(n) for n in range(rows)]
-    order = random.sample(range(rows), rows)
-    amounts = [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
-    texts = [written(codes[n], at % 100, random) for at, n in enumerate(order)]
-    return lines_table(texts, [amounts[n] for n in order]), requests_table(codes, amounts)
+    order = array("q", random.sample(range(rows), rows))
+    cents = array("q", (random.randrange(10_000, 5_000_000) for _ in range(rows)))
+    size = -(-rows // parts)
+    for start in range(0, rows, size):
+        places = range(start, min(start + size, rows))
+        texts = [written(ordinary_code(order[at]), at % 100, random) for at in places]
+        yield (
+            lines_table(texts, [euros(cents[order[at]]) for at in places], start=start),
+            requests_table(
+                [ordinary_code(n) for n in places], [euros(cents[n]) for n in places], start=start
+            ),
+        )
+
+
+def euros(cents: int) -> Decimal:
+    return Decimal(cents).scaleb(-2)
 
 
 def same_amount(rows: int) -> tuple[pa.Table, pa.Table]:

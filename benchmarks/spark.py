@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from benchmarks.reconcile import one_code, ordinary, peak_mb, same_amount  # noqa: E402
+from benchmarks.reconcile import one_code, ordinary, ordinary_parts, peak_mb, same_amount  # noqa: E402
 from benchmarks.spark_cluster import HEAP, Cluster, connect_server  # noqa: E402
 
 ROWS = 1_000_000
@@ -116,20 +116,29 @@ SETS: dict[str, Callable[[int], Tables]] = {
 
 def write_set(name: str, rows: int, place: Path) -> None:
     """The files of a set: each table in parts, and the decisions where it has some."""
-    lines, expectations = SETS[name](rows)
-    for what, table in (("lines", lines), ("expectations", expectations)):
+    for what in ("lines", "expectations"):
         (place / what).mkdir(parents=True)
-        size = -(-table.num_rows // PARTS)
-        for part in range(PARTS):
-            piece = table.slice(part * size, size)
+    for number, both in enumerate(parts_of(name, rows)):
+        for what, piece in zip(("lines", "expectations"), both, strict=True):
             if piece.num_rows:
-                pq.write_table(piece, place / what / f"part-{part}.parquet")
-    if name == "drawn":
-        pq.write_table(decisions_on(lines, expectations), place / "decisions.parquet")
+                pq.write_table(piece, place / what / f"part-{number}.parquet")
+        if name == "drawn":
+            (place / "decisions").mkdir(exist_ok=True)
+            pq.write_table(decisions_on(*both), place / "decisions" / f"part-{number}.parquet")
+
+
+def parts_of(name: str, rows: int) -> Iterator[Tables]:
+    if name == "ordinary":
+        yield from ordinary_parts(rows, PARTS)
+        return
+    lines, expectations = SETS[name](rows)
+    size = -(-max(lines.num_rows, expectations.num_rows) // PARTS)
+    for start in range(0, PARTS * size, size):
+        yield lines.slice(start, size), expectations.slice(start, size)
 
 
 def inputs_of(place: Path) -> dict[str, Any]:
-    decisions = place / "decisions.parquet"
+    decisions = place / "decisions"
     return {
         "lines": str(place / "lines"),
         "expectations": str(place / "expectations"),

@@ -2,14 +2,17 @@
 
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import duckdb
 import pytest
+from lake_samples import CATALOGUE, REQUESTS, day, requests
 
 from treasury.errors import StorageError
-from treasury.lake import engine
+from treasury.lake import Lake, engine, snapshot
 
 
 def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
@@ -67,3 +70,52 @@ def test_where_there_is_no_folder_for_temporary_files_it_is_said(
     with pytest.raises(StorageError, match="no folder for temporary files: No such file") as said:
         engine.connect()
     assert "TMPDIR" in str(said.value)
+
+
+def test_what_a_workspace_has_waits_there_and_what_ended_processes_left_is_taken_away(
+    tmp_path: Path,
+) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    here, elsewhere = f"{engine._HOST}-{ended.pid}-0", f"other-{ended.pid}-0"
+    for left in (here, elsewhere):
+        (workspace / "spill" / left).mkdir(parents=True)
+    (workspace / "spill").chmod(0o700)
+    with engine.connect(workspace=workspace) as connection:
+        (folder,) = spilled(connection)
+        assert folder.parent == workspace / "spill"
+    assert os.listdir(workspace / "spill") == [elsewhere]
+
+
+@pytest.mark.parametrize("mode", [None, 0o755], ids=["not there", "open to all"])
+def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    if mode is not None:
+        (tmp_path / "workspace" / "spill").mkdir(parents=True, mode=mode)
+    with engine.connect(workspace=tmp_path / "workspace") as connection:
+        (folder,) = spilled(connection)
+    assert folder.parent == tmp_path / f"treasury-spill-{os.getuid()}"
+
+
+def test_a_database_holds_no_more_than_is_declared() -> None:
+    with engine.connect() as connection:
+        ((held,),) = connection.execute(engine._MOST).fetchall()
+    assert held <= engine.MEMORY
+
+
+def test_a_snapshot_of_much_spills_to_its_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(tmp_path, CATALOGUE)
+    with lake.writer("sync", day(0)) as writer:
+        writer.upsert(REQUESTS, requests(a="OPEN"))
+    spill = "SELECT current_setting('temp_directory')"
+    ((folder,),) = lake.snapshot().connection().execute(spill).fetchall()
+    assert not Path(folder).is_relative_to(tmp_path)
+    monkeypatch.setattr(snapshot, "FEW", 0)
+    ((folder,),) = lake.snapshot().connection().execute(spill).fetchall()
+    assert Path(folder).parent == tmp_path / "spill"

@@ -12,6 +12,7 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,6 +27,7 @@ import duckdb
 import pyarrow as pa
 
 from treasury.errors import QueryError, StorageError, WorkspaceDamaged
+from treasury.ground.processes import is_running
 from treasury.lake.delta import StoredFile
 from treasury.lake.disk import REPAIR, problem_of
 from treasury.lake.table_declaration import (
@@ -64,10 +66,21 @@ _SQL_TYPES: Final = {
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
-def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
+MEMORY: Final = 4 << 30
+"""Bytes that a database holds at most; what is more waits on disk.
+
+As much again is what goes in and what comes out of ten million lines, as Arrow tables.
+"""
+SPILL: Final = "spill"
+
+
+def connect(
+    *, one_thread: bool = False, workspace: Path | None = None
+) -> duckdb.DuckDBPyConnection:
     """An empty database in memory, in UTC, that loads no extension and no stored secret.
 
-    Of few rows several threads cost more than they bring.
+    Of few rows several threads cost more than they bring. What exceeds memory is spilled to the
+    `workspace`, where one is named, as its disk has room for what it holds.
     """
     connection = duckdb.connect(
         config={
@@ -76,9 +89,12 @@ def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
             "allow_community_extensions": "false",
             "allow_persistent_secrets": "false",
             "python_enable_replacements": "false",
-            "temp_directory": _spill_folder(),
+            "temp_directory": _spill_folder(workspace),
         }
     )
+    ((most,),) = connection.execute(_MOST).fetchall()
+    if most > MEMORY:
+        connection.execute(f"SET memory_limit = '{MEMORY}B'")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     if one_thread:
         connection.execute("SET threads = 1")
@@ -86,7 +102,10 @@ def connect(*, one_thread: bool = False) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _spill_folder() -> str:
+_MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+
+
+def _spill_folder(workspace: Path | None) -> str:
     """The folder to which DuckDB spills what exceeds memory; DuckDB creates and removes it.
 
     DuckDB's own choice is the current folder. Each connection has one of its own, in a
@@ -94,20 +113,42 @@ def _spill_folder() -> str:
     """
     user = getattr(os, "getuid", lambda: 0)()
     try:
-        base = Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
-        with suppress(FileExistsError):
-            base.mkdir(mode=0o700)
-        status = base.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o077:
+        base = _spill_of(workspace, user) or Path(tempfile.gettempdir()) / f"treasury-spill-{user}"
+        if not _is_private(base, user):
             base = _folder_of_its_own()  # somebody else was there before
     except OSError as error:
         raise StorageError(
             f"there is no folder for temporary files: {error.strerror or error}",
             do="free space there, or set TMPDIR to a folder that can be written",
         ) from None
-    return str(base / f"{os.getpid()}-{next(_NUMBERS)}")
+    return str(base / f"{_HOST}-{os.getpid()}-{next(_NUMBERS)}")
 
 
+def _spill_of(workspace: Path | None, user: int) -> Path | None:
+    """The workspace's folder for it, without what ended processes left; None where it has none."""
+    if workspace is None:
+        return None
+    base = workspace / SPILL
+    try:
+        if not _is_private(base, user):
+            return None
+        for left in base.glob(f"{_HOST}-*-*"):
+            if not is_running(int(left.name.split("-")[-2])):
+                shutil.rmtree(left, ignore_errors=True)
+    except OSError:  # whoever only reads the workspace
+        return None
+    return base
+
+
+def _is_private(base: Path, user: int) -> bool:
+    """Whether the folder, made where it is not there, is this user's and read by nobody else."""
+    with suppress(FileExistsError):
+        base.mkdir(mode=0o700)
+    status = base.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & 0o077
+
+
+_HOST: Final = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())
 _NUMBERS: Final = count()
 
 

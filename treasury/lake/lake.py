@@ -366,7 +366,9 @@ class Lake:
     ) -> Snapshot:
         tables, altered = opened or self._open, self.digests.is_altered
         listed = commits or self.commits
-        return Snapshot(self.catalogue, commit, at, tables, listed, altered=altered)
+        return Snapshot(
+            self.catalogue, commit, at, tables, listed, altered=altered, workspace=self.folder.parent
+        )
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -54,6 +55,7 @@ class Snapshot:
         commits: Callable[[], pa.Table],
         *,
         altered: Callable[[str], bool | None] = lambda _: None,
+        workspace: Path | None = None,
     ) -> None:
         if at is not None and at.tzinfo is None:
             raise InputError(f"{at} has no time zone", do="write it as 2026-11-01T09:00Z")
@@ -63,6 +65,7 @@ class Snapshot:
         self._opened = opened
         self._commits = commits
         self._altered = altered
+        self._workspace = workspace
         self._beside: dict[str, Callable[[], pa.Table]] = {}
         self._brought: set[str] = set()
         self._lock = threading.Lock()
@@ -120,7 +123,8 @@ class Snapshot:
         """The database that every connection shares, opened with the first."""
         if self._shared is None:
             size = sum(file.size for stored in self.stored().values() for file in stored.files)
-            connection = engine.connect(one_thread=size < FEW)
+            workspace = None if size < FEW else self._workspace
+            connection = engine.connect(one_thread=size < FEW, workspace=workspace)
             self._shared = self._opened_database(connection)
         return self._shared
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, overload
 
-import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
+from treasury.lake import engine as lake
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import (
     Step,
@@ -213,8 +213,7 @@ _MATCHES: Final[Memo[Matches]] = Memo()
 def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
     """Match tables that were checked; they are let go as soon as the connection has them."""
     few = tables["lines"].num_rows + tables["expectations"].num_rows < FEW
-    with duckdb.connect(config={"threads": 1} if few else {}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with lake.connect(one_thread=few) as connection:
         connection.execute("SET preserve_insertion_order = false")
         rowless = {name for name, table in tables.items() if not table.num_rows}
         connection.register("expectations", tables.pop("expectations"))

@@ -8,6 +8,7 @@ the steps from what they read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -47,12 +48,22 @@ class Step(msgspec.Struct, frozen=True):
         """The steps and tables that its text selects from."""
         return _read_by(self.sql)
 
+    @property
+    def mentions(self) -> Mapping[str, int]:
+        """How many times its text selects from each of them."""
+        return _mentioned_in(self.sql)
+
 
 @cache
 def _read_by(sql: str) -> frozenset[str]:
+    return frozenset(_mentioned_in(sql))
+
+
+@cache
+def _mentioned_in(sql: str) -> Mapping[str, int]:
     text = _COMMENT.sub("", sql)
-    own = _OWN.findall(text) if _WITH in text else ()
-    return frozenset(_READ.findall(text)) - frozenset(own)
+    own = frozenset(_OWN.findall(text) if _WITH in text else ())
+    return Counter(name for name in _READ.findall(text) if name not in own)
 
 
 @cache

@@ -42,8 +42,8 @@ _BLANK: Final = r"'(?U)^[\\s\\x1c-\\x1f]*$'"
 def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name: str) -> Any:
     """`source` as a Spark table of exactly `fields`; TableError names the table and the column.
 
-    It is a DataFrame, the name of a table, a path of Parquet, or what `read_table` reads. A
-    DataFrame is worked out once, here.
+    It is a DataFrame, the name of a table, a path of Parquet, or what `read_table` reads. Its
+    values are worked out once, here: many steps read them.
     """
     if isinstance(source, str | Path):
         rows = _at(run.session, str(source), name)
@@ -68,7 +68,7 @@ def read_spark_table(run: SparkRun, source: Any, fields: tuple[Field, ...], name
         if sign is not None:
             raise TableError(f"{name}: {problem.format(sign)}", do=do)
     typed = rows.selectExpr(*(f"{sql} AS {column}" for column, sql in columns.items()))
-    return typed if isinstance(source, str | Path) else run.between(f"given_{name}", typed)
+    return run.between(f"given_{name}", typed)
 
 
 def _at(session: Any, source: str, name: str) -> Any:

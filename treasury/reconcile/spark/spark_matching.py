@@ -23,7 +23,7 @@ from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_inputs import read_spark_table
-from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
+from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
 
 __all__ = ["KEPT", "SparkMatches", "kept_matches", "match_on_spark"]
 
@@ -74,7 +74,7 @@ def match_on_spark(
         )
     session = session_of(engine)
     with spark_settings(session):
-        run = SparkRun(session, into)
+        run = SparkRun(session, into, STEPS, _ANSWERS.values())
         try:
             run.require_free(KEPT)
             run.give(_inputs(run, lines, expectations, decisions, rules))
@@ -86,7 +86,8 @@ def match_on_spark(
 
 def kept_matches(run: SparkRun, rules: Rules) -> SparkMatches:
     """What the steps of matching gave, written to the run's place."""
-    answers = {name: run.keep(name, run.table(step)) for name, step in _ANSWERS.items()}
+    written = side_by_side(lambda name: run.keep(name, run.table(_ANSWERS[name])), KEPT)
+    answers = dict(zip(KEPT, written, strict=True))
     sql = compose(needed(STEPS, "outcomes"), "outcomes")
     return SparkMatches(**answers, sql=sql, rules_hash=rules.hash)
 
@@ -99,18 +100,23 @@ def _inputs(
         "expectations": read_spark_table(run, expectations, EXPECTATIONS, "expectations"),
     }
     tables["lines"] = tables["lines"].fillna({"is_reversal": False})
+    sizes, sums = [], []
     for name, key, do in (
         ("lines", "entry_id", SIGN),
         ("expectations", "expectation_id", STANDING),
     ):
         rows = tables[name]
-        wrong = rows.where("amount <= 0").select(key).head()
+        looked_for = "count(*)", f"min(IF(amount <= 0, {key}, NULL))", "sum(ceil(amount))"
+        size, wrong, total = rows.selectExpr(*looked_for).head()
         if wrong is not None:
-            raise TableError(f"{name}: the amount of {wrong[0]!r:.80} is not positive", do=do)
-        twice = rows.groupBy(key).count().where("count > 1").head()
+            raise TableError(f"{name}: the amount of {wrong!r:.80} is not positive", do=do)
+        sizes.append(size)
+        sums.append(total or 0)
+    run.suit(max(sizes))
+    for name, key in (("lines", "entry_id"), ("expectations", "expectation_id")):
+        twice = tables[name].groupBy(key).count().where("count > 1").head()
         if twice is not None:
             raise TableError(f"{name}: {key} {twice[0]!r:.80} is there more than once", do=UNIQUE)
-    sums = [rows.selectExpr("sum(ceil(amount))").head()[0] or 0 for rows in tables.values()]
     if sum(sums) >= 10**20:
         raise TableError(
             f"lines and expectations: all amounts together are {sum(sums):.2E}, more than can be"

@@ -34,7 +34,7 @@ from treasury.reconcile.monthly import (
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_lake import read_lake
 from treasury.reconcile.spark.spark_matching import KEPT, kept_matches
-from treasury.reconcile.spark.spark_run import SparkRun, session_of, spark_settings
+from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
 from treasury.settings import Secret
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 
@@ -83,7 +83,8 @@ def month_on_spark(
         spark_settings(session),
         basis.snapshot.without_rows().connection(few=True) as home,
     ):
-        run = SparkRun(session, f"file://{folder.resolve()}" if into is None else into)
+        place = f"file://{folder.resolve()}" if into is None else into
+        run = SparkRun(session, place, _STEPS, (*READ_FOR_ANSWER, *RESULTS, *_SHOWN))
         try:
             if into is not None:
                 run.require_free(KEPT)
@@ -105,12 +106,17 @@ def _answer(
     require_month(run.first_row, question.month)
     read_later = frozenset[str]().union(*(step.reads for step in _STEPS), RESULTS, _SHOWN)
     run.bring(step for step in _STEPS if step not in begin and step.name in read_later)
-    for step in _STEPS:
-        if step.name in READ_FOR_ANSWER:
-            _bring_home(home, step.name, run.rows(step.sql))
+    brought = {
+        step.name: run.table(step.name) if step.name in read_later else run.rows(step.sql)
+        for step in _STEPS
+        if step.name in READ_FOR_ANSWER
+    }
     for name in RESULTS:
         query = _OF_EXPECTATIONS if name == "expectation_states" else _OF_LINES.format(step=name)
-        _bring_home(home, name, run.rows(query))
+        brought[name] = run.rows(query)
+    tables = side_by_side(lambda rows: rows.toArrow(), brought.values())
+    for name, table in zip(brought, tables, strict=True):
+        _bring_home(home, name, table)
     matches = read_matches(
         lambda name, order: home.table(name).order(order).to_arrow_table(), STEPS, question.rules
     )
@@ -127,6 +133,9 @@ def _inputs(run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis) -> dic
     counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
     read = frozenset[str]().union(*(step.reads for step in _STEPS))
     declared = {name for name in read | {*counting} if basis.snapshot.declares(name)}
+    stored = basis.snapshot.stored()
+    sizes = (sum(file.rows for file in stored[name].files) for name in declared & stored.keys())
+    run.suit(max(sizes, default=0))
     records = read_lake(run.session, basis.snapshot, sorted(declared))
     load(home, {name: records[name].where(COUNTING).toArrow() for name in counting})
     small = question_inputs(home, basis.question, basis.decisions)
@@ -145,9 +154,9 @@ def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -
     empty_run.bring(_STEPS)
 
 
-def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
+def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
     """Put Spark's rows, in their order, in the place of a step's own."""
-    home.register("brought", rows.toArrow())
+    home.register("brought", rows)
     home.execute(f'DELETE FROM "{name}"')  # noqa: S608 - a step's name
     home.execute(f'INSERT INTO "{name}" BY NAME FROM brought')
     home.unregister("brought")

@@ -1,7 +1,9 @@
 """The steps of a model on Apache Spark: run where the rows are, written where a person says.
 
 A step that is stored is written and read again from there, so that no plan grows with the steps
-before it, and a worker that is lost takes nothing along that was done.
+before it, and a worker that is lost takes nothing along that was done. Several steps run at a time:
+while the driver plans one, the workers do others. A step that is read once is a part of its reader,
+unless the reader is spared where that step has no row.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -24,10 +28,12 @@ from treasury.reconcile.engine.rowless import is_rowless
 from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
 __all__ = [
-    "SparkRun", "literal_path", "session_of", "spark_columns", "spark_settings", "spark_types",
-    "without_rows",
+    "SparkRun", "literal_path", "session_of", "side_by_side", "spark_columns", "spark_settings",
+    "spark_types", "without_rows",
 ]  # fmt: skip
 
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 _ELSEWHERE: Final = "name another folder or schema with `into`; nothing is written over"
 _INSTALL: Final = "install it: pip install 'treasury[spark]'"
 
@@ -93,7 +99,7 @@ _LOCAL: Final = {
 @contextmanager
 def spark_settings(session: Any) -> Iterator[None]:
     """What the steps need said to a session, for as long as they run; then it is as it was."""
-    former = {name: session.conf.get(name, None) for name in SPARK_SETTINGS}
+    former = {name: session.conf.get(name, None) for name in (*SPARK_SETTINGS, *_OF_SIZE)}
     for name, setting in SPARK_SETTINGS.items():
         session.conf.set(name, setting)
     try:
@@ -104,6 +110,16 @@ def spark_settings(session: Any) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, setting)
+
+
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+_OF_SIZE: Final = (_PARTITIONS, "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
+"""What depends on how many rows there are."""
+ROWS_OF_PARTITION: Final = 100_000
+FEW: Final = 20_000
+"""Up to so many rows, compiling a step costs more than its rows do."""
+AT_ONCE: Final = 4
+"""Steps that run at the same time."""
 
 
 def spark_columns(schema: pa.Schema) -> str:
@@ -145,10 +161,31 @@ def literal_path(path: str) -> str:
 _GLOB: Final = re.compile(r"([\[\]{}*?\\])")
 
 
+def only_readers(steps: Sequence[Step], answers: Iterable[str]) -> dict[str, Step]:
+    """The steps that are read once, each with its reader.
+
+    What a step that is not stored reads is read as often as that step; an answer is read at the
+    end, and may be read again.
+    """
+    times = Counter(dict.fromkeys(answers, 2))
+    readers: dict[str, Step] = {}
+    for step in reversed(steps):
+        for name, mentions in step.mentions.items():
+            times[name] += mentions if step.is_stored else mentions * times[step.name]
+            readers[name] = step
+    return {step.name: readers[step.name] for step in steps if times[step.name] == 1}
+
+
 def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
     """A table of these columns and types of Spark that is known to be empty, to its planner too."""
     kinds = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns.items())
     return session.sql(f"SELECT {kinds} WHERE FALSE")
+
+
+def side_by_side(work: Callable[[_T], _R], each: Iterable[_T]) -> list[_R]:
+    """What `work` gives for each, several at a time: the driver waits for workers most of it."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(work, each))
 
 
 class SparkRun:
@@ -156,10 +193,13 @@ class SparkRun:
 
     `into` is a folder (`/mnt/work/2026-10`, `s3://bucket/2026-10`) or a schema of the session's
     catalog. Nothing that is there already is written over. What has no row is told to Spark as
-    such, and what can then have none is not run: most steps are about what is rare.
+    such, and what can then have none is not run: most steps are about what is rare. `steps` are all
+    that will run, `answers` those of them that are read at the end.
     """
 
-    def __init__(self, session: Any, into: str | Path) -> None:
+    def __init__(
+        self, session: Any, into: str | Path, steps: Sequence[Step], answers: Iterable[str]
+    ) -> None:
         self.session = session
         self._is_folder = isinstance(into, Path) or "/" in into or "\\" in into
         self._into = str(into.absolute() if isinstance(into, Path) else into).rstrip("/")
@@ -167,12 +207,23 @@ class SparkRun:
         self._views: dict[str, str] = {}
         self._between: list[str] = []
         self._rowless: set[str] = set()
+        self._only_readers = only_readers(steps, answers)
         self._parser = duckdb.connect()
+
+    def suit(self, rows: int) -> None:
+        """Set the session to the number of rows of the largest table."""
+        self.session.conf.set(_PARTITIONS, str(max(2, -(-rows // ROWS_OF_PARTITION))))
+        if rows <= FEW:
+            self.session.conf.set("spark.sql.codegen.wholeStage", "false")
+            self.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 
     def give(self, tables: Mapping[str, Any]) -> None:
         """Tables that steps read: Spark's, or small ones of Arrow."""
         for name, table in tables.items():
-            self._name(name, self.local(table) if isinstance(table, pa.Table) else table)
+            if isinstance(table, pa.Table):
+                self._name(name, self.local(table), has_rows=table.num_rows > 0)
+            else:
+                self._name(name, table, has_rows=not table.isEmpty())
 
     def local(self, table: pa.Table) -> Any:
         """A small Arrow table as Spark's, in the same types."""
@@ -185,28 +236,58 @@ class SparkRun:
         return self.session.createDataFrame(table.cast(plain), spark_columns(plain))
 
     def bring(self, steps: Iterable[Step]) -> None:
-        """Run each step in order."""
-        for step in steps:
-            rows = self.session.sql(render(step, called=self._views))
-            if is_rowless(self._parser, step.sql, self._rowless):
-                self._name(step.name, self._emptied(rows))
-            elif step.is_stored:
-                self._name(step.name, self.between(step.name, rows))
-            else:
-                self._views[step.name] = f"{self._mark}_{step.name}"
-                rows.createOrReplaceTempView(self._views[step.name])
+        """Run each step as soon as what it reads has run, several at a time."""
+        waiting = {step.name: step for step in steps}
+        running: dict[Future[tuple[Any, bool]], str] = {}
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                while waiting or running:
+                    unfinished = {*waiting, *running.values()}
+                    ready = [step for step in waiting.values() if not step.reads & unfinished]
+                    for step in ready:
+                        del waiting[step.name]
+                        if not self._define(step):
+                            running[pool.submit(self._run, step)] = step.name
+                    if ready and waiting:
+                        continue  # what was only defined may have made others ready
+                    for done in wait(running, return_when=FIRST_COMPLETED).done:
+                        rows, has_rows = done.result()
+                        self._name(running.pop(done), rows, has_rows=has_rows)
+            finally:
+                pool.shutdown(cancel_futures=True)
 
-    def _name(self, name: str, rows: Any) -> None:
+    def _define(self, step: Step) -> bool:
+        """Name a step that need not run by itself; False where it has to."""
+        if is_rowless(self._parser, step.sql, self._rowless):
+            self._name(step.name, self._selected(step), has_rows=False)
+        elif not step.is_stored or self._is_part_of_its_reader(step):
+            self._views[step.name] = f"{self._mark}_{step.name}"
+            self._selected(step).createOrReplaceTempView(self._views[step.name])
+        else:
+            return False
+        return True
+
+    def _is_part_of_its_reader(self, step: Step) -> bool:
+        reader = self._only_readers.get(step.name)
+        return reader is not None and not is_rowless(
+            self._parser, reader.sql, self._rowless | {step.name}
+        )
+
+    def _run(self, step: Step) -> tuple[Any, bool]:
+        rows = self.between(step.name, self._selected(step))
+        return rows, not rows.isEmpty()
+
+    def _selected(self, step: Step) -> Any:
+        return self.session.sql(render(step, called=self._views))
+
+    def _name(self, name: str, rows: Any, *, has_rows: bool) -> None:
         """Give rows that are there their name, and note where there are none."""
-        if rows.isEmpty():
+        if not has_rows:
             self._rowless.add(name)
-            rows = self._emptied(rows)
+            kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
+            rows = without_rows(self.session, kinds)
         self._views[name] = f"{self._mark}_{name}"
         rows.createOrReplaceTempView(self._views[name])
-
-    def _emptied(self, rows: Any) -> Any:
-        kinds = {field.name: field.dataType.simpleString() for field in rows.schema}
-        return without_rows(self.session, kinds)
 
     def rows(self, query: str) -> Any:
         """The rows of a query, in DuckDB's words, over the tables and steps of this run."""
