@@ -252,7 +252,7 @@ def test_another_lakes_home_is_refused(tmp_path: Path, home: Path) -> None:
             verb()
     lost = desk(tmp_path, "ben", tmp_path / "third")
     (tmp_path / "third").mkdir()
-    with pytest.raises(StorageError, match="lacks head 1"):
+    with pytest.raises(HomeUnreachable, match="third is empty - mount the share"):
         sharing_of(lost).pull()
     add(anna, 1, a="DONE")
     other = desk(tmp_path, "ben", home)

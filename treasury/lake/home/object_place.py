@@ -38,6 +38,7 @@ _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
 )
 _EXPIRED: Final = re.compile("ExpiredToken|TokenRefreshRequired|RequestExpired|token.{0,9}expired")
+_SKEWED: Final = re.compile(r"RequestTimeTooSkewed|[Dd]ate header")
 _MISSING: Final = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount")
 _NO_PLACE: Final = re.compile("NoSuchBucket|ContainerNotFound|UnableToCanonicalize")
 _DENIED: Final = re.compile("AccessDenied|AuthorizationPermissionMismatch|Permission denied")
@@ -59,7 +60,13 @@ class ListedObject(msgspec.Struct, frozen=True):
 
 def check_address(address: str) -> str:
     """The address of a home, as it is opened; SettingsError where it is none or holds a secret."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        raise SettingsError(
+            "the address of the lake's home does not read",
+            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
+        ) from None
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
@@ -165,6 +172,13 @@ class ObjectPlace:
             ]
         return sorted(rows, key=lambda row: row.name)
 
+    def modified(self, name: str) -> datetime:
+        """When an object was put there, by the clock of the place."""
+        import obstore
+
+        with reaching(self.address):
+            return obstore.head(self._store, name)["last_modified"]
+
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects; one that is not there is no error."""
         import obstore
@@ -257,6 +271,11 @@ def _error(address: str, answer: str, *, writes: bool) -> StorageError:
             _MISSING.search(answer) is not None,
             "was not asked: the environment has no credential for it",
             _CREDENTIALS,
+        ),
+        (
+            _SKEWED.search(answer) is not None,
+            "refuses what this machine asks: its clock is wrong",
+            "set the clock, then run this again",
         ),
         (_NO_PLACE.search(answer) is not None, "is not there", "correct [lake] home, or make it"),
         (
