@@ -37,7 +37,13 @@ _PART: Final = 1 << 20
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
 )
-_EXPIRED: Final = re.compile("ExpiredToken|TokenRefreshRequired|RequestExpired|token.{0,9}expired")
+_EXPIRED: Final = re.compile(
+    "ExpiredToken|TokenRefreshRequired|RequestExpired|TOKEN_EXPIRED|AADSTS7000222"
+    "|[Tt]oken.{0,16}expired|not valid in the specified time frame"
+)
+_BROKEN: Final = re.compile(
+    "Invalid Access Key|MissingSecretAccessKey|MissingAccessKeyId|(?:Open|Decode)Credentials"
+)
 _SKEWED: Final = re.compile(r"RequestTimeTooSkewed|[Dd]ate header")
 _MISSING: Final = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount")
 _NO_PLACE: Final = re.compile("NoSuchBucket|ContainerNotFound|UnableToCanonicalize")
@@ -270,6 +276,11 @@ def _error(address: str, answer: str, *, writes: bool) -> StorageError:
         (
             _MISSING.search(answer) is not None,
             "was not asked: the environment has no credential for it",
+            _CREDENTIALS,
+        ),
+        (
+            _BROKEN.search(answer) is not None,
+            "was not asked: the credential in the environment is not whole or does not read",
             _CREDENTIALS,
         ),
         (
