@@ -152,9 +152,10 @@ def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
     for _ in range(_LISTINGS):
         listed = place.listed(HEADS, head_name(first - 1))
         numbered = {
-            int(match[1]): entry.modified
+            number: entry.modified
             for entry in listed
-            if (match := _HEAD.fullmatch(entry.name))
+            # A service may leave out of account where a listing is to begin.
+            if (match := _HEAD.fullmatch(entry.name)) and (number := int(match[1])) >= first
         }
         missing = next(number for number in count(first) if number not in numbered)
         if missing == first + len(numbered):

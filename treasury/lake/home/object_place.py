@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
 
 SCHEMES: Final = ("s3", "az", "gs", "file")
+_PLAIN_HTTP: Final = {
+    "s3": "AWS_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP",
+}  # fmt: skip
+"""The variable that allows plain http, for an emulator or where nobody can listen."""
 _CHUNK: Final = 8 << 20
 """Bytes of an object that are in memory at a time."""
 
@@ -220,12 +224,13 @@ class ObjectPlace:
         if self.folder is not None:
             return LocalStore(self.folder)
         # Options for the way there put aside what the environment says of plain http.
-        is_plain = os.environ.get("AWS_ALLOW_HTTP", "").casefold() in {"true", "1", "yes"}
+        variable = _PLAIN_HTTP[urlsplit(self.address).scheme]
+        is_plain = os.environ.get(variable, "").casefold() in {"true", "1", "yes"}
         options: dict[str, Any] = {
             "client_options": {
                 "connect_timeout": "5s",
                 "timeout": "120s",
-                "allow_http": is_plain and self.address.startswith("s3:"),
+                "allow_http": is_plain,
             },
             "retry_config": {"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
         }
