@@ -114,7 +114,8 @@ def execute(spec: dict[str, Any]) -> str:
             clients[name] = Client(services, credential, limits=LIMITS, inner=inner)
         return clients[name]
 
-    journal = CutJournal(Path(spec["folder"]), now=lambda: now)
+    folder = Path(spec["folder"])
+    journal = CutJournal(spec.get("journal") or folder, folder=folder, now=lambda: now)
     who = Actor(spec["person"], "environment")
     actions = Actions(journal, connect, settings, lambda: now, who=lambda: who)
     actions.list()  # what was written before is read before anything is cut

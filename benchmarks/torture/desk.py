@@ -29,13 +29,21 @@ CHECKER: Final = "jonas"
 
 
 class Desk(Workspace):
-    """A workspace of the practice company, with its clients and the machine's clock given."""
+    """A workspace of the practice company, with its clients and the machine's clock given.
+
+    `shared` are settings of its own: a journal and a home that it shares with others.
+    """
 
     def __init__(
-        self, folder: Path, company: Company, base_url: str, clients: Mapping[str, Client]
+        self,
+        folder: Path,
+        company: Company,
+        base_url: str,
+        clients: Mapping[str, Client],
+        shared: str = "",
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / FILE_NAME).write_text(_settings_text(company, base_url), "utf-8")
+        (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
         self._company = company
         self._given = clients

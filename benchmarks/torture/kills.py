@@ -101,7 +101,7 @@ class Cutter:
             action = self._ready(journal, run.kind)
             before = self._company.effects(action)
             self._break(run.plan, action)
-            [ended] = _execute([self._line(run.plan, str(folder), action)])
+            [ended] = execute_lines([self._line(run.plan, str(folder), action)])
             desk, steps = self._desk(journal, "ines"), list[Step]()
             for cleared in (False, True):
                 state = self._settle(desk, action, cleared=cleared)
@@ -118,7 +118,7 @@ class Cutter:
         action = self._ready(journal, kind)
         before = self._company.effects(action)
         line = self._line(Cut("never", "none"), str(folder), action)
-        ended = _execute([line | {"person": f"p{n}"} for n in range(processes)])
+        ended = execute_lines([line | {"person": f"p{n}"} for n in range(processes)])
         journal.close()
         return ended, self._company.effects(action) - before
 
@@ -199,7 +199,7 @@ def end_parent() -> None:
             parent.stdin.close()
 
 
-def _execute(lines: Sequence[dict[str, Any]]) -> list[str]:
+def execute_lines(lines: Sequence[dict[str, Any]]) -> list[str]:
     """How executions ended that were begun at once, each in a process of its own."""
     parent = _parent()
     assert parent.stdin is not None

@@ -12,11 +12,14 @@ from benchmarks.torture.hostile import HOSTILE
 from benchmarks.torture.kills import KILLS
 from benchmarks.torture.proxy import PROXY
 from benchmarks.torture.runs import BLOCK, NOT_PLAYED, Result, Run, Subject, draws
+from benchmarks.torture.team import TEAM
 from benchmarks.torture.workspaces import COPIED, RESTORED
 
 __all__ = ["SUBJECTS", "Share", "play", "sample", "shares"]
 
-SUBJECTS = {subject.name: subject for subject in (KILLS, PROXY, HOSTILE, RESTORED, COPIED, EDITED)}
+SUBJECTS = {
+    subject.name: subject for subject in (KILLS, PROXY, HOSTILE, RESTORED, COPIED, EDITED, TEAM)
+}
 Share = tuple[str, int, tuple[int, ...]]
 """Runs that share a company: class, seed, numbers."""
 

@@ -39,8 +39,9 @@ neither done nor, where nobody can tell, unknown. Let through: decided or sent o
 OUTCOMES: Final = ("done, 1", "unknown, 1", "unknown, 0", "not sent", "beyond us", *BROKEN)
 """The rows of the summary; the number is that of the effects.
 
-Not sent: as it should be on an edited journal. Beyond us: a proxy sent what we sent once again by
-itself, or a journal was rewritten together with everything that could show it.
+Not sent: as it should be on an edited journal, or where the action was taken back. Beyond us: a
+proxy sent what we sent once again by itself, or a journal was rewritten together with everything
+that could show it.
 """
 DENIALS: Final = frozenset({"ready", "refused", "lapsed"})
 """States that say that nothing was carried out."""

@@ -21,7 +21,9 @@ from treasury.actions import KINDS
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to cut a process off")
 
 SEED = 2026
-SAMPLES = {"kills": 104, "proxy": 78, "hostile": 52, "restores": 52, "copies": 26, "edits": 26}
+SAMPLES = {
+    "kills": 104, "proxy": 78, "hostile": 52, "restores": 52, "copies": 26, "edits": 26, "team": 26,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

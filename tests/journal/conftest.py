@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from postgres_server import Server, binaries, serving
+
+from benchmarks.postgres_server import Server, binaries, serving
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from postgres_server import Server
 from sqlalchemy.pool import NullPool
 
+from benchmarks.postgres_server import Server
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import ADOPTED, Actor, Draft, Journal, engines
 from treasury.journal.chain import FIRST

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from postgres_server import Server
 from shared_desks import anna, ben, run
 
+from benchmarks.postgres_server import Server
 from treasury.settings import FILE_NAME
 
 MONTH = "2026-10"

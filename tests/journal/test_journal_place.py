@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from postgres_server import Server
 
+from benchmarks.postgres_server import Server
 from treasury.errors import JournalError, SettingsError
 from treasury.journal import Actor
 from treasury.settings import load_settings

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from postgres_server import Server
 from sqlalchemy.pool import NullPool
 
+from benchmarks.postgres_server import Server
 from treasury.errors import ActionRefused, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal, chain_guard, journal_store
 from treasury.journal.chain import unbroken

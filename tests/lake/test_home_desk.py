@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -109,6 +112,41 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     examined = run(ben, "doctor").output
     assert "is not there" in examined
     assert "ok       stored files" in examined
+
+
+class Interrupted(io.BytesIO):
+    """Bytes that take so long to come that something else is done before the first of them."""
+
+    def __init__(self, content: bytes, meanwhile: Callable[[], object]) -> None:
+        super().__init__(content)
+        self._meanwhile = [meanwhile]
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self._meanwhile:
+            self._meanwhile.pop()()
+        return super().read(size)
+
+
+def test_what_comes_by_standard_input_is_added_again_where_another_desk_was_first(
+    anna: Path, ben: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def withdrawn(desk: Path, number: int) -> str:
+        statement = Workspace(desk).statements.list().to_arrow().to_pylist()[number]
+        Workspace(desk).statements.withdraw(str(statement["statement_id"]), reason="not ours")
+        return str(statement["file_name"])
+
+    name = withdrawn(anna, 0)
+    content = (anna / "bank" / name).read_bytes()
+    run(ben, "lake", "pull")
+    piped = Interrupted(content, lambda: withdrawn(anna, 0))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
+    report = Workspace(ben).statements.add("-")
+    assert report.statements_new == 1
+    assert "is pulled, and this is done again on it" in capsys.readouterr().err
+    run(anna, "lake", "pull")
+    names = [row["file_name"] for row in Workspace(anna).statements.list().to_arrow().to_pylist()]
+    assert "standard input" in names
+    assert len(Workspace(anna).statements.list()) == len(Workspace(ben).statements.list())
 
 
 def test_offline_bank_files_are_staged_and_said_to_be(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from treasury.errors import (
 )
 from treasury.lake import Lake, damages
 from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.upkeep.file_digests import Digests
 
 
@@ -252,7 +254,7 @@ def test_another_lakes_home_is_refused(tmp_path: Path, home: Path) -> None:
             verb()
     lost = desk(tmp_path, "ben", tmp_path / "third")
     (tmp_path / "third").mkdir()
-    with pytest.raises(StorageError, match="lacks head 1"):
+    with pytest.raises(HomeUnreachable, match="third is empty - mount the share"):
         sharing_of(lost).pull()
     add(anna, 1, a="DONE")
     other = desk(tmp_path, "ben", home)
@@ -322,6 +324,38 @@ def test_an_address_that_is_none_or_holds_a_secret_is_refused(
     with pytest.raises(SettingsError, match=problem) as refused:
         LakeHome(address, tmp_path)
     assert "secret" not in str(refused.value)
+
+
+CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "words"),
+    [
+        ("s3://b/x", {"AWS_ACCESS_KEY_ID": "s3cret"}, "is not whole or does not read"),
+        ("az://c/x", {}, "the environment has no credential for it"),
+        ("az://c/x", {"AZURE_STORAGE_ACCOUNT_NAME": "a"}, "has no credential for it"),
+        (
+            "az://c/x",
+            {"AZURE_STORAGE_ACCOUNT_NAME": "a", "AZURE_STORAGE_ACCOUNT_KEY": "s3cret !"},
+            "is not whole or does not read",
+        ),
+        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT": "/nowhere/s3cret"}, "does not read"),
+        ("gs://b/x", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"key": "s3cret"}'}, "does not read"),
+    ],
+)
+def test_a_credential_that_is_missing_or_broken_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, address: str, variables: dict[str, str], words: str
+) -> None:
+    for name in [name for name in os.environ if name.startswith(CLOUDS)]:
+        monkeypatch.delenv(name)
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    with pytest.raises(HomeUnreachable, match=words) as refused:
+        ObjectPlace(address).read("heads/000000000001")
+    assert "s3cret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert refused.value.__cause__ is None
 
 
 def test_a_log_that_another_desk_goes_on_with_leaves_no_wrong_hint(

@@ -64,6 +64,7 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         nothing.
         """
         from treasury.statements import add_statements
+        from treasury.statements.file_sources import STDIN, KeptInput
 
         self._require_now("add statements")
         paths = [
@@ -80,10 +81,13 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 declared={block.account: block.source for block in self.settings.accounts},
                 currencies=self.settings.currencies,
                 account=account,
+                kept_input=kept_input,
             )
 
-        named = " ".join(shlex.quote(str(path.absolute())) for path in paths)
-        report = self.lake.again(work, f"treasury statements add {named}")
+        names = (STDIN if str(path) == STDIN else str(path.absolute()) for path in paths)
+        sentence = f"treasury statements add {' '.join(map(shlex.quote, names))}"
+        with KeptInput() as kept_input:
+            report = self.lake.again(work, sentence)
         problems = (*report.problems, *self._back(report), *self._strange_answers(report))
         return msgspec.structs.replace(report, problems=problems)
 

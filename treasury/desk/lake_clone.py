@@ -16,7 +16,14 @@ from treasury.lake.home.heads import HomeNote, read_head
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import check_address
 from treasury.lake.home.pulling import Pulled
-from treasury.settings import FILE_NAME, load_settings, pin_environment, require_plain_path
+from treasury.settings import (
+    FILE_NAME,
+    Settings,
+    load_settings,
+    pin_environment,
+    require_plain_path,
+    settings_for_colleagues,
+)
 
 if TYPE_CHECKING:
     from treasury.lake import Lake
@@ -39,7 +46,8 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
     """Begin a workspace in `folder` on the lake whose home is at `address`, and pull it.
 
     A clone that was cut off goes on where it is asked for again. Raises InputError where the folder
-    is a workspace already, HomeUnreachable, and NothingStored where the home has no head yet.
+    is another workspace already or holds anything else, HomeUnreachable, and NothingStored where
+    the home has no head yet.
     """
     place = check_address(
         address if "://" in address else os.path.abspath(Path(address).expanduser())
@@ -55,6 +63,8 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
                 " `treasury lake pull`",
             )
     else:
+        if folder.is_dir() and any(entry.name != f"{FILE_NAME}.new" for entry in folder.iterdir()):
+            raise InputError(f"{folder} is not empty", do="name a new folder")
         _write_settings(path, place)
         settings = load_settings(folder)
     pin_environment(folder, settings)
@@ -73,7 +83,14 @@ def _write_settings(path: Path, place: str) -> None:
             do="run `treasury lake push` on the desk that has the lake",
         )
     head, _ = read_head(home.place, numbers[-1])
-    document = {**_without_empty(msgspec.json.decode(head.settings)), "lake": {"home": place}}
+    try:
+        # Again what may be given: no home says where this desk's secrets are, or sends them.
+        given = settings_for_colleagues(msgspec.json.decode(head.settings, type=Settings))
+    except msgspec.MsgspecError as error:
+        raise StorageError(
+            f"the settings that {home.place.address} gives do not read here", do="update treasury"
+        ) from error
+    document = {**_without_empty(msgspec.json.decode(given)), "lake": {"home": place}}
     try:
         durable.make_folder(path.parent)
         durable.write_whole(path, (tomli_w.dumps(document) + _CREDENTIALS).encode())

@@ -16,11 +16,11 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, Final, NoReturn
+from typing import IO, Final, NoReturn, Self
 
 import msgspec
 
@@ -28,7 +28,7 @@ from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
-__all__ = ["STDIN", "Document", "documents"]
+__all__ = ["STDIN", "Document", "KeptInput", "documents"]
 
 STDIN: Final = "-"
 
@@ -72,15 +72,61 @@ class Document(msgspec.Struct, frozen=True):
             return 0
 
 
-def documents(paths: Iterable[Path | str]) -> Iterator[Document]:
+class KeptInput:
+    """Standard input, kept as it is read, so that it can be looked at, read, and read again."""
+
+    def __init__(self) -> None:
+        self._spooled: tempfile.SpooledTemporaryFile[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spooled is not None:
+            self._spooled.close()
+
+    def documents(self) -> Iterator[Document]:
+        """The files in it: itself, or those packed in it."""
+        if self._spooled is None:
+            self._spooled = _spooled_input()
+        spooled = self._spooled
+
+        @contextmanager
+        def opened() -> Iterator[ByteSource]:
+            spooled.seek(0)
+            yield spooled
+
+        yield from _unpacked(Document("standard input", opened))
+
+
+def _spooled_input() -> tempfile.SpooledTemporaryFile[bytes]:
+    """All of standard input; StatementError where it is a device or has no end."""
+    try:
+        kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
+    except io.UnsupportedOperation:  # a text in memory is in its place
+        kind = None
+    if kind == "a device" and not sys.stdin.isatty():
+        raise StatementError("standard input: is a device, not a file", do="give it a bank file")
+    with ExitStack() as stack:
+        spooled = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
+        _copy("standard input", sys.stdin.buffer, spooled)
+        stack.pop_all()
+    return spooled
+
+
+def documents(
+    paths: Iterable[Path | str], kept_input: KeptInput | None = None
+) -> Iterator[Document]:
     """The files that paths, folders, globs and `-` stand for, folders in the order of names.
 
-    Where there is nothing at a path, or nothing comes out of an archive, there is a document that
-    says so when it is opened: what is wrong with one is no reason to pass over the next.
+    Whoever reads them more than once gives the `kept_input` that `-` stands for. Where there is
+    nothing at a path, or nothing comes out of an archive, there is a document that says so when it
+    is opened: what is wrong with one is no reason to pass over the next.
     """
     for path in paths:
         if str(path) == STDIN:
-            yield from _or_why(_from_standard_input(), "standard input")
+            with KeptInput() if kept_input is None else nullcontext(kept_input) as given:
+                yield from _or_why(given.documents(), "standard input")
         elif Path(path).is_dir():
             yield from _or_why(_in_folder(Path(path)), str(path))
         elif not Path(path).exists() and has_magic(str(path)):
@@ -140,25 +186,6 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
             ) from None
 
     return Document(path.name, opened, is_asked_for, path)
-
-
-def _from_standard_input() -> Iterator[Document]:
-    """Standard input, kept on the way so that it can be looked at and then read."""
-    try:
-        kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
-    except io.UnsupportedOperation:  # a text in memory is in its place
-        kind = None
-    if kind == "a device" and not sys.stdin.isatty():
-        raise StatementError("standard input: is a device, not a file", do="give it a bank file")
-    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
-        _copy("standard input", sys.stdin.buffer, spooled)
-
-        @contextmanager
-        def opened() -> Iterator[ByteSource]:
-            spooled.seek(0)
-            yield spooled
-
-        yield from _unpacked(Document("standard input", opened))
 
 
 def _copy(name: str, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]) -> None:

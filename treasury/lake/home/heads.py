@@ -15,8 +15,10 @@ Beside them lie the files themselves:
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
-from pathlib import Path
+from itertools import count
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
@@ -32,14 +34,17 @@ from treasury.lake.sealed import unseal
 __all__ = [
     "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
     "StoredPrint",
-    "head_name", "is_by_content", "local_place", "object_of", "print_of", "read_head",
-    "read_manifest",
+    "head_name", "is_by_content", "listed_heads", "local_place", "object_of", "print_of",
+    "read_head", "read_manifest",
 ]  # fmt: skip
 
 CLOSES: Final = "closes"
 """The folder beside the lake with what closes stored of their answers: it travels with the lake."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
+_HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
+_LISTINGS: Final = 3
+"""How often a gap is looked at: a folder may be listed while desks add to it."""
 _FURTHER: Final = "ask the colleague who keeps it to restore that object from a copy"
 
 
@@ -138,6 +143,29 @@ def print_of(content: bytes) -> StoredPrint:
     return StoredPrint(len(content), hashlib.sha256(content).hexdigest())
 
 
+def listed_heads(place: ObjectPlace, first: int) -> dict[int, datetime]:
+    """The heads from number `first` on, without a gap: when each was put there, by its number.
+
+    WorkspaceDamaged where one is missing and later ones are there: what stands is not known then.
+    """
+    missing = first
+    for _ in range(_LISTINGS):
+        listed = place.listed(HEADS, head_name(first - 1))
+        numbered = {
+            number: entry.modified
+            for entry in listed
+            # A service may leave out of account where a listing is to begin.
+            if (match := _HEAD.fullmatch(entry.name)) and (number := int(match[1])) >= first
+        }
+        missing = next(number for number in count(first) if number not in numbered)
+        if missing == first + len(numbered):
+            return numbered
+    raise WorkspaceDamaged(
+        f"the lake's home {place.address} lacks {head_name(missing)} and has later heads",
+        do=_FURTHER,
+    )
+
+
 def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
     """A head and its own SHA-256; FileNotFoundError where there is none of that number.
 
@@ -146,6 +174,8 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
     content = place.read(head_name(number))
     try:
         head = unseal(content, HomeHead)
+        if head.number != number:
+            raise ValueError(head.number)
     except (ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceDamaged(
             f"{head_name(number)} in the lake's home {place.address} does not read", do=_FURTHER
@@ -154,12 +184,37 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
 
 
 def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
-    """Every file that a head names, by its path below the lake's folder."""
-    content = place.read(f"{MANIFESTS}{head.manifest.sha256}")
-    if print_of(content) != head.manifest:
+    """Every file that a head names, by its path below the lake's folder.
+
+    WorkspaceDamaged where it is lost or not as it was written, and where a path leads elsewhere.
+    """
+    name = f"{MANIFESTS}{head.manifest.sha256}"
+    try:
+        content = place.read(name)
+    except FileNotFoundError:
         raise WorkspaceDamaged(
-            f"{MANIFESTS}{head.manifest.sha256} in the lake's home {place.address} is not as it was"
-            " written",
-            do=_FURTHER,
+            f"{name} in the lake's home {place.address} is lost", do=_FURTHER
+        ) from None
+    is_whole = print_of(content) == head.manifest
+    files = decode_json(content, dict[str, StoredPrint]) if is_whole else {}
+    if not files or not all(map(_stays_inside, files)):
+        raise WorkspaceDamaged(
+            f"{name} in the lake's home {place.address} is not as it was written", do=_FURTHER
         )
-    return decode_json(content, dict[str, StoredPrint])
+    return files
+
+
+def _stays_inside(path: str) -> bool:
+    """Whether a path names a file in a folder of the lake.
+
+    Whoever writes to a home is trusted with the lake, and with nothing else on a colleague's disk.
+    """
+    parts = PurePosixPath(path).parts
+    return (
+        len(parts) > 1
+        and "/".join(parts) == path
+        and not any(part.startswith(".") or not _PLAIN.fullmatch(part) for part in parts)
+    )
+
+
+_PLAIN: Final = re.compile(r"[\w.=#%+~@ -]+", re.ASCII)

@@ -17,11 +17,10 @@ import msgspec
 
 from treasury.lake.delta import LOG
 from treasury.lake.home.heads import (
-    HEADS,
     MANIFESTS,
     HomeNote,
     StoredPrint,
-    head_name,
+    listed_heads,
     local_place,
     object_of,
     read_head,
@@ -30,6 +29,7 @@ from treasury.lake.home.heads import (
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
 from treasury.lake.home.object_place import reaching
 from treasury.lake.home.pulling import lacks
+from treasury.lake.home.turns import TURNS
 
 __all__ = ["HomeSwept", "broken_objects", "put_again", "put_logs_in_place", "sweep_home"]
 
@@ -135,14 +135,11 @@ def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:
     """
     place = home.place
     home.require_writable(note)
-    now = next(e.modified for e in place.listed(DESKS) if e.name == f"{DESKS}{note.desk}")
-    heads = place.listed(HEADS)
-    if not heads:
-        return HomeSwept()
-    number = 1
-    listed = {entry.name: entry for entry in heads}
-    while head_name(number + 1) in listed:
-        number += 1
+    now = place.modified(f"{DESKS}{note.desk}")
+    heads = listed_heads(place, 1)
+    number = len(heads)
+    if number < note.number:
+        return HomeSwept()  # an old copy, or emptied: what is not named there may be what is lost
     needed: set[str] = set()
     while number:
         head, _ = read_head(place, number)
@@ -150,12 +147,12 @@ def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:
         needed |= {object_of(path, stored) for path, stored in manifest.items()}
         needed |= {f"{TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{MANIFESTS}{head.manifest.sha256}")
-        if listed[head_name(number)].modified < now - guard:
+        if heads[number] < now - guard:
             break  # the one before it has had no readers for as long
         number -= 1
     due = [
         entry
-        for prefix in (TABLES, MANIFESTS, "entries/", PROBES)
+        for prefix in (TABLES, MANIFESTS, "entries/", PROBES, TURNS)
         for entry in place.listed(prefix)
         if entry.name not in needed and entry.modified < now - guard
     ]

@@ -11,7 +11,7 @@ import socket
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -20,6 +20,7 @@ import msgspec
 from treasury.errors import (
     CommitOvertaken,
     HomeReadOnly,
+    HomeUnreachable,
     SettingsError,
     StorageError,
     WorkspaceDamaged,
@@ -35,6 +36,7 @@ from treasury.lake.home.heads import (
     StagedCommit,
     StoredPrint,
     head_name,
+    listed_heads,
     local_place,
     object_of,
     print_of,
@@ -53,6 +55,8 @@ NOTE: Final = "home.json"
 STAGED: Final = "staged.json"
 DESKS: Final = "desks/"
 PROBES: Final = "probes/"
+SKEW: Final = timedelta(minutes=15)
+"""So far may a desk's clock be from the home's; S3 refuses by itself what is further."""
 WHOLE: Final = 16 << 20
 """Files of up to so many bytes are in memory as they are put."""
 
@@ -62,17 +66,37 @@ T = TypeVar("T")
 class LakeHome:
     """The home at `address` of the lake in `folder`.
 
-    `environment` is whose records they are, `settings` what a new desk begins with.
+    `environment` is whose records they are, `settings` what a new desk begins with, `clock` the
+    machine's. SettingsError where the home and the desk's own folder lie in each other.
     """
 
     def __init__(
-        self, address: str, folder: Path, *, environment: str = "", settings: str = ""
+        self,
+        address: str,
+        folder: Path,
+        *,
+        environment: str = "",
+        settings: str = "",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.place = ObjectPlace(address)
         self.folder = folder
+        self._require_apart()
+        self._clock = clock
         self.environment = environment
         self._settings = settings
         self._desk = uuid.uuid4().hex
+
+    def _require_apart(self) -> None:
+        if self.place.folder is None:
+            return
+        home, lake = self.place.folder.resolve(), self.folder.resolve()
+        if lake.is_relative_to(home) or home.is_relative_to(lake):
+            raise SettingsError(
+                f"the lake's home {self.place.address} and the lake {self.folder} are one in the"
+                " other",
+                do="give the home a folder of its own",
+            )
 
     @property
     def by(self) -> str:
@@ -129,20 +153,22 @@ class LakeHome:
     def numbers_after(self, note: HomeNote) -> list[int]:
         """The numbers of the heads after the desk's own, unbroken, oldest first.
 
-        StorageError where the home lacks the head that this desk stands on.
+        StorageError where the home lacks the head that this desk stands on, HomeUnreachable where
+        it is an empty folder, as that of a share that is not mounted.
         """
-        before = head_name(note.number - 1) if note.number else ""
-        listed = {entry.name for entry in self.place.listed(HEADS, before)}
-        if note.number and head_name(note.number) not in listed:
+        numbers = [*listed_heads(self.place, max(note.number, 1))]
+        if note.number and not numbers:
+            if self.place.folder is not None and not self.place.listed(HEADS):
+                raise HomeUnreachable(
+                    f"the lake's home {self.place.address} is empty",
+                    do="mount the share, or restore the home from a copy",
+                )
             raise StorageError(
                 f"the lake's home {self.place.address} lacks head {note.number}, which this desk"
-                " stands on: it is another home, an old copy, or a share that is not mounted",
-                do="mount it, correct [lake] home, or restore the home",
+                " stands on: it is another home, or an old copy",
+                do="correct [lake] home, or restore the home",
             )
-        number = note.number + 1
-        while head_name(number) in listed:
-            number += 1
-        return list(range(note.number + 1, number))
+        return numbers[1:] if note.number else numbers
 
     def newest(self, note: HomeNote) -> tuple[HomeHead, str] | None:
         """The newest head and its SHA-256; None where this desk stands on it already.
@@ -151,6 +177,7 @@ class LakeHome:
         """
         numbers = self.numbers_after(note)
         if not numbers:
+            self._require_own_head(note)
             return None
         next_head, sha256 = read_head(self.place, numbers[0])
         if note.number and next_head.parent != note.sha256:
@@ -176,6 +203,23 @@ class LakeHome:
             )
         return head, sha256
 
+    def _require_own_head(self, note: HomeNote) -> None:
+        """StorageError where the home has another head in the place of the desk's own, or none."""
+        if not note.number:
+            return
+        try:
+            _, sha256 = read_head(self.place, note.number)
+        except FileNotFoundError:
+            self.numbers_after(note)  # says what that means
+            sha256 = ""
+        if sha256 != note.sha256:
+            raise StorageError(
+                f"head {note.number} in the lake's home {self.place.address} is not the one that"
+                " this desk stands on: it is another lake's home, or an old copy, gone on with",
+                do="correct [lake] home, or clone the lake into a new folder, and add there what"
+                " only this desk has",
+            )
+
     def has_taken(self, staged: StagedCommit) -> bool:
         """Whether the head after the one that a staged commit was made on is that commit."""
         try:
@@ -196,12 +240,17 @@ class LakeHome:
     def require_writable(self, note: HomeNote) -> None:
         """Say that this desk writes here; HomeReadOnly says who may, where it may not.
 
-        StorageError where the home lets a head be created twice: then nothing guards a commit.
+        StorageError where the home lets a head be created twice, as then nothing guards a commit,
+        and where this machine's clock is far from the home's: its commits would be dated wrong.
         """
-        if not note.number:
+        if note.number:
+            self.numbers_after(note)  # nothing is put where a share should be mounted
+        else:
             self.place.make()
         try:
-            self.place.write(f"{DESKS}{note.desk}", seal(DeskNote(self.by, datetime.now(UTC))))
+            now = self._clock()
+            self.place.write(f"{DESKS}{note.desk}", seal(DeskNote(self.by, now)))
+            self._require_right_time(now - self.place.modified(f"{DESKS}{note.desk}"))
             if not note.is_probed:
                 self._probe()
         except HomeReadOnly as error:
@@ -209,6 +258,16 @@ class LakeHome:
             raise HomeReadOnly(
                 error.what, do=f"ask who may write to do it: {writers}; reading goes on as it is"
             ) from None
+
+    def _require_right_time(self, ahead: timedelta) -> None:
+        if abs(ahead) > SKEW:
+            minutes = round(abs(ahead) / timedelta(minutes=1))
+            raise StorageError(
+                f"the clock of this machine is {minutes:,} minutes"
+                f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's home"
+                f" {self.place.address}: what it stores would be dated wrong",
+                do="set the one that is wrong, then run this again",
+            )
 
     def _probe(self) -> None:
         """See that a second create is refused."""
@@ -233,8 +292,10 @@ class LakeHome:
     ) -> HomeNote:
         """Put what the home lacks of these files and create the next head; where the desk then is.
 
-        CommitOvertaken where another desk's head has that number.
+        CommitOvertaken where another desk's head has that number; StorageError where the head
+        before it is not the desk's own.
         """
+        self._require_own_head(note)
         added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}
         manifest = msgspec.json.encode(files, order="sorted")
         stored_manifest = print_of(manifest)
@@ -249,7 +310,7 @@ class LakeHome:
             token=token,
             desk=note.desk,
             by=self.by,
-            at=datetime.now(UTC),
+            at=self._clock(),
             kind=kind,
             environment=self.environment,
             form=storage_form.FORM,

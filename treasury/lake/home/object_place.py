@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
 
 SCHEMES: Final = ("s3", "az", "gs", "file")
+_PLAIN_HTTP: Final = {
+    "s3": "AWS_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP",
+}  # fmt: skip
+"""The variable that allows plain http, for an emulator or where nobody can listen."""
 _CHUNK: Final = 8 << 20
 """Bytes of an object that are in memory at a time."""
 
@@ -37,7 +41,14 @@ _PART: Final = 1 << 20
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
 )
-_EXPIRED: Final = re.compile("ExpiredToken|TokenRefreshRequired|RequestExpired|token.{0,9}expired")
+_EXPIRED: Final = re.compile(
+    "ExpiredToken|TokenRefreshRequired|RequestExpired|TOKEN_EXPIRED|AADSTS7000222"
+    "|[Tt]oken.{0,16}expired|not valid in the specified time frame"
+)
+_BROKEN: Final = re.compile(
+    "Invalid Access Key|MissingSecretAccessKey|MissingAccessKeyId|(?:Open|Decode)Credentials"
+)
+_SKEWED: Final = re.compile(r"RequestTimeTooSkewed|[Dd]ate header")
 _MISSING: Final = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount")
 _NO_PLACE: Final = re.compile("NoSuchBucket|ContainerNotFound|UnableToCanonicalize")
 _DENIED: Final = re.compile("AccessDenied|AuthorizationPermissionMismatch|Permission denied")
@@ -59,7 +70,13 @@ class ListedObject(msgspec.Struct, frozen=True):
 
 def check_address(address: str) -> str:
     """The address of a home, as it is opened; SettingsError where it is none or holds a secret."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        raise SettingsError(
+            "the address of the lake's home does not read",
+            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
+        ) from None
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
@@ -165,6 +182,13 @@ class ObjectPlace:
             ]
         return sorted(rows, key=lambda row: row.name)
 
+    def modified(self, name: str) -> datetime:
+        """When an object was put there, by the clock of the place."""
+        import obstore
+
+        with reaching(self.address):
+            return obstore.head(self._store, name)["last_modified"]
+
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects; one that is not there is no error."""
         import obstore
@@ -200,12 +224,13 @@ class ObjectPlace:
         if self.folder is not None:
             return LocalStore(self.folder)
         # Options for the way there put aside what the environment says of plain http.
-        is_plain = os.environ.get("AWS_ALLOW_HTTP", "").casefold() in {"true", "1", "yes"}
+        variable = _PLAIN_HTTP[urlsplit(self.address).scheme]
+        is_plain = os.environ.get(variable, "").casefold() in {"true", "1", "yes"}
         options: dict[str, Any] = {
             "client_options": {
                 "connect_timeout": "5s",
                 "timeout": "120s",
-                "allow_http": is_plain and self.address.startswith("s3:"),
+                "allow_http": is_plain,
             },
             "retry_config": {"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
         }
@@ -257,6 +282,16 @@ def _error(address: str, answer: str, *, writes: bool) -> StorageError:
             _MISSING.search(answer) is not None,
             "was not asked: the environment has no credential for it",
             _CREDENTIALS,
+        ),
+        (
+            _BROKEN.search(answer) is not None,
+            "was not asked: the credential in the environment is not whole or does not read",
+            _CREDENTIALS,
+        ),
+        (
+            _SKEWED.search(answer) is not None,
+            "refuses what this machine asks: its clock is wrong",
+            "set the clock, then run this again",
         ),
         (_NO_PLACE.search(answer) is not None, "is not there", "correct [lake] home, or make it"),
         (

@@ -11,6 +11,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -41,6 +42,7 @@ from treasury.lake.home.pulling import (
     lacks,
     take_head,
 )
+from treasury.lake.home.turns import Turns
 from treasury.lake.pins import PINS
 from treasury.lake.upkeep.file_digests import digest_of
 
@@ -51,6 +53,8 @@ __all__ = ["Pushed", "Sharing"]
 
 ATTEMPTS: Final = 50
 """How often work is done again for another desk's sake before that is said to be hopeless."""
+OVERTAKEN: Final = 2
+"""A desk that was overtaken so often asks the others to let it pass."""
 PAUSE: Final = 0.5
 """Seconds that a desk waits at most before it does its work again, so that two do not collide."""
 BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
@@ -108,19 +112,31 @@ class Sharing:
         `sentence` is the work as a person would do it again. HomeReadOnly, before anything is done,
         says who may write.
         """
-        for attempt in range(ATTEMPTS):
-            self._catch_up(again=attempt > 0)
-            self._work = sentence
-            try:
-                return work()
-            except CommitOvertaken as overtaken:
-                self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
-                time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
-            finally:
-                self._work = ""
+        turns = Turns(self.home.place, self.home.note().desk, self._tell)
+        with ExitStack() as stack:
+            for attempt in range(ATTEMPTS):
+                with suppress(HomeUnreachable):  # which is said by what follows
+                    if attempt == OVERTAKEN:
+                        stack.callback(self._give_up, turns)
+                    if attempt >= OVERTAKEN:
+                        turns.claim()
+                    turns.let_pass()
+                self._catch_up(again=attempt > 0)
+                self._work = sentence
+                try:
+                    return work()
+                except CommitOvertaken as overtaken:
+                    self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
+                    time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
+                finally:
+                    self._work = ""
         raise CommitOvertaken(
             f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
         )
+
+    def _give_up(self, turns: Turns) -> None:
+        with suppress(StorageError):  # the others do not wait for long
+            turns.give_up()
 
     def _catch_up(self, *, again: bool) -> None:
         with self._lake.locked("pull"):

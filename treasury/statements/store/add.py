@@ -24,7 +24,7 @@ from treasury.statements.csv.csv_file import GUESSED
 from treasury.statements.csv.profiles import FOLDER, load_profiles
 from treasury.statements.entry_rows import Problem
 from treasury.statements.field_values import Currencies, account_number, declared_currencies
-from treasury.statements.file_sources import documents
+from treasury.statements.file_sources import KeptInput, documents
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
@@ -154,13 +154,14 @@ def add_statements(
     currencies: Currencies | None = None,
     account: str | None = None,
     workers: int | None = None,
+    kept_input: KeptInput | None = None,
 ) -> AddReport:
     """Read files of bank statements and add what is new in one commit.
 
     `declared` maps each account of ours to `own_bank` or `provider_report`, `currencies` to its
     currencies: a single one counts where a file states none. `account` is that of files that name
-    none. CSV profiles of the workspace's own lie in its folder `profiles`. StatementError if a file
-    is refused: then nothing of any file is stored.
+    none; `kept_input` is what `-` stands for. CSV profiles of the workspace's own lie in its folder
+    `profiles`. StatementError if a file is refused: then nothing of any file is stored.
     WorkspaceLocked while another writes.
     """
     profiles = load_profiles(lake.folder.parent / FOLDER)
@@ -169,7 +170,7 @@ def add_statements(
         files, skipped = _staged(
             staging,
             read_in_processes(
-                documents(paths),
+                documents(paths, kept_input),
                 profiles=profiles,
                 account=account,
                 currencies=declared_currencies(declared, declared_in),

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests: started by them, not as root, on a socket of its own."""
+"""A PostgreSQL server for tests and benchmarks: started by them, not as root, on its socket."""
 
 from __future__ import annotations
 
