@@ -108,6 +108,7 @@ class Sharing:
         `sentence` is the work as a person would do it again. HomeReadOnly, before anything is done,
         says who may write.
         """
+        around = self._work  # a sync lets other work be done while it waits for the services
         for attempt in range(ATTEMPTS):
             self._catch_up(again=attempt > 0)
             self._work = sentence
@@ -117,7 +118,7 @@ class Sharing:
                 self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
                 time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
             finally:
-                self._work = ""
+                self._work = around
         raise CommitOvertaken(
             f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
         )
