@@ -335,7 +335,7 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
         workspace = Workspace(workspace.folder)
         (workspace.folder / "inbox").mkdir()
         workspace.inbox._seconds = lambda: time.monotonic() * 60  # a minute passes in a second
-        company.faults.add("/ramp/v1/ramp-requests", delay=12, times=1)
+        company.faults.add("/ramp/v1/ramp-requests", delay=5, times=3)
         parts: list[str] = []
 
         def tell(state: PartState) -> None:
