@@ -24,7 +24,7 @@ from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
 from treasury.ground.notice_terms import InboxTerms, NoticeTerms, is_place
-from treasury.identifiers import plain_account
+from treasury.identifiers import is_iban, plain_account
 from treasury.text import clean
 
 __all__ = [
@@ -258,6 +258,16 @@ class BankAccount(
     """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
 
 
+class PayeeAddress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[payees.IBAN]`: where the holder of that account is, by the ISO code of its country.
+
+    A payment file states it; what is not given is not made up.
+    """
+
+    town: str
+    country: str
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything `treasury.toml` says."""
 
@@ -265,6 +275,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     services: Services | None = None
     credentials: dict[str, Credential] = {}
     accounts: tuple[BankAccount, ...] = ()
+    payees: dict[str, PayeeAddress] = {}
+    """Addresses of those we pay, by their IBAN."""
     journal: JournalPlace | None = None
     """Where people's decisions are kept; in the workspace where left out."""
     engine: SparkEngine | None = None
@@ -434,7 +446,9 @@ def settings_for_colleagues(settings: Settings) -> str:
     services = settings.services
     if services is not None:
         services = msgspec.structs.replace(services, environment=None, allow_writes=None)
-    shared = Settings(workspace=desk, services=services, accounts=settings.accounts)
+    shared = Settings(
+        workspace=desk, services=services, accounts=settings.accounts, payees=settings.payees
+    )
     return msgspec.json.encode(shared).decode()
 
 
@@ -526,6 +540,12 @@ def _check(settings: Settings, path: Path) -> None:
     for name, credential in settings.credentials.items():
         _check_same(f"credentials.{name}", credential.environment, settings, path)
     _check_accounts(settings.accounts, path)
+    for name in settings.payees:
+        if not is_iban(name) or plain_account(name) != name:
+            raise SettingsError(
+                f"{path}: [payees.{clean(name)[:40]}] is no IBAN",
+                do="write it in capitals, without blanks",
+            )
     if settings.notices is not None:
         _check_notices(settings.notices, f"{path}: notices: ")
     if settings.engine is not None and not is_spark_address(settings.engine.address):

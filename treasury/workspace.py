@@ -198,14 +198,16 @@ class Workspace:
         details: int | None = None,
         credential: str | None = None,
         progress: Progress | None = None,
+        meanwhile: Callable[[], None] = lambda: None,
     ) -> SyncReport:
         """Pull what both services know into the lake, in one commit.
 
         `tables` names the only ones to look at; `since` lists again what was created from that day
         on; `full` compares everything, settled records too, and reports the drift; `details` limits
         how many older settled requests are read in detail. Reads with the first credential of the
-        settings, or the one named. Raises ServiceError, SettingsError or StorageError; what was
-        stored before stays as it was.
+        settings, or the one named. While the services are asked, other work may write to the
+        workspace, and `meanwhile` is called about each second. Raises ServiceError, SettingsError
+        or StorageError; what was stored before stays as it was.
         """
         from treasury.extract import Scope, sync
 
@@ -224,7 +226,14 @@ class Workspace:
             pin_environment(self.folder, self.settings)
         bars = progress or self._progress()
         return self.lake.again(
-            lambda: sync(client, self.lake, self.settings.now(), scope=scope, progress=bars),
+            lambda: sync(
+                client,
+                self.lake,
+                self.settings.now(),
+                scope=scope,
+                progress=bars,
+                meanwhile=meanwhile,
+            ),
             "treasury sync",
         )
 
@@ -260,8 +269,8 @@ class Workspace:
         """The parts of a watch, by what the settings name: sync, inbox, notices."""
         from treasury.desk.watch import SYNC, WatchedPart
 
-        def sync() -> str:
-            report = self.sync(credential=credential, progress=progress)
+        def sync(meanwhile: Callable[[], None]) -> str:
+            report = self.sync(credential=credential, progress=progress, meanwhile=meanwhile)
             return str(report).partition("\n")[0]
 
         def basis() -> tuple[object, ...]:
@@ -271,7 +280,7 @@ class Workspace:
 
         before: list[tuple[object, ...]] = []
 
-        def notify() -> str:
+        def notify(_: Callable[[], None]) -> str:
             current = basis()
             if before == [current]:  # nothing can be new
                 return "nothing is new"
@@ -287,7 +296,7 @@ class Workspace:
             parts.append(WatchedPart(name=SYNC, work=sync, every=every, patience=every))
         if self.settings.inbox is not None:
             short = min(every, timedelta(seconds=10))
-            look = lambda: str(self.inbox.look())  # noqa: E731 - beside its part
+            look = lambda _: str(self.inbox.look())  # noqa: E731 - beside its part
             parts.append(WatchedPart(name="inbox", work=look, every=short, patience=short))
         terms = self.settings.notices
         if terms is not None and (terms.people or terms.webhooks):

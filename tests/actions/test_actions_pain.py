@@ -173,6 +173,37 @@ def test_an_address_that_sepa_cannot_carry_is_refused(town: str, country: str, s
         pain001([ORDER], payer, AT, DAY)
 
 
+def test_a_payees_address_is_written_where_it_is_given(schema: etree.XMLSchema) -> None:
+    placed = order(reference="PAY-2", town="Vilnius", country="LT")
+    text = pain001([ORDER, placed], PAYER, AT, DAY)
+    root = read(text)
+    schema.assertValid(root)
+    assert found(root, "Cdtr/PstlAdr/TwnNm") + found(root, "Cdtr/PstlAdr/Ctry") == [
+        "Vilnius", "LT",
+    ]  # fmt: skip
+    assert found(root, "Cdtr/PstlAdr/AdrLine") == []  # refused by banks since November 2026
+    assert "Ramp Operator BV, Vilnius LT, IBAN LT35" in str(placed)
+    same = read(pain001([ORDER, order(reference="PAY-2")], PAYER, AT, DAY))
+    assert found(same, "MsgId") == found(root, "MsgId")  # the same payments, to the bank
+
+
+@pytest.mark.parametrize(
+    ("town", "country", "says"),
+    [
+        ("Vilnius", "", r"PAY-2: the payee: its address .* not both"),
+        ("", "LT", r"PAY-2: the payee: its address .* not both"),
+        ("Vilnius", "Lithuania", r"PAY-2: the payee: Lithuania is no country"),
+        ("Šiauliai", "LT", r"PAY-2: the payee: its town holds a character"),
+        ("V" * 36, "LT", r"PAY-2: the payee: its town is longer"),
+    ],
+)
+def test_a_payees_address_that_sepa_cannot_carry_is_refused(
+    town: str, country: str, says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        pain001([ORDER, order(reference="PAY-2", town=town, country=country)], PAYER, AT, DAY)
+
+
 def test_a_payer_whose_bank_books_by_batch_asks_for_one_debit(schema: etree.XMLSchema) -> None:
     assert found(read(pain001([ORDER], PAYER, AT, DAY)), "BtchBookg") == ["false"]
     by_batch = read(pain001([ORDER], msgspec.structs.replace(PAYER, batch_booking=True), AT, DAY))

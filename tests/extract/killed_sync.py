@@ -81,12 +81,12 @@ def counted(last: int | None = None) -> Iterator[list[int]]:
 
         return point
 
-    originals = disk.writing, staging_room._storing
-    disk.writing, staging_room._storing = map(counting, originals)
+    originals = disk.writing, staging_room.storing
+    disk.writing, staging_room.storing = map(counting, originals)
     try:
         yield count
     finally:
-        disk.writing, staging_room._storing = originals
+        disk.writing, staging_room.storing = originals
 
 
 def killed_at_each(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -18,9 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notice_servers import endpoint
 
+from treasury.cli.commands.practice import prepare
 from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
+from treasury.desk.watch import PartState
 from treasury.desk.watch_health import watch_findings
 from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
+from treasury.sandbox import Sandbox
 from treasury.settings import FILE_NAME
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
@@ -317,6 +321,39 @@ def test_two_desks_at_one_inbox_take_each_file_once(tmp_path: Path) -> None:
     inbox.look()
     assert inbox.look().added == ("x.xml",)
     assert taken == ["x.xml"]
+
+
+def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
+    tmp_path: Path, bank: Path
+) -> None:
+    company = Sandbox()
+    with company.serve() as served:
+        workspace = prepare(tmp_path / "desk", company, served)
+        settings = workspace.folder / FILE_NAME
+        settings.write_text(f'{settings.read_text()}\n[inbox]\nfolder = "inbox"\n')
+        workspace.close_clients()
+        workspace = Workspace(workspace.folder)
+        (workspace.folder / "inbox").mkdir()
+        workspace.inbox._seconds = lambda: time.monotonic() * 60  # a minute passes in a second
+        company.faults.add("/ramp/v1/ramp-requests", delay=5, times=3)
+        parts: list[str] = []
+
+        def tell(state: PartState) -> None:
+            assert not state.error
+            if state.name == "inbox" and not parts:
+                shutil.copy(bank / STATEMENT, workspace.inbox.folder)
+            parts.append(f"{state.name}: {state.brought}" if state.name == "inbox" else state.name)
+
+        workspace.watch(
+            every=timedelta(seconds=1), wait=lambda _: "sync" in parts, tell=tell
+        )
+        workspace.close_clients()
+    assert "inbox: 1 added" in parts[: parts.index("sync")]
+    assert [path.name for path in (workspace.inbox.folder / "done").iterdir()] == [STATEMENT]
+    kinds = workspace.lake.commits()["kind"].to_pylist()
+    assert kinds == ["statements", "sync"]
+    assert workspace.table("statement_entries").arrow.num_rows > 0
+    assert workspace.table("ramp_requests").arrow.num_rows > 0
 
 
 def test_the_watch_of_a_shell_adds_a_file_tells_what_is_new_and_ends_on_sigterm(

@@ -39,7 +39,7 @@ class Watching:
         self.parts = [self.part("sync", self.sync)]
 
     def part(self, name: str, work: Callable[[], str], every: timedelta = EVERY) -> WatchedPart:
-        return WatchedPart(name=name, work=work, every=every, patience=every)
+        return WatchedPart(name=name, work=lambda _: work(), every=every, patience=every)
 
     @property
     def now(self) -> datetime:
@@ -222,7 +222,7 @@ def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
         "every = timedelta(minutes=5)\n"
         "def wait(seconds):\n"
         "    if seconds: print('waiting', flush=True); sys.stdin.read()\n"
-        "sync = WatchedPart(name='sync', work=lambda: '', every=every, patience=every)\n"
+        "sync = WatchedPart(name='sync', work=lambda _: '', every=every, patience=every)\n"
         "watch([sync], Path(sys.argv[1]), now=now, seconds=lambda: 0, wait=wait,\n"
         "      tell=lambda state: None)\n"
     )
@@ -240,3 +240,47 @@ def test_a_killed_watch_is_told_from_a_stopped_one(tmp_path: Path) -> None:
     assert state.sentence(NOON) == (
         "watching ended without saying so, last sync 0 s ago: start it again"
     )
+
+
+def test_the_others_have_their_turn_while_one_waits(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None)
+    events: list[tuple[str, float]] = []
+
+    def sync(meanwhile: Callable[[], None]) -> str:
+        for _ in range(6):  # waits of five seconds for the services
+            watching.seconds += 5
+            events.append(("sync", watching.seconds))
+            meanwhile()
+        return watching.sync()
+
+    def look() -> str:
+        events.append(("inbox", watching.seconds))
+        return "no file"
+
+    inbox = watching.part("inbox", look, timedelta(seconds=10))
+    watching.parts = [WatchedPart(name="sync", work=sync, every=EVERY, patience=EVERY), inbox]
+    state = watching.run()
+    assert [seconds for name, seconds in events if name == "inbox"] == [5, 15, 25]
+    assert [part.doing for part in state.parts] == ["waiting"] * 2
+    assert [part.brought for part in state.parts] == [
+        "0 tables: 0 new, 0 changed, 0 vanished", "no file",
+    ]  # fmt: skip
+
+
+def test_once_it_shall_stop_nothing_else_begins_while_one_waits(tmp_path: Path) -> None:
+    watching = Watching(tmp_path, None)
+    looks: list[float] = []
+
+    def sync(meanwhile: Callable[[], None]) -> str:
+        brought = watching.sync()  # the last: from now on it shall stop
+        meanwhile()
+        return brought
+
+    def look() -> str:
+        looks.append(watching.seconds)
+        return "no file"
+
+    inbox = watching.part("inbox", look, timedelta(seconds=10))
+    watching.parts = [WatchedPart(name="sync", work=sync, every=EVERY, patience=EVERY), inbox]
+    watching.run()
+    assert looks == []

@@ -54,12 +54,16 @@ class CreditTransfer(msgspec.Struct, frozen=True, kw_only=True):
     iban: str
     amount: Decimal
     bic: str | None = None
+    town: str = ""
+    country: str = ""
+    """The payee's address, structured; empty where nobody gave it."""
 
     def __str__(self) -> str:
         bic = f", BIC {self.bic}" if self.bic else ""
+        place = f", {clean(self.town)} {clean(self.country)}" if self.town else ""
         return (
-            f"{self.reference}: {format_amount(self.amount, 'EUR')} to {clean(self.beneficiary)},"
-            f" IBAN {self.iban}{bic}"
+            f"{self.reference}: {format_amount(self.amount, 'EUR')} to {clean(self.beneficiary)}"
+            f"{place}, IBAN {self.iban}{bic}"
         )
 
 
@@ -113,10 +117,7 @@ def pain001(
     _path(batch, "ReqdExctnDt/Dt", execution.isoformat())
     debtor = _under(batch, "Dbtr")
     _under(debtor, "Nm", payer.name)
-    if payer.town:
-        address = _under(debtor, "PstlAdr")
-        _under(address, "TwnNm", payer.town)
-        _under(address, "Ctry", payer.country)
+    _add_address(debtor, payer)
     _path(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
     _path(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
     _under(batch, "ChrgBr", "SLEV")
@@ -134,9 +135,19 @@ def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
     amount.set("Ccy", "EUR")
     if transfer.bic:
         _path(order, "CdtrAgt/FinInstnId/BICFI", plain_account(transfer.bic))
-    _path(order, "Cdtr/Nm", transfer.beneficiary)
+    creditor = _under(order, "Cdtr")
+    _under(creditor, "Nm", transfer.beneficiary)
+    _add_address(creditor, transfer)
     _path(order, "CdtrAcct/Id/IBAN", plain_account(transfer.iban))
     _path(order, "RmtInf/Ustrd", transfer.reference)
+
+
+def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
+    """The town and the country of a party, where they are given; SEPA takes no other form."""
+    if holder.town:
+        address = _under(party, "PstlAdr")
+        _under(address, "TwnNm", holder.town)
+        _under(address, "Ctry", holder.country)
 
 
 def _under(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
@@ -186,6 +197,8 @@ def _check(transfer: CreditTransfer) -> None:
         raise _refused(
             f"{name}: {transfer.amount:f} is not an amount from 0.01 to {LARGEST} in cents"
         )
+    place = f"[payees.{plain_account(transfer.iban)}] in treasury.toml"
+    _check_place(f"{name}: the payee", transfer, place)
 
 
 EEA: Final = frozenset(
@@ -197,18 +210,8 @@ EEA: Final = frozenset(
 
 def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
     """SEPA asks for the payer's address where the payee's bank is outside the EEA."""
-    if bool(payer.town) != bool(payer.country):
-        raise InputError(
-            "company: its address has a town or a country, and not both",
-            do="give town and country under [workspace] in treasury.toml",
-        )
+    _check_place("company", payer, "[workspace] in treasury.toml")
     if payer.town:
-        _check_text("company: its town", payer.town, 35)
-        if not re.fullmatch(r"[A-Z]{2}", payer.country):
-            raise InputError(
-                f"company: {visible(payer.country)[:20]} is no country's code",
-                do="write it like BE under [workspace] in treasury.toml",
-            )
         return
     beyond = next((t for t in transfers if plain_account(t.iban)[:2] not in EEA), None)
     if beyond is not None:
@@ -217,6 +220,22 @@ def _check_address(payer: Payer, transfers: Sequence[CreditTransfer]) -> None:
             " address is missing; no file was made",
             do="give town and country under [workspace] in treasury.toml",
         )
+
+
+def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> None:
+    """A town and a country that SEPA carries, or neither; `place` is where they are stated."""
+    if bool(holder.town) != bool(holder.country):
+        raise InputError(
+            f"{subject}: its address has a town or a country, and not both; no file was made",
+            do=f"give town and country under {place}",
+        )
+    if holder.town:
+        _check_text(f"{subject}: its town", holder.town, 35)
+        if not re.fullmatch(r"[A-Z]{2}", holder.country):
+            raise InputError(
+                f"{subject}: {visible(holder.country)[:20]} is no country's code; no file was made",
+                do=f"write it like BE under {place}",
+            )
 
 
 def _check_text(subject: str, text: str, longest: int) -> None:

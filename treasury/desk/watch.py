@@ -5,11 +5,13 @@ not answer, another process that writes) a part is tried again soon, then ever l
 only a person can end (a refused credential, a wrong setting, a damaged workspace) ends that part,
 and the watch once no part is left. The state is a small file beside the lake, replaced as a whole
 at every step, for `treasury status`. Where that could be written once, being unable to is trouble
-that may pass as well.
+that may pass as well. All of it is done by one thread: what waits long, as a sync does for the
+services, lets the other parts be done meanwhile when their time comes.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -48,11 +50,12 @@ LASTING: Final = (BadCredentials, WorkspaceDamaged)
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
     """One of the things that are done again and again; `work` gives a line about what it brought.
 
-    It is done `every` so often, and after trouble at most `patience` later.
+    It is done `every` so often, and after trouble at most `patience` later. What `work` is given it
+    may call while it waits: the other parts that are due are then done.
     """
 
     name: str
-    work: Callable[[], str]
+    work: Callable[[Callable[[], None]], str]
     every: timedelta
     patience: timedelta
 
@@ -167,22 +170,33 @@ def watch(
     )
     _write(folder, own.state)  # where nothing can be written, nobody need begin
     due = dict.fromkeys((part.name for part in parts), seconds())
-    stopped = wait(0)
+    busy: list[str] = []
+
+    def do_due() -> bool:
+        """Do each part that is due and not under way; whether to stop."""
+        for part in parts:
+            if part.name in busy or due.get(part.name, math.inf) > seconds():
+                continue
+            busy.append(part.name)
+            pause, ended_by = _do(part, own, now, meanwhile)
+            busy.remove(part.name)
+            due[part.name] = seconds() + pause.total_seconds()
+            if ended_by is not None:
+                del due[part.name]
+            if ended_by is not None and not due:
+                raise ended_by
+            if wait(0):
+                return True
+        return False
+
+    def meanwhile() -> None:
+        if not wait(0):
+            do_due()
+
     try:
+        stopped = wait(0)
         while not stopped:
-            for part in parts:
-                if part.name not in due or due[part.name] > seconds():
-                    continue
-                pause, ended_by = _do(part, own, now)
-                due[part.name] = seconds() + pause.total_seconds()
-                if ended_by is not None:
-                    del due[part.name]
-                if ended_by is not None and not due:
-                    raise ended_by
-                if stopped := wait(0):
-                    break
-            else:
-                stopped = wait(max(0.0, min(due.values()) - seconds()))
+            stopped = do_due() or wait(max(0.0, min(due.values()) - seconds()))
     except TreasuryError as error:
         own.show(doing="stopped", error=str(error))
         raise
@@ -214,7 +228,10 @@ class _OwnState:
 
 
 def _do(
-    part: WatchedPart, own: _OwnState, now: Callable[[], datetime]
+    part: WatchedPart,
+    own: _OwnState,
+    now: Callable[[], datetime],
+    meanwhile: Callable[[], None],
 ) -> tuple[timedelta, TreasuryError | None]:
     """Do a part and publish how it went: after how long it is done again, or what ended it."""
     before = own.state.part(part.name)
@@ -222,7 +239,7 @@ def _do(
     own.show(msgspec.structs.replace(before, doing="working", next_at=None))
     pause, changes, ended_by = part.every, dict[str, object](), None
     try:
-        changes = {"brought": part.work(), "succeeded_at": now(), "failures": 0, "error": ""}
+        changes = {"brought": part.work(meanwhile), "succeeded_at": now(), "failures": 0, "error": ""}
     except TreasuryError as error:
         changes = {"failures": before.failures + 1, "error": str(error)}
         if isinstance(error, LASTING) or not isinstance(error, PASSING):

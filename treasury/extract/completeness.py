@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 import pyarrow as pa
 
+from treasury.extract.fetched_rows import FetchedRows
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer
 
@@ -81,7 +82,7 @@ def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
 
 
 def write_findings(
-    writer: Writer, findings: Iterable[SyncFinding], *, stand: Iterable[str]
+    writer: Writer | FetchedRows, findings: Iterable[SyncFinding], *, stand: Iterable[str]
 ) -> None:
     """Store what was found in place of what stood; those of the ids in `stand` stay as they were.
 

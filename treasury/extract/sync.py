@@ -7,7 +7,7 @@ before the end, nothing of the sync shows: what it fetched waits in a staging fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from treasury.api.models import Wallet
 from treasury.errors import InputError, ServiceError
 from treasury.extract import drift
 from treasury.extract.completeness import unseen_sentences
+from treasury.extract.fetched_rows import FetchedRows
 from treasury.extract.finance_tables import (
     ACCOUNTS,
     TRANSFERS,
@@ -36,6 +37,7 @@ from treasury.extract.synced_tables import FORMS, SERVICE_TABLES
 from treasury.extract.transfer_lists import sync_transfers
 from treasury.ground.decoding import decode_json
 from treasury.lake import Lake, tables_of
+from treasury.lake.lock import command_line, workspace_lock
 
 if TYPE_CHECKING:
     from treasury.api import Client
@@ -45,6 +47,10 @@ __all__ = ["sync"]
 WORKERS: Final = 8
 STAGING: Final = "staging"
 """Beside the lake: what a sync fetched and did not come to commit."""
+LOCK: Final = "sync.lock"
+"""Beside the workspace's own lock: one sync at a time."""
+PATIENCE: Final = 600.0
+"""Seconds for which another writer is waited for before what was fetched is given up."""
 
 WHOLE: Final = [(form, form.source) for form in FORMS if isinstance(form.source, Whole)]
 PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.source, PerAccount)]
@@ -64,11 +70,14 @@ def sync(
     scope: Scope | None = None,
     progress: Progress | None = None,
     workers: int = WORKERS,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> SyncReport:
     """Bring the lake up to date with both services; `now` is the commit's instant.
 
     `scope` narrows what is looked at, or widens it to a full comparison; so does a table of which a
-    repair could not find everything again.
+    repair could not find everything again. While the services are asked nobody is kept from writing
+    to the workspace, and `meanwhile` is called again and again, about each second; what was fetched
+    is written at the end.
 
     Raises a ServiceError, or WorkspaceLocked, in which case what was stored stays as it was. A
     table that the credential may not read, or that this generation of the service does not have,
@@ -80,9 +89,21 @@ def sync(
         scope = msgspec.structs.replace(scope, full=True)
     staging = lake.folder.parent / STAGING
     newest = drift.newest_created(lake.snapshot()) if scope.full else None
-    with closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged:
-        with lake.writer("sync", now) as writer, asking(workers) as pool:
-            run = SyncRun(client, writer, pool, progress or Silent(), scope=scope, staging=staging)
+    with (
+        workspace_lock(lake.workspace, command_line("sync"), name=LOCK),
+        closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged,
+        closing(FetchedRows(*lake.base("sync", now), staging)) as fetched,
+    ):
+        with asking(workers) as pool:
+            run = SyncRun(
+                client,
+                fetched,
+                pool,
+                progress or Silent(),
+                scope=scope,
+                staging=staging,
+                meanwhile=meanwhile,
+            )
             if lost:
                 run.notice(f"{', '.join(lost)}: all was asked for, as a repair could not find it")
             accounts = _whole(run)
@@ -92,6 +113,8 @@ def sync(
             if scope.has(*TOGETHER[0]):
                 sync_requests(run, staged)
             run.write_findings()
+        with lake.writer("sync", fetched.now, patience=PATIENCE) as writer:
+            run.write(writer, [table.name for table in SERVICE_TABLES])
             report = run.report()
             if scope.full and scope.since is None:
                 # What was asked for whole is whole again; a refusal leaves a table as it was.
@@ -147,7 +170,7 @@ def _whole(run: SyncRun) -> list[str]:
     accounts: list[str] = []
     for form, source, answer in questions:
         if form is ACCOUNTS:
-            accounts = [account.value.id for account in answer.result()]
+            accounts = [account.value.id for account in run.answer(answer)]
         lists, complete = run.collect(form, [answer])
         records = [record for batch in lists for record in batch]
         if complete and run.scope.has(form.table.name):
@@ -171,7 +194,7 @@ def _detailed(
     refused: list[ServiceError] = []
     for name, answer in answers.items():
         try:
-            details[name] = answer.result()
+            details[name] = run.answer(answer)
         except REFUSED as error:
             refused.append(error)
     if refused:
@@ -232,5 +255,5 @@ def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedB
                 account_id=record.account_id,
                 wallet_id=wallet.id,
                 chain=wallet.chain,
-                observed_at=run.writer.now,
+                observed_at=run.fetched.now,
             )

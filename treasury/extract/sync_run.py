@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
@@ -19,7 +19,13 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.completeness import SyncFinding, stored_findings, write_findings
+from treasury.extract.completeness import (
+    SYNC_FINDINGS,
+    SyncFinding,
+    stored_findings,
+    write_findings,
+)
+from treasury.extract.fetched_rows import FetchedRows
 from treasury.extract.new_fields import FieldWatch
 from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
 from treasury.lake import Changes, Writer, schema_of
@@ -210,6 +216,8 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
+PATIENCE = 1.0
+"""Seconds for which an answer is waited for before other work is looked at."""
 AHEAD = 32
 """Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
 
@@ -220,20 +228,23 @@ class SyncRun:
     def __init__(
         self,
         client: Client,
-        writer: Writer,
+        fetched: FetchedRows,
         pool: ThreadPoolExecutor,
         progress: Progress,
         *,
         scope: Scope,
         staging: Path,
+        meanwhile: Callable[[], None],
     ) -> None:
         self.client = client
-        self.writer = writer
+        self.fetched = fetched
         self.scope = scope
         self.staging = staging
         """A folder for what is fetched and not committed yet."""
         self.progress = progress
         self._pool = pool
+        self._meanwhile = meanwhile
+        self._at = fetched.now
         self._changes: dict[str, Changes] = {}
         self._observed: dict[str, int] = {}
         self._skipped: dict[str, str] = {}
@@ -246,6 +257,14 @@ class SyncRun:
         """Ask in another thread."""
         return self._pool.submit(question, *args, **kwargs)
 
+    def answer(self, future: Future[T]) -> T:
+        """The answer, once it is there; while it is waited for, other work of the desk is done."""
+        while True:
+            wait([future], timeout=PATIENCE)
+            self._meanwhile()
+            if future.done():
+                return future.result()
+
     def answers(
         self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
     ) -> Iterator[T]:
@@ -253,7 +272,7 @@ class SyncRun:
         subjects = iter(about)
         waiting = deque(self.ask(question, subject) for subject in islice(subjects, ahead))
         while waiting:
-            answer = waiting.popleft().result()
+            answer = self.answer(waiting.popleft())
             waiting.extend(self.ask(question, subject) for subject in islice(subjects, 1))
             yield answer
 
@@ -264,7 +283,7 @@ class SyncRun:
         lists: list[T] = []
         for answer in answers:
             try:
-                lists.append(answer.result())
+                lists.append(self.answer(answer))
             except REFUSED as error:
                 self.skip(form, error)
             self.progress.advance(task)
@@ -278,30 +297,31 @@ class SyncRun:
         distinct = first_of_each(rows(form, records), form.table.key)
         self.upsert(form, distinct, complete=complete)
 
-    def upsert(self, form: Form, table: pa.Table, *, complete: bool = False) -> Changes:
-        """Write rows, each key once; what they changed, which the report adds up."""
+    def upsert(
+        self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
+    ) -> None:
+        """Write rows, each key once; with `after_change` where those before them change some."""
         self._fields.look(form.table.name, form.model, table["raw"], form.unread)
-        changes = self.writer.upsert(form.table, table, complete=complete)
-        self._add(form, changes)
-        return changes
+        self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
-    def vanish(self, form: Form, keys: pa.Table) -> int:
+    def vanish(self, form: Form, keys: pa.Table) -> None:
         """Mark records that the service has no more."""
-        vanished = self.writer.vanish(form.table, keys)
-        self._add(form, Changes(vanished=vanished))
-        return vanished
+        self.fetched.vanish(form.table, keys)
 
     def observe(self, form: Form, records: Iterable[ReceivedRecord]) -> None:
         """Add observations."""
-        name = form.table.name
-        self._add(form, Changes())
-        added = self.writer.append(form.table, rows(form, records))
-        self._observed[name] = self._observed.get(name, 0) + added
+        self.fetched.append(form.table, rows(form, records))
 
-    def _add(self, form: Form, more: Changes) -> None:
-        name = form.table.name
-        pair = map(msgspec.structs.astuple, (self._changes.get(name, Changes()), more))
-        self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
+    def write(self, writer: Writer, tables: Sequence[str]) -> None:
+        """Write everything that was fetched of the tables, and add up what it changed."""
+        self._at = writer.now
+        for written in self.fetched.write(writer, (*tables, SYNC_FINDINGS.name)):
+            name = written.table
+            if name not in tables:  # the findings are said by themselves
+                continue
+            pair = map(msgspec.structs.astuple, (self._changes.get(name, Changes()), written.changes))
+            self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
+            self._observed[name] = self._observed.get(name, 0) + written.observed
 
     def skip(self, form: Form, error: ServiceError) -> None:
         """Remember that (part of) a table could not be had, or is not offered."""
@@ -336,7 +356,7 @@ class SyncRun:
         What stood of tables that were not looked at stays; of those that were, the fields do.
         """
         self._fields.close()
-        stored = {finding.finding_id: finding for finding in stored_findings(self.writer.base)}
+        stored = {finding.finding_id: finding for finding in stored_findings(self.fetched.base)}
         found = [
             *self._counts.values(),
             *(SyncFinding("refused", name, "", why=why) for name, why in self._skipped.items()),
@@ -355,12 +375,12 @@ class SyncRun:
             for name, finding in stored.items()
             if finding.kind == "field" or not self.scope.has(finding.table_name)
         )
-        write_findings(self.writer, found, stand=stand)
+        write_findings(self.fetched, found, stand=stand)
 
     def report(self) -> SyncReport:
         """The report of the sync so far."""
         return SyncReport(
-            at=self.writer.now,
+            at=self._at,
             tables=tuple(
                 TableReport(name, **msgspec.structs.asdict(c), observed=self._observed.get(name, 0))
                 for name, c in self._changes.items()

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from treasury.errors import StorageError
 
-__all__ = ["Spool", "Staged"]
+__all__ = ["Spool", "Staged", "storing"]
 
 LENGTH = 4
 
@@ -31,7 +31,7 @@ class Staged:
 
     def __iter__(self) -> Iterator[bytes]:
         """The details that an unfinished sync left."""
-        with _storing(self._path):
+        with storing(self._path):
             if not self._path.is_file():
                 return
             with self._path.open("r+b") as file:
@@ -47,7 +47,7 @@ class Staged:
 
     def keep(self, detail: bytes) -> None:
         """Keep a detail until the commit."""
-        with _storing(self._path):
+        with storing(self._path):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = self._path.open("ab")
@@ -56,14 +56,14 @@ class Staged:
     def close(self) -> None:
         """Write out what is held in memory."""
         if self._file is not None:
-            with _storing(self._path):
+            with storing(self._path):
                 self._file.close()
             self._file = None
 
     def clear(self) -> None:
         """Forget everything: it is committed, or not wanted."""
         self.close()
-        with _storing(self._path):
+        with storing(self._path):
             self._path.unlink(missing_ok=True)
 
 
@@ -72,7 +72,7 @@ class Spool:
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
         self._folder = folder
-        with _storing(folder):
+        with storing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             # Without a name: gone with the process. Open until the rows were read: no context.
             self._file = TemporaryFile(dir=folder)  # noqa: SIM115
@@ -80,12 +80,12 @@ class Spool:
 
     def add(self, rows: pa.Table) -> None:
         """Put rows at the end."""
-        with _storing(self._folder):
+        with storing(self._folder):
             self._writer.write_table(rows)
 
     def __iter__(self) -> Iterator[pa.Table]:
         """All the rows, once, a batch at a time."""
-        with _storing(self._folder):
+        with storing(self._folder):
             self._writer.close()
             self._file.seek(0)  # writes out what is held in memory
         with pa.ipc.open_stream(self._file) as stream:
@@ -99,7 +99,8 @@ class Spool:
 
 
 @contextmanager
-def _storing(path: Path) -> Iterator[None]:
+def storing(path: Path) -> Iterator[None]:
+    """Turn what a disk says while something is kept at `path` into a StorageError."""
     try:
         yield
     except OSError as error:

@@ -128,7 +128,7 @@ class _List(msgspec.Struct, frozen=True):
 
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     """Walk every account's list and the list between accounts; store what they brought."""
-    stored = StoredTransfers(run.writer.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
+    stored = StoredTransfers(run.fetched.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
     still_open = {name for name, row in stored.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
@@ -177,7 +177,7 @@ class _Sync:
             pages = []
             for list_, answer in questions:
                 try:
-                    pages.append((list_, answer.result()))
+                    pages.append((list_, self._run.answer(answer)))
                 except REFUSED as error:
                     pages.append((list_, None))
                     if list_.walk.number == 0 and self._run.lacks(TRANSFERS, error):
@@ -227,7 +227,7 @@ class _Sync:
             return
         self.statuses.add(value.status)
         self._listed.add(value.id)
-        usual = (kind or kind_of(value), self._run.writer.now)
+        usual = (kind or kind_of(value), self._run.fetched.now)
         known_kind, first = self._stored.of(value.id) or usual
         if self._stored.rows.num_rows and self._stored.of(value.id) is None:
             accounts = {value.sender_account_id, value.receiver_account_id}

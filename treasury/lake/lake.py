@@ -170,9 +170,12 @@ class Lake:
             ) from error
 
     @contextmanager
-    def locked(self, kind: str) -> Iterator[None]:
-        """Hold the workspace's lock, with the lake in its present form; `kind` names the work."""
-        with workspace_lock(self.workspace, command_line(kind)):
+    def locked(self, kind: str, *, patience: float = 0.0) -> Iterator[None]:
+        """Hold the workspace's lock, with the lake in its present form; `kind` names the work.
+
+        One who holds it is waited for `patience` seconds.
+        """
+        with workspace_lock(self.workspace, command_line(kind), patience=patience):
             if not (self._has_form or storage_form.is_present(self.folder)):
                 storage_form.migrate(self.folder, self.digests)
                 self._tell(
@@ -204,7 +207,9 @@ class Lake:
             self.sharing.require_writable()
 
     @contextmanager
-    def writer(self, kind: str, now: datetime, *, note: str = "") -> Iterator[Writer]:
+    def writer(
+        self, kind: str, now: datetime, *, note: str = "", patience: float = 0.0
+    ) -> Iterator[Writer]:
         """Write under the lock and commit at a clean exit; after an exception nothing has changed.
 
         `kind` says what is writing (`sync`, `statements`). A commit that changed nothing is made
@@ -212,18 +217,15 @@ class Lake:
         """
         if now.tzinfo is None:
             raise InputError(f"{now} has no time zone", do="give an instant in UTC")
-        with self.locked(kind):
+        with self.locked(kind, patience=patience):
             if not self._has_form:
                 storage_form.write_form(self.folder)
             before = self.recover()
             last = None if before is None else before.commit
             versions = {} if last is None else last.versions
-            instant = now.astimezone(UTC)
-            if last is not None:
-                instant = max(instant, last.at + timedelta(microseconds=1))
+            instant = _after(last, now)
             refetch = () if last is None else last.refetch
-            opened = None if before == self.last() else self._opened_anew
-            base = self._snapshot(last, opened=opened, commits=lambda: self._listed(before))
+            base = self._base(before)
             with closing(Writer(self.folder, instant, base, versions, refetch)) as writer:
                 yield writer
                 writer.join_small_files()
@@ -239,6 +241,23 @@ class Lake:
             self.refresh(commit)
             if number % self._commits_kept == 0:
                 self._sweep()
+
+    def base(self, kind: str, now: datetime) -> tuple[Snapshot, datetime]:
+        """What a commit would be made on now, and its instant, for who writes it later.
+
+        Nobody is kept from writing meanwhile. Raises WorkspaceLocked, StorageError.
+        """
+        with self.locked(kind):
+            before = self.recover()
+            snapshot = self._base(before)
+            if before is not None:
+                lease(self.folder, before.commit.number, snapshot)
+            return snapshot, _after(snapshot.commit, now)
+
+    def _base(self, before: LastCommit | None) -> Snapshot:
+        opened = None if before == self.last() else self._opened_anew
+        last = None if before is None else before.commit
+        return self._snapshot(last, opened=opened, commits=lambda: self._listed(before))
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
         """Take away, in a commit, the marks of these tables: nothing will bring it back.
@@ -516,6 +535,12 @@ class Lake:
         """When the last commit came to the disk, or was staged, by the clock of the files."""
         paths = [path for name in (LAST, STAGED) if (path := self.folder / name).exists()]
         return max(path.stat().st_mtime for path in paths)
+
+
+def _after(last: Commit | None, now: datetime) -> datetime:
+    """The instant of a commit that is made now: later than that of the last."""
+    instant = now.astimezone(UTC)
+    return instant if last is None else max(instant, last.at + timedelta(microseconds=1))
 
 
 def _last_repair(commits: Iterable[Commit]) -> int:

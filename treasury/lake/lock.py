@@ -23,7 +23,7 @@ from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import open_regular
 
-__all__ = ["Holder", "workspace_lock"]
+__all__ = ["Holder", "command_line", "workspace_lock"]
 
 FILE_NAME = "treasury.lock"
 _LONGEST: Final = 1 << 16
@@ -40,10 +40,15 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def workspace_lock(folder: Path, command: str) -> Iterator[Holder]:
-    """Hold the workspace in `folder` for writing; WorkspaceLocked names the present holder."""
-    path = folder / FILE_NAME
-    lock = filelock.FileLock(path, timeout=0, thread_local=False, fallback_to_soft=False)
+def workspace_lock(
+    folder: Path, command: str, *, name: str = FILE_NAME, patience: float = 0.0
+) -> Iterator[Holder]:
+    """Hold the workspace in `folder` for writing; WorkspaceLocked names the present holder.
+
+    One who holds it is waited for `patience` seconds. `name` is another lock's, beside this one.
+    """
+    path = folder / name
+    lock = filelock.FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
     try:
         durable.make_folder(folder)
         lock.acquire()

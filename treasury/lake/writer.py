@@ -28,7 +28,7 @@ from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
 from treasury.lake.upkeep import compaction
 
-__all__ = ["Changes", "Writer"]
+__all__ = ["Changes", "Writer", "stored_rows"]
 
 
 _FEW: Final = 64
@@ -116,11 +116,7 @@ class Writer:
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
     ) -> pa.Table:
         """The last committed rows, not what this writer added; `where` is SQL of our own."""
-        if self.base.commit is None or table.name not in self.base.commit.versions:
-            return table.schema.empty_table().select(columns or table.schema.names)
-        selected = "*" if columns is None else ", ".join(map(engine.quoted, columns))
-        condition = "" if where is None else f" WHERE {where}"
-        return self.base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
+        return stored_rows(self.base, table, columns, where)
 
     def append(self, table: Table, rows: pa.Table) -> int:
         """Add observations; the number added."""
@@ -377,6 +373,17 @@ class Writer:
                     f"what is stored cannot be compared: {error}",
                     do="run this again; what was stored is unchanged",
                 ) from error
+
+
+def stored_rows(
+    base: Snapshot, table: Table, columns: Sequence[str] | None = None, where: str | None = None
+) -> pa.Table:
+    """The rows of a table in a snapshot, none where it is not stored; `where` is our own SQL."""
+    if base.commit is None or table.name not in base.commit.versions:
+        return table.schema.empty_table().select(columns or table.schema.names)
+    selected = "*" if columns is None else ", ".join(map(engine.quoted, columns))
+    condition = "" if where is None else f" WHERE {where}"
+    return base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
 
 
 def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:

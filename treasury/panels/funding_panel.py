@@ -259,7 +259,7 @@ class FundingPanel(ListPanel):
         order = Order(
             nonce=uuid.uuid4().hex,
             payer=payer,
-            transfers=tuple(map(_transfer, rows)),
+            transfers=tuple(map(self._transfer, rows)),
             requests=tuple(row["request"] for row in rows),
             execution=execution,
             rejected={row["request"]: row["file_seq"] for row in rows if row["state"] == REJECTED},
@@ -449,11 +449,25 @@ class FundingPanel(ListPanel):
             row = listed.get(request)
             if row is not None:
                 _require_order(row)
-            if row is None or _transfer(row) != transfer:
+            if row is None or self._transfer(row) != transfer:
                 raise ActionRefused(
                     f"{transfer.reference} is no longer what was shown; no file was made",
                     do="go back, and look at the list again",
                 )
+
+    def _transfer(self, row: Mapping[str, Any]) -> CreditTransfer:
+        """What is ordered for a row of the list, with the payee's address where one is stated."""
+        iban = plain_account(row["deposit_iban"])
+        address = self._desk.settings.payees.get(iban)
+        return CreditTransfer(
+            reference=row["reference"] or "",
+            beneficiary=row["deposit_beneficiary"] or "",
+            iban=iban,
+            bic=row["deposit_bic"],
+            amount=row["send"],
+            town="" if address is None else address.town,
+            country="" if address is None else address.country,
+        )
 
     def _payers(self) -> list[Payer]:
         settings = self._desk.settings
@@ -511,17 +525,6 @@ class FundingPanel(ListPanel):
                     do="sync, look at it again, and call the provider where details changed",
                 )
         work.check()
-
-
-def _transfer(row: Mapping[str, Any]) -> CreditTransfer:
-    """What is ordered for a row of the list."""
-    return CreditTransfer(
-        reference=row["reference"] or "",
-        beneficiary=row["deposit_beneficiary"] or "",
-        iban=plain_account(row["deposit_iban"]),
-        bic=row["deposit_bic"],
-        amount=row["send"],
-    )
 
 
 def _row(row: Mapping[str, Any]) -> ListRow:

@@ -83,14 +83,14 @@ class _Listing:
         if self._since is not None:
             from_then = f"created_at >= TIMESTAMPTZ '{self._since.isoformat()}'"
             where += f" AND (is_open OR NOT has_detail OR created_at IS NULL OR {from_then})"
-        stored = run.writer.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where)
+        stored = run.fetched.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where)
         self._stored = StoredRequests(stored)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
         self._queues = [QUEUE.empty_table()]
         self._listed = [pa.array([], pa.string())]
         self._waiting = 0
         self._stores = 0
-        month = run.writer.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        month = run.fetched.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         self._month = month - OVERLAP
 
     def walk(self) -> None:
@@ -123,7 +123,7 @@ class _Listing:
 
     def misses(self, before: int, after: int | None) -> str | None:
         """The mismatch between the service's count, which may grow, and the known requests."""
-        stored = self._run.writer.read(
+        stored = self._run.fetched.read(
             RAMP_REQUESTS.table, ["is_open"], "vanished_at IS NULL"
         ).num_rows
         known_count = stored + self._stored.count_new(pc.unique(self._all_listed()))
@@ -170,7 +170,7 @@ class _Listing:
 def _since(run: SyncRun) -> date | None:
     """The day from which requests are listed; None where all of them are."""
     since = run.scope.since
-    newest = run.writer.read(
+    newest = run.fetched.read(
         RAMP_REQUESTS.table,
         ["created_at"],
         "created_at = (SELECT max(created_at) FROM ramp_requests)",

@@ -140,12 +140,11 @@ class Details:
         if not self._requests:
             return
         requests = first_of_each(pa.concat_tables(self._requests), RAMP_REQUESTS.table.key)
-        changes = self._run.upsert(RAMP_REQUESTS, requests)
-        lost = RAMP_REQUEST_EVENTS.table.name in self._run.writer.refetch
-        if changes.new or changes.changed or lost:  # else each has the events that it had
-            events = pa.concat_tables(self._events)
-            key = RAMP_REQUEST_EVENTS.table.key
-            self._run.upsert(RAMP_REQUEST_EVENTS, first_of_each(events, key))
+        self._run.upsert(RAMP_REQUESTS, requests)
+        events = first_of_each(pa.concat_tables(self._events), RAMP_REQUEST_EVENTS.table.key)
+        is_lost = RAMP_REQUEST_EVENTS.table.name in self._run.fetched.refetch
+        # Requests of which none is new or changed have the events that they had.
+        self._run.upsert(RAMP_REQUEST_EVENTS, events, after_change=not is_lost)
         self._stored.append(requests["id"].combine_chunks())
         self._requests, self._events = [], []
 

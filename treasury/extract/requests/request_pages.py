@@ -42,9 +42,10 @@ TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
     """The rows of every page of the list, hashed, from a day on where one is given."""
     ask = _question(run, since)
-    first = run.ask(ask, range(1, 2)).result()
+    first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:
-        for page in run.client.ramp.requests.pages(size=PAGE, from_date=since):
+        pages = iter(run.client.ramp.requests.pages(size=PAGE, from_date=since))
+        while (page := run.answer(run.ask(next, pages, None))) is not None:
             yield with_hash(record_rows(page.items), RAMP_REQUESTS.table.volatile)
         return
     policy = SideBySide(
@@ -62,21 +63,22 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
         shares=2 * AHEAD,
     )
     operation = f"GET {run.client.ramp.requests.route}"
-    pages = 0
+    count = 0
     for part in walk(policy, operation, run.client.limits, loss="nothing was stored"):
         if part.numbers.start == 1:
-            pages = part.stated[0].number_of_pages or 1
-            run.progress.start(TASK, pages)
+            count = part.stated[0].number_of_pages or 1
+            run.progress.start(TASK, count)
         yield part.rows
         for number in part.numbers:
-            if number <= pages:
+            if number <= count:
                 run.progress.advance(TASK)
     run.progress.finish(TASK)
 
 
 def stated_total(run: SyncRun) -> int | None:
     """How many requests the service says there are; None where it does not."""
-    stated = _ask(run, None, page=1, size=1).pagination or Pagination()
+    reply = run.answer(run.ask(_ask, run, None, page=1, size=1))
+    stated = reply.pagination or Pagination()
     return stated.number_of_pages if stated.page_size == 1 else None
 
 

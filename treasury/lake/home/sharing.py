@@ -112,6 +112,7 @@ class Sharing:
         `sentence` is the work as a person would do it again. HomeReadOnly, before anything is done,
         says who may write.
         """
+        around = self._work  # a sync lets other work be done while it waits for the services
         turns = Turns(self.home.place, self.home.note().desk, self._tell)
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
@@ -129,7 +130,7 @@ class Sharing:
                     self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
                     time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
                 finally:
-                    self._work = ""
+                    self._work = around
         raise CommitOvertaken(
             f"other desks' commits came first {ATTEMPTS} times", do="run this again a little later"
         )

@@ -1,0 +1,149 @@
+"""Other work of the desk while a sync asks the services: stored meanwhile, and nothing is mixed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from practice import client_for, contents, histories, lake_in
+
+from treasury.api import Client
+from treasury.errors import CommitOvertaken, WorkspaceLocked
+from treasury.extract import TABLES, SyncReport, fetched_rows, sync
+from treasury.lake import Lake
+from treasury.sandbox import Sandbox, Served
+
+Own = tuple[Sandbox, Served]
+ACCOUNTS = next(table for table in TABLES if table.name == "accounts")
+
+
+def kinds(lake: Lake) -> list[str]:
+    return [str(kind) for kind in lake.commits()["kind"].to_pylist()]
+
+
+def once(work: Callable[[], object]) -> Callable[[], None]:
+    """Work that is done at the first of many turns."""
+    waiting = [work]
+
+    def turn() -> None:
+        if waiting:
+            waiting.pop()()
+
+    return turn
+
+
+def test_what_is_stored_while_the_services_are_asked_stays_and_shows_at_once(
+    calm: Own, synced: tuple[Lake, SyncReport], tmp_path: Path
+) -> None:
+    lake, shown = lake_in(tmp_path), list[list[str]]()
+
+    def work() -> None:
+        with lake.writer("statements", calm[0].now):
+            pass
+        shown.append(kinds(lake_in(tmp_path)))
+
+    with client_for(tmp_path, *calm) as client:
+        report = sync(client, lake, calm[0].now, meanwhile=once(work))
+    assert shown == [["statements"]]
+    assert kinds(lake) == ["statements", "sync"]
+    instants = lake.commits()["at"].to_pylist()
+    assert instants == sorted(set(instants))
+    assert report.at == instants[-1]
+    assert contents(lake) == contents(synced[0])
+    assert report.tables == synced[1].tables
+
+
+def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
+    own: Own, maker: Client, tmp_path: Path
+) -> None:
+    sandbox, _ = own
+    lake, other = lake_in(tmp_path / "a"), lake_in(tmp_path / "b")
+    for each in (lake, other):
+        sync(maker, each, sandbox.now)
+    open_ones = lake.snapshot().sql(
+        "SELECT id FROM ramp_requests WHERE status = 'PROCESSING' ORDER BY id"
+    )
+    sandbox.ramp.complete(open_ones["id"][0].as_py())
+
+    def work() -> None:
+        with other.writer("statements", sandbox.now):
+            pass
+
+    sync(maker, lake, sandbox.now)
+    sync(maker, other, sandbox.now, meanwhile=once(work))
+    assert kinds(other) == ["sync", "statements", "sync"]
+    assert (contents(other), histories(other)) == (contents(lake), histories(lake))
+    assert histories(lake)["ramp_requests_history"]
+
+
+def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
+    own: Own, maker: Client, lake: Lake
+) -> None:
+    sandbox, _ = own
+    sync(maker, lake, sandbox.now)
+    before = contents(lake)
+
+    def work() -> None:  # as a pull from another desk, or a repair
+        with lake.writer("repair", sandbox.now) as writer:
+            keys = lake.snapshot().sql("SELECT id FROM accounts ORDER BY id LIMIT 1")
+            writer.vanish(ACCOUNTS, pa.table({"id": keys["id"]}))
+
+    with pytest.raises(CommitOvertaken, match="accounts: written by another"):
+        sync(maker, lake, sandbox.now, meanwhile=once(work))
+    assert kinds(lake) == ["sync", "repair"]
+    assert contents(lake)["ramp_requests"] == before["ramp_requests"]
+    sync(maker, lake, sandbox.now)
+    assert contents(lake)["accounts"] == before["accounts"]
+
+
+def test_of_two_syncs_the_second_is_refused_while_the_first_asks(
+    own: Own, maker: Client, lake: Lake
+) -> None:
+    sandbox, _ = own
+
+    def work() -> None:
+        with pytest.raises(WorkspaceLocked, match="another process is writing to"):
+            sync(maker, lake_in(lake.workspace), sandbox.now)
+
+    sync(maker, lake, sandbox.now, meanwhile=once(work))
+    assert kinds(lake) == ["sync"]
+
+
+def test_who_writes_when_everything_is_fetched_is_waited_for(
+    own: Own, maker: Client, lake: Lake
+) -> None:
+    sandbox, _ = own
+    holds, ends = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lake_in(lake.workspace).locked("statements"):
+            holds.set()
+            ends.wait(60)
+
+    holder = threading.Thread(target=hold)
+
+    def work() -> None:
+        holder.start()
+        holds.wait(60)
+        threading.Timer(3, ends.set).start()
+
+    sync(maker, lake, sandbox.now, meanwhile=once(work))
+    holder.join()
+    assert kinds(lake) == ["sync"]
+
+
+def test_what_has_no_place_in_memory_waits_on_the_disk_and_leaves_nothing(
+    calm: Own,
+    synced: tuple[Lake, SyncReport],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fetched_rows, "IN_MEMORY", 1)
+    lake = lake_in(tmp_path)
+    with client_for(tmp_path, *calm) as client:
+        sync(client, lake, calm[0].now)
+    assert contents(lake) == contents(synced[0])
+    assert list((tmp_path / "staging").iterdir()) == []

@@ -1,0 +1,88 @@
+"""`treasury decide` in a process that dies at a write point: `killed_decide.py DESK SHEET [POINTS]`.
+
+A write point is where something is about to change on the disk: a statement that writes to the
+journal's database, its commit, a file that is opened to be written, renamed, linked or removed.
+Without points it says how many there are, of a copy of the desk; else it decides in a copy for each
+point, and says how that ended.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from treasury.cli import treasury
+
+WRITING = os.O_WRONLY | os.O_RDWR
+CHANGES = {"os.rename", "os.link", "os.mkdir", "os.remove", "os.truncate", "os.rmdir"}
+
+
+class Points:
+    """Counts the write points below a folder; the process dies at `last`."""
+
+    def __init__(self, folder: Path, last: int | None) -> None:
+        self.folder, self.last, self.count = str(folder), last, 0
+        self.is_counting = True
+        sys.addaudithook(self._audit)
+        for name in ("after_cursor_execute", "before_cursor_execute"):
+            sa.event.listen(sa.Engine, name, self._statement)
+        for name in ("begin", "commit", "rollback"):
+            sa.event.listen(sa.Engine, name, lambda _: self._pass())
+
+    def _pass(self) -> None:
+        if not self.is_counting:
+            return
+        if self.count == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.count += 1
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not arguments or not str(arguments[0]).startswith(self.folder):
+            return
+        if event in CHANGES or (event == "open" and int(arguments[2] or 0) & WRITING):
+            self._pass()
+
+    def _statement(self, _: Any, __: Any, text: str, *___: Any) -> None:
+        if not text.lstrip().upper().startswith(("SELECT", "PRAGMA")):
+            self._pass()
+
+
+@contextmanager
+def counted(folder: Path, last: int | None) -> Iterator[Points]:
+    points = Points(folder, last)
+    try:
+        yield points
+    finally:
+        points.is_counting = False
+
+
+def decide(desk: Path, sheet: str, last: int | None) -> int:
+    with counted(desk, last) as points:
+        words = ["--workspace", str(desk), "decide", sheet]
+        treasury.main(words, standalone_mode=False)
+    return points.count
+
+
+def main(desk: str, sheet: str, *points: str) -> None:
+    for point in points or ("none",):
+        copy = Path(shutil.copytree(desk, f"{desk}-{point}"))
+        sys.stdout.flush()
+        process = os.fork()
+        if not process:
+            count = decide(copy, sheet, None if point == "none" else int(point))
+            Path(f"{desk}.points").write_text(str(count))
+            os._exit(0)
+        _, status = os.waitpid(process, 0)
+        print(os.waitstatus_to_exitcode(status), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,135 @@
+"""What a sync fetched, kept until all of it is there and then written in one go.
+
+While a sync asks the services it does not hold the workspace's lock, so that a bank file, or any
+other work of this desk, is stored meanwhile. What comes waits in memory, and from some size on in a
+file without a name, compressed; it is written under the lock, in the order in which it came, onto
+whatever is stored by then. Only where the services' own tables were written meanwhile it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Final, Literal
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import CommitOvertaken
+from treasury.extract.sync_staging import storing
+from treasury.lake import Changes, Snapshot, Table, Writer
+from treasury.lake.writer import stored_rows
+
+__all__ = ["FetchedRows", "WrittenRows"]
+
+IN_MEMORY: Final = 16 << 20
+"""Compressed bytes that wait in memory; the first sync of a large company has more."""
+
+
+class WrittenRows(msgspec.Struct, frozen=True):
+    """What one batch of rows changed in its table; `observed` counts what was looked at again."""
+
+    table: str
+    changes: Changes
+    observed: int = 0
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    """Rows that wait: what is done with them, and where in the file they begin."""
+
+    act: Literal["upsert", "append", "vanish"]
+    table: Table
+    begins: int
+    complete: bool = False
+    after_change: bool = False
+
+
+class FetchedRows:
+    """The rows of a sync on their way into the lake; close it. `base` is what they are held to."""
+
+    def __init__(self, base: Snapshot, now: datetime, staging: Path) -> None:
+        self.base = base
+        """What was stored when the sync began."""
+        self.now = now
+        """When it began; what it observes was observed then."""
+        self.refetch = frozenset(() if base.commit is None else base.commit.refetch)
+        """Tables that a repair could not make whole."""
+        self._staging = staging
+        self._batches: list[_Batch] = []
+        with storing(staging):
+            staging.mkdir(parents=True, exist_ok=True)
+            # Gone with the process, and open until the rows are written: no context.
+            self._file = SpooledTemporaryFile(IN_MEMORY, dir=str(staging))  # noqa: SIM115
+
+    def read(
+        self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
+    ) -> pa.Table:
+        """The rows that were stored when the sync began; `where` is SQL of our own."""
+        return stored_rows(self.base, table, columns, where)
+
+    def upsert(
+        self, table: Table, rows: pa.Table, *, complete: bool = False, after_change: bool = False
+    ) -> None:
+        """Let records be compared with the stored ones; `complete` where they are all there are.
+
+        With `after_change` they are written only where the batch before them changes something.
+        """
+        begins = self._keep(rows)
+        self._batches.append(
+            _Batch("upsert", table, begins, complete=complete, after_change=after_change)
+        )
+
+    def append(self, table: Table, rows: pa.Table) -> None:
+        """Let observations be added."""
+        self._batches.append(_Batch("append", table, self._keep(rows)))
+
+    def vanish(self, table: Table, keys: pa.Table) -> None:
+        """Let the records with these keys be marked as gone."""
+        self._batches.append(_Batch("vanish", table, self._keep(keys)))
+
+    def write(self, writer: Writer, tables: Iterable[str]) -> Iterator[WrittenRows]:
+        """Write everything, in the order in which it came; what each batch changed.
+
+        CommitOvertaken, before anything is written, where one of `tables` was written since the
+        sync began: what it fetched may be the older.
+        """
+        before = {} if self.base.commit is None else self.base.commit.versions
+        moved = [name for name in tables if writer.versions.get(name) != before.get(name)]
+        if moved:
+            raise CommitOvertaken(
+                f"{', '.join(moved)}: written by another while the services were asked",
+                do="run `treasury sync` again; nothing of it was stored",
+            )
+        changes = Changes()
+        for batch in self._batches:
+            if batch.after_change and not (changes.new or changes.changed):
+                continue
+            with storing(self._staging):
+                self._file.seek(batch.begins)
+                with pa.ipc.open_stream(self._file) as stream:
+                    rows = stream.read_all()
+            observed, changes = 0, Changes()
+            if batch.act == "upsert":
+                changes = writer.upsert(batch.table, rows, complete=batch.complete)
+            elif batch.act == "append":
+                observed = writer.append(batch.table, rows)
+            else:
+                changes = Changes(vanished=writer.vanish(batch.table, rows))
+            yield WrittenRows(batch.table.name, changes, observed)
+
+    def close(self) -> None:
+        """Forget the rows."""
+        with suppress(OSError):  # what could not be written out is not wanted any more
+            self._file.close()
+
+    def _keep(self, rows: pa.Table) -> int:
+        """Put rows at the end of the file; where they begin."""
+        with storing(self._staging):
+            begins = self._file.tell()
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            with pa.ipc.new_stream(self._file, rows.schema, options=options) as stream:
+                stream.write_table(rows)
+        return begins
