@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from treasury.decisions.remarks import Marking
     from treasury.decisions.rule_changes import Changing
     from treasury.decisions.verdicts import Deciding
-    from treasury.desk.bank_statements import Statements
-    from treasury.desk.company_wallets import WalletProofs
     from treasury.desk.doctor import Examination
+    from treasury.desk.files.bank_statements import Statements
+    from treasury.desk.files.company_wallets import WalletProofs
+    from treasury.desk.files.rate_desk import RateDesk
     from treasury.desk.inbox import Inbox
     from treasury.desk.month_periods import Periods
     from treasury.desk.people import DecisionDesk
-    from treasury.desk.rate_desk import RateDesk
     from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
@@ -340,7 +340,7 @@ class Workspace:
     @cached_property
     def statements(self) -> Statements:
         """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
-        from treasury.desk.bank_statements import Statements
+        from treasury.desk.files.bank_statements import Statements
 
         return Statements(
             lake=self.lake,
@@ -353,7 +353,7 @@ class Workspace:
     @cached_property
     def wallets(self) -> WalletProofs:
         """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
-        from treasury.desk.company_wallets import WalletProofs
+        from treasury.desk.files.company_wallets import WalletProofs
 
         return WalletProofs(
             lake=self.lake,
@@ -367,7 +367,7 @@ class Workspace:
     @cached_property
     def rates(self) -> RateDesk:
         """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
-        from treasury.desk.rate_desk import RateDesk
+        from treasury.desk.files.rate_desk import RateDesk
 
         return RateDesk(
             lake=self.lake,

@@ -22,7 +22,7 @@ ZONE = ZoneInfo("Europe/Brussels")
 
 def rates_of(path: Path) -> dict[tuple[str, str, str], Decimal]:
     """What a file says: day or instant, base, quote."""
-    rows = read_rates(path, NOW, ZONE).rows.to_pylist()
+    rows = read_rates(path, NOW, ZONE).table().to_pylist()
     return {
         (str(row["observed_at"] or row["day"]), row["base"], row["quote"]): row["rate"]
         for row in rows
@@ -48,8 +48,8 @@ def test_the_banks_history_is_read_with_every_digit(tmp_path: Path, is_packed: b
     assert ("2026-10-29", "EUR", "SEK") not in rates, "N/A is no rate"
     assert len(rates) == 8
     file = read_rates(path, NOW, ZONE)
-    assert set(file.rows["source"].to_pylist()) == {"ECB"}
-    assert any('"rate":"1.1150"' in raw for raw in file.rows["raw"].to_pylist()), "as published"
+    assert set(file.table()["source"].to_pylist()) == {"ECB"}
+    assert any('"rate":"1.1150"' in raw for raw in file.table()["raw"].to_pylist()), "as published"
 
 
 def test_a_companys_own_file_has_days_and_instants(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_companys_own_file_has_days_and_instants(tmp_path: Path) -> None:
         ("2026-10-30", "ETH", "EUR"): Decimal("2310.45"),
         ("2026-10-30 23:30:00+00:00", "USDC", "EUR"): Decimal("0.895012345678"),
     }
-    (_, instant) = read_rates(path, NOW, ZONE).rows.to_pylist()
+    (_, instant) = read_rates(path, NOW, ZONE).table().to_pylist()
     assert instant["day"] == date(2026, 10, 31), "the day in the reporting zone"
     assert instant["source"] == "rates.csv"
 

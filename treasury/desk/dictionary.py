@@ -83,7 +83,7 @@ GROUPS: Final = (
     ),
     Group(
         "Reference rates",
-        "",
+        "the ECB's file, or a company's own",
         RATE_TABLES,
         about="Rates that people add from files: `treasury rates`.",
     ),

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
-from treasury.lake import Lake
+from treasury.lake import TEXT, Lake
 from treasury.money import plain_digits
-from treasury.rates.rate_files import FileRates, read_rates
+from treasury.rates.rate_files import read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 from treasury.tables.tabular import Tabular
 
@@ -56,38 +56,35 @@ def add_rates(
     former stays in the history); then nothing is stored.
     """
     file = read_rates(path, now, zone)
+    rows = file.table()
     with lake.writer("rates", now, note=path.name) as writer:
         stored = writer.read(
             REFERENCE_RATES, ["rate_id", "rate", "source"], where="vanished_at IS NULL"
         )
-        beside = pc.index_in(file.rows["rate_id"], value_set=stored["rate_id"])
-        is_new = pc.is_null(beside)
-        differs = pc.fill_null(pc.not_equal(file.rows["rate"], stored["rate"].take(beside)), False)
-        replaced = pc.sum(differs).as_py() or 0
-        if replaced and not replace:
-            raise _contradiction(file, pc.index(differs, True).as_py(), stored, beside)
-        news = file.rows.filter(pc.or_(is_new, differs))
+        places = pc.index_in(rows["rate_id"], value_set=stored["rate_id"])
+        is_stored = pc.is_valid(places)
+        beside = stored.take(pc.drop_null(places))
+        differing = pc.not_equal(rows.filter(is_stored)["rate"], beside["rate"])
+        others = beside.filter(differing).to_pylist()
+        for other in others if not replace else ():
+            rate_id = other["rate_id"]
+            raise InputError(
+                f"{file.where(rate_id)}: {rate_id.partition(' ')[2]} is"
+                f" {file.rates[rate_id].published}, and {plain_digits(other['rate'])} as stored"
+                f" from {other['source']}",
+                do="correct the file; add with replace where it is the right one",
+            )
+        replaced = pa.array([other["rate_id"] for other in others], TEXT)
+        is_written = pc.or_(pc.invert(is_stored), pc.is_in(rows["rate_id"], value_set=replaced))
+        news = rows.filter(is_written)
         writer.upsert(REFERENCE_RATES, news)
-    days = pc.min_max(file.rows["day"]).as_py()
+    days = pc.min_max(rows["day"]).as_py()
     return AddedRates(
         file_name=path.name,
         source=file.source,
         rates=news.drop_columns(["raw"]),
-        read=file.rows.num_rows,
-        replaced=replaced,
+        read=rows.num_rows,
+        replaced=len(others),
         first_day=str(days["min"]),
         last_day=str(days["max"]),
-    )
-
-
-def _contradiction(
-    file: FileRates, index: int, stored: pa.Table, beside: pa.ChunkedArray
-) -> InputError:
-    """What a file says of a rate, and what is stored of it."""
-    row = file.rows.slice(index, 1).to_pylist()[0]
-    before = stored.slice(beside[index].as_py(), 1).to_pylist()[0]
-    return InputError(
-        f"{file.where(index)}: {row['rate_id'].partition(' ')[2]} is {plain_digits(row['rate'])},"
-        f" and {plain_digits(before['rate'])} as stored from {before['source']}",
-        do="correct the file; add with replace where it is the right one",
     )

@@ -95,6 +95,13 @@ class _Leg(msgspec.Struct, frozen=True):
     source: str = ""
     assumption: str = ""
 
+    def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
+        """The rate of a pair, as an answer to the question of a day."""
+        return ReferenceRate(
+            base=base, quote=quote, rate=self.rate, asked=day, day=self.day or day, at=self.at,
+            source=self.source, assumption=self.assumption,
+        )  # fmt: skip
+
     def inverse(self) -> _Leg:
         """The rate the other way round."""
         return msgspec.structs.replace(self, rate=1 / self.rate)
@@ -120,12 +127,13 @@ class _PairRates(msgspec.Struct, frozen=True):
     instants: list[tuple[datetime, _Leg]]
     """The company's with an instant, in order."""
 
-    def near(self, at: datetime) -> _Leg | None:
-        """The last one up to an instant, unless it is too old."""
-        last = bisect_right(self.instants, at, key=lambda dated: dated[0]) - 1
-        if last < 0 or at - self.instants[last][0] > INSTANT_REACH:
-            return None
-        return self.instants[last][1]
+    def leg(self, publisher: str, day: date, at: datetime | None) -> _Leg | None:
+        """The rate of an instant, if the company has one up to an hour before; else the day's."""
+        if at is not None and publisher == OWN:
+            last = bisect_right(self.instants, at, key=lambda dated: dated[0]) - 1
+            if last >= 0 and at - self.instants[last][0] <= INSTANT_REACH:
+                return self.instants[last][1]
+        return self.daily.get((publisher, day))
 
 
 class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -169,7 +177,8 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """
         key = base, quote, day, at
         if key not in self._rates:
-            self._rates[key] = self._rate(*key)
+            leg = self._published(base, quote, day, at) or self._crossed(base, quote, day, at)
+            self._rates[key] = None if leg is None else leg.rate_of(base, quote, day)
         return self._rates[key]
 
     def value(
@@ -193,17 +202,12 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return f"no reference rate of {currency} for {day}"
         return f"not provable: no file has {currency}, and nothing is assumed of it"
 
-    def _rate(self, base: str, quote: str, day: date, at: datetime | None) -> ReferenceRate | None:
-        leg = self._published(base, quote, day, at)
-        if leg is None:
-            from_base, from_quote = (self._in_euro(code, day, at) for code in (base, quote))
-            if from_base is None or from_quote is None:
-                return None
-            leg = from_base.then(from_quote.inverse())
-        return ReferenceRate(
-            base=base, quote=quote, rate=leg.rate, asked=day, day=leg.day or day, at=leg.at,
-            source=leg.source, assumption=leg.assumption,
-        )  # fmt: skip
+    def _crossed(self, base: str, quote: str, day: date, at: datetime | None) -> _Leg | None:
+        """From one to the other by way of the euro."""
+        from_base, from_quote = (self._in_euro(code, day, at) for code in (base, quote))
+        if from_base is None or from_quote is None:
+            return None
+        return from_base.then(from_quote.inverse())
 
     def _in_euro(self, code: str, day: date, at: datetime | None) -> _Leg | None:
         """What one unit cost in euros: as published, by way of the dollar, or by an assumption."""
@@ -215,7 +219,9 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if leg is not None and onward is not None:
                 return leg.then(onward)
         unit = self.at_par.get(code)
-        if unit is None or self._is_in_a_file(code, _BRIDGES):
+        pairs = self._stored_pairs(code)
+        is_in_a_file = any((code, b) in pairs or (b, code) in pairs for b in _BRIDGES)
+        if unit is None or is_in_a_file:
             return None
         onward = self._in_euro(unit, day, at)
         at_par = _Leg(Fraction(1), assumption=f"1 {code} = 1 {unit}")
@@ -226,40 +232,22 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if base == quote:
             return _Leg(Fraction(1))
         pairs = self._stored_pairs(quote if base == EURO else base)
-        ways = [(pairs.get((base, quote)), False), (pairs.get((quote, base)), True)]
-        for leg, is_inverse in self._stored_legs(ways, day, at):
-            if leg is not None:
-                return leg.inverse() if is_inverse else leg
-        if EURO not in (base, quote) or any(pair is not None for pair, _ in ways):
-            return None
-        return self._brought_leg(base, quote, day)
-
-    def _stored_legs(
-        self, ways: list[tuple[_PairRates | None, bool]], day: date, at: datetime | None
-    ) -> Iterator[tuple[_Leg | None, bool]]:
-        """The stored rates that come into question, the best first, and which are inverse."""
-        there = [(pair, is_inverse) for pair, is_inverse in ways if pair is not None]
-        if at is not None:
-            yield from ((pair.near(at), is_inverse) for pair, is_inverse in there)
+        as_quoted, inverse = pairs.get((base, quote)), pairs.get((quote, base))
         for due in _days_of(day):
             for publisher in (OWN, BANK):
-                yield from ((pair.daily.get((publisher, due)), way) for pair, way in there)
-
-    def _brought_leg(self, base: str, quote: str, day: date) -> _Leg | None:
-        brought = self.brought()
-        code = quote if base == EURO else base
-        if brought is None:
+                if as_quoted and (leg := as_quoted.leg(publisher, due, at)):
+                    return leg
+                if inverse and (leg := inverse.leg(publisher, due, at)):
+                    return leg.inverse()
+        brought = self.brought() if EURO in (base, quote) else None
+        if as_quoted or inverse or brought is None:
             return None
         for due in _days_of(day):
-            rate = brought.rate(code, due)
+            rate = brought.rate(quote if base == EURO else base, due)
             if rate is not None:
                 leg = _Leg(Fraction(rate), due, None, brought.source)
                 return leg if base == EURO else leg.inverse()
         return None
-
-    def _is_in_a_file(self, code: str, others: Iterable[str]) -> bool:
-        pairs = self._stored_pairs(code)
-        return any((code, other) in pairs or (other, code) in pairs for other in others)
 
     def _stored_pairs(self, code: str) -> dict[tuple[str, str], _PairRates]:
         """The stored rates of every pair that a code is in, read when they are first asked for."""
