@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from treasury.decisions.remarks import Marking
     from treasury.decisions.rule_changes import Changing
     from treasury.decisions.verdicts import Deciding
-    from treasury.desk.bank_statements import Statements
-    from treasury.desk.company_wallets import WalletProofs
     from treasury.desk.doctor import Examination
+    from treasury.desk.files.bank_statements import Statements
+    from treasury.desk.files.company_wallets import WalletProofs
+    from treasury.desk.files.rate_desk import RateDesk
     from treasury.desk.inbox import Inbox
     from treasury.desk.month_periods import Periods
     from treasury.desk.people import DecisionDesk
@@ -129,6 +130,7 @@ class Workspace:
         """The tables, for whoever writes a verb of their own."""
         from treasury.extract import TABLES as SERVICE_TABLES
         from treasury.lake import Lake
+        from treasury.rates import TABLES as RATE_TABLES
         from treasury.statements import TABLES as STATEMENT_TABLES
 
         def closed_on() -> dict[int, str]:
@@ -140,7 +142,7 @@ class Workspace:
             closes += [period.close for period in closed_periods(entries).values()]
             return {close.commit: f"the close of {close.month}" for close in closes}
 
-        tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
+        tables = (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES)
         return Lake(self.folder, tables, rests_on=closed_on, tell=_tell, home=self._home())
 
     def _tell_unpulled(self) -> None:
@@ -347,7 +349,7 @@ class Workspace:
     @cached_property
     def statements(self) -> Statements:
         """Bank statements: `add`, `withdraw`, `confirm`, `list`, `coverage`."""
-        from treasury.desk.bank_statements import Statements
+        from treasury.desk.files.bank_statements import Statements
 
         return Statements(
             lake=self.lake,
@@ -360,7 +362,7 @@ class Workspace:
     @cached_property
     def wallets(self) -> WalletProofs:
         """Evidence of company wallets: `add_evidence`, `add_balance`, `list`."""
-        from treasury.desk.company_wallets import WalletProofs
+        from treasury.desk.files.company_wallets import WalletProofs
 
         return WalletProofs(
             lake=self.lake,
@@ -368,6 +370,20 @@ class Workspace:
             zone=self.settings.zone,
             now=self.now,
             who=self._who,
+            until=self._as_of,
+        )
+
+    @cached_property
+    def rates(self) -> RateDesk:
+        """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
+        from treasury.desk.files.rate_desk import RateDesk
+
+        return RateDesk(
+            lake=self.lake,
+            snapshot=self.snapshot,
+            rules=self.rules.current,
+            zone=self.settings.zone,
+            now=self.settings.now,
             until=self._as_of,
         )
 

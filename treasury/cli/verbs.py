@@ -60,12 +60,17 @@ VERBS: Final = {
         "Look at the notices that were sent, and settle those that may not have arrived.",
     ),
     "statements": VerbEntry(
-        "statements", "statements", "Read bank statements and say what they prove."
+        "files.statements", "statements", "Read bank statements and say what they prove."
     ),
     "wallets": VerbEntry(
-        "wallets",
+        "files.wallets",
         "wallets",
         "Prove company wallets, which no service shows, by explorer exports and stated balances.",
+    ),
+    "rates": VerbEntry(
+        "files.rates",
+        "rates",
+        "Add reference rates, and list what is there: the ECB's, and the company's own.",
     ),
     "reconcile": VerbEntry(
         "desk",

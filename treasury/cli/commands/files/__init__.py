@@ -1,0 +1,1 @@
+"""What people add from files: bank statements, evidence of wallets, reference rates."""

@@ -1,0 +1,115 @@
+"""A company's own rates: a CSV or Parquet of day, base, quote and rate.
+
+A day is 2026-10-31, or an instant with its zone, 2026-10-31T02:00Z: a time without one could be
+read two ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.money import plain_digits
+from treasury.rates.file_rate import FileRate, exact_rate, read_at
+from treasury.tables.csv_input import CsvColumn, csv_lines, text
+from treasury.tables.csv_input import day as read_day
+
+__all__ = ["csv_rates", "parquet_rates"]
+
+_MOST: Final = 2_000_000
+"""Rates that a Parquet file may have."""
+_NAMES: Final = ["day", "base", "quote", "rate"]
+
+
+def csv_rates(
+    path: Path, rows: Sequence[tuple[int, list[str]]], zone: ZoneInfo
+) -> Iterator[FileRate]:
+    """The rates of a CSV's rows, the headings first."""
+    columns = (
+        CsvColumn("day", lambda cell, _: _day_or_instant(cell, zone)),
+        *(CsvColumn(name, text) for name in _NAMES[1:]),
+    )
+    for line in csv_lines(path, rows, columns):
+        yield _own_rate(f"{path}, line {line.number}", line.number, line.values)
+
+
+def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRate]:
+    """The rates of a Parquet file's rows, counted from 1; a column of floats is refused."""
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        if file.metadata.num_rows > _MOST:
+            raise InputError(f"{path} has more than {_MOST:,} rates", do="give the right file")
+        _require_columns(path, file.schema_arrow)
+        number = 0
+        for batch in file.iter_batches(columns=_NAMES):
+            for values in batch.to_pylist():
+                number += 1
+                where = f"{path}, row {number}"
+                for name, value in values.items():
+                    if value is None or value == "":
+                        raise InputError(f"{where}: {name} is empty", do="fill it in")
+                day = values["day"]
+                if isinstance(day, datetime):
+                    values["day"] = day.astimezone(zone).date(), day.astimezone(UTC)
+                elif isinstance(day, date):
+                    values["day"] = day, None
+                else:
+                    values["day"] = read_at(where, lambda: _day_or_instant(str(day), zone))  # noqa: B023 - read at once
+                yield _own_rate(where, number, values)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} does not read: {str(error)[:120]}", do="write it again") from None
+
+
+def _require_columns(path: Path, schema: pa.Schema) -> None:
+    """InputError for a column that is missing, or that does not hold its values exactly."""
+    for name in _NAMES:
+        if schema.names.count(name) != 1:
+            raise InputError(
+                f"{path} has no column {name!r}, or two",
+                do=f"give it the columns {', '.join(_NAMES)}",
+            )
+    kind = schema.field("rate").type
+    if pa.types.is_floating(kind):
+        raise InputError(
+            f"{path}: rate is a float; {kind} does not hold a rate's digits",
+            do="write the column as text or as a decimal",
+        )
+    day = schema.field("day").type
+    if pa.types.is_timestamp(day) and day.tz is None:
+        raise InputError(
+            f"{path}: day is a timestamp without its zone",
+            do="write it as a date, as text, or in UTC",
+        )
+
+
+def _own_rate(where: str, number: int, values: dict[str, Any]) -> FileRate:
+    day, at = values["day"]
+    base, quote = (str(values[name]).strip().upper() for name in ("base", "quote"))
+    cell = values["rate"]
+    published = plain_digits(cell) if isinstance(cell, Decimal) else str(cell).strip()
+    return FileRate(number, day, at, base, quote, exact_rate(where, published, "rate"), published)
+
+
+def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
+    """A day, 2026-10-31, or an instant with its zone and the day that it is in."""
+    if len(cell) <= len("2026-10-31"):
+        return read_day(cell, "day"), None
+    try:
+        instant = datetime.fromisoformat(cell)
+    except ValueError:
+        instant = None
+    if instant is None or instant.tzinfo is None:
+        raise InputError(
+            f"day: {cell[:40]!r} is neither a day nor an instant with its zone",
+            do="write it as 2026-10-31, or as 2026-10-31T02:00Z",
+        )
+    return instant.astimezone(zone).date(), instant.astimezone(UTC)

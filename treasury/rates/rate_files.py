@@ -1,0 +1,125 @@
+"""Files of reference rates: the ECB's `eurofxref-hist.csv`, a company's own CSV or Parquet.
+
+Either may be the one file of a zip. A rate is an exact decimal above zero, never a float.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.rates.banks_file import banks_rates, is_banks_file
+from treasury.rates.file_rate import FileRate
+from treasury.rates.own_file import csv_rates, parquet_rates
+from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
+from treasury.tables.csv_input import LARGEST, csv_rows, small_file
+
+__all__ = ["FileRates", "opened_rates", "read_rates"]
+
+_BROKEN: Final = (
+    OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+"""What the standard library raises for archives that are none."""
+
+
+class FileRates(msgspec.Struct, frozen=True, eq=False):
+    """The rates of a file by their ids: who publishes them, and where they stand."""
+
+    path: Path
+    publisher: str
+    source: str
+    rates: dict[str, FileRate]
+    word: str
+    """`line`, or `row` of a file that has no lines."""
+
+    def where(self, rate_id: str) -> str:
+        """The file and the line of a rate, for an error."""
+        return f"{self.path}, {self.word} {self.rates[rate_id].place}"
+
+    def table(self) -> pa.Table:
+        """The rates as rows of `reference_rates`; `raw` has each as it stands in the file."""
+        rates, schema = self.rates.values(), REFERENCE_RATES.row_schema
+        columns = {
+            "rate_id": list(self.rates),
+            "publisher": [self.publisher] * len(rates),
+            "day": [rate.day for rate in rates],
+            "observed_at": [rate.at for rate in rates],
+            "base": [rate.base for rate in rates],
+            "quote": [rate.quote for rate in rates],
+            "rate": [rate.rate for rate in rates],
+            "source": [self.source] * len(rates),
+            "raw": [
+                msgspec.json.encode([rate.at or rate.day, rate.base, rate.quote, rate.published])
+                for rate in rates
+            ],
+        }
+        return pa.table([pa.array(columns[f.name], f.type) for f in schema], schema=schema)
+
+
+def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
+    """The rates of a file. InputError names the file and the line of one that cannot be right.
+
+    Refused: a rate of zero or below, or that is no number; two of a pair and day, or instant, that
+    differ; a day after the one that `now` is in; a code that is no currency; a float.
+    """
+    shown, content = opened_rates(path)
+    publisher, word, rates = _rates_in(shown, content, zone)
+    kept: dict[str, FileRate] = {}
+    for rate in rates:
+        where = f"{shown}, {word} {rate.place}"
+        rate.require_plausible(where, now, zone)
+        moment = rate.day if rate.at is None else rate.at.isoformat()
+        other = kept.setdefault(f"{publisher} {rate.base}/{rate.quote} {moment}", rate)
+        if other.rate != rate.rate:
+            raise InputError(
+                f"{where}: {rate.base}/{rate.quote} of {moment} is {rate.published}, and"
+                f" {other.published} on {word} {other.place}",
+                do="leave the right one; nothing was stored",
+            )
+    if not kept:
+        raise InputError(f"{shown} has no rate", do="give it the columns day, base, quote, rate")
+    source = BANK if publisher == BANK else path.name
+    return FileRates(shown, publisher, source, kept, word)
+
+
+def _rates_in(path: Path, content: bytes, zone: ZoneInfo) -> tuple[str, str, Iterator[FileRate]]:
+    """Whose rates a file has, what their places are called, and the rates."""
+    if content.startswith(b"PAR1"):
+        return OWN, "row", parquet_rates(path, content, zone)
+    rows = csv_rows(path, content)
+    if rows and is_banks_file(rows[0][1]):
+        return BANK, "line", banks_rates(path, rows)
+    return OWN, "line", csv_rates(path, rows, zone)
+
+
+def opened_rates(path: Path) -> tuple[Path, bytes]:
+    """What a file holds, or the one file that is packed in it, and the path that errors name."""
+    content = small_file(path)
+    if not content.startswith(b"PK"):
+        return path, content
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) != 1:
+                raise InputError(
+                    f"{path} packs {len(members)} files, not one", do="unpack it, and add each"
+                )
+            with archive.open(members[0]) as packed:
+                unpacked = packed.read(LARGEST + 1)
+    except _BROKEN as error:
+        raise InputError(
+            f"{path} cannot be unpacked ({error})", do="fetch it again, or unpack it"
+        ) from None
+    if len(unpacked) > LARGEST:
+        raise InputError(f"{path} unpacks to more than 64 MB", do="give the right file")
+    return path / members[0].filename, unpacked
