@@ -23,6 +23,7 @@ __all__ = [
     "exponent",
     "fee_of",
     "format_amount",
+    "half_up",
     "implied_rate",
     "mean",
     "net_crypto",
@@ -106,6 +107,11 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         result = _WIDE.add(result, amount)
     return result
+
+
+def half_up(numerator: int, denominator: int) -> int:
+    """The whole number next to a ratio of whole numbers, half up; neither is negative."""
+    return (2 * numerator + denominator) // (2 * denominator)
 
 
 def mean(amounts: Iterable[Decimal]) -> Decimal:
