@@ -17,6 +17,7 @@ import msgspec
 from treasury.calendar import Month
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.lake import Lake
+from treasury.rates import TABLES as RATE_TABLES
 from treasury.reconcile import Question
 from treasury.reconcile.engine import rowless
 from treasury.reconcile.monthly import STEPS, run_on_question
@@ -37,7 +38,7 @@ def shapes() -> bytes:
     )
     described = {}
     with tempfile.TemporaryDirectory() as folder:
-        lake = Lake(Path(folder), (*SERVICE_TABLES, *STATEMENT_TABLES))
+        lake = Lake(Path(folder), (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES))
         with run_on_question(lake.snapshot(), question, None, ()) as steps_run:
             connection = steps_run.connection
             for step in STEPS:

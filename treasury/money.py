@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
+from fractions import Fraction
 from typing import Final
 
 from treasury.errors import InputError
@@ -31,6 +32,7 @@ __all__ = [
     "plain_digits",
     "product",
     "quantize",
+    "rounded",
     "total",
     "typed_amount",
 ]
@@ -179,6 +181,13 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
         return None
     ratio = _WIDE.divide(_WIDE.multiply(part, Decimal(10_000)), whole)
     return ratio.quantize(Decimal("0.01"), context=_WIDE)
+
+
+def rounded(exact: Fraction, places: int) -> Decimal:
+    """A fraction at so many decimals, half up as every product and ratio."""
+    whole, rest = divmod(abs(exact.numerator) * 10**places, exact.denominator)
+    digits = whole + (2 * rest >= exact.denominator)
+    return Decimal(f"{'-' if exact < 0 and digits else ''}{digits}E-{places}")
 
 
 def is_exact_in(amount: Decimal, currency: str) -> bool:

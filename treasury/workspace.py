@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from treasury.desk.inbox import Inbox
     from treasury.desk.month_periods import Periods
     from treasury.desk.people import DecisionDesk
+    from treasury.desk.rate_desk import RateDesk
     from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
@@ -129,6 +130,7 @@ class Workspace:
         """The tables, for whoever writes a verb of their own."""
         from treasury.extract import TABLES as SERVICE_TABLES
         from treasury.lake import Lake
+        from treasury.rates import TABLES as RATE_TABLES
         from treasury.statements import TABLES as STATEMENT_TABLES
 
         def closed_on() -> dict[int, str]:
@@ -140,7 +142,7 @@ class Workspace:
             closes += [period.close for period in closed_periods(entries).values()]
             return {close.commit: f"the close of {close.month}" for close in closes}
 
-        tables = (*SERVICE_TABLES, *STATEMENT_TABLES)
+        tables = (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES)
         return Lake(self.folder, tables, rests_on=closed_on, tell=_tell, home=self._home())
 
     def _tell_unpulled(self) -> None:
@@ -359,6 +361,20 @@ class Workspace:
             zone=self.settings.zone,
             now=self.now,
             who=self._who,
+            until=self._as_of,
+        )
+
+    @cached_property
+    def rates(self) -> RateDesk:
+        """Reference rates: `add` the ECB's file or your own, `list`, `reference`."""
+        from treasury.desk.rate_desk import RateDesk
+
+        return RateDesk(
+            lake=self.lake,
+            snapshot=self.snapshot,
+            rules=self.rules.current,
+            zone=self.settings.zone,
+            now=self.settings.now,
             until=self._as_of,
         )
 

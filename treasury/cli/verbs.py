@@ -67,6 +67,11 @@ VERBS: Final = {
         "wallets",
         "Prove company wallets, which no service shows, by explorer exports and stated balances.",
     ),
+    "rates": VerbEntry(
+        "rates",
+        "rates",
+        "Add reference rates, and list what is there: the ECB's, the company's own.",
+    ),
     "reconcile": VerbEntry(
         "desk",
         "reconcile",

@@ -23,6 +23,7 @@ from treasury.lake import Snapshot, Table
 from treasury.lake.commits import SCHEMA as COMMITS
 from treasury.lake.commits import Commit
 from treasury.lake.delta import StoredFile, StoredTable
+from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.reconcile.monthly import STEPS, Basis
 from treasury.statements import TABLES as STATEMENT_TABLES
 
@@ -97,7 +98,7 @@ def _read_or(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def _catalogue() -> dict[str, Table]:
-    return {table.name: table for table in (*SERVICE_TABLES, *STATEMENT_TABLES)}
+    return {table.name: table for table in (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES)}
 
 
 @cache

@@ -30,6 +30,7 @@ from treasury.lake import (
     Snapshot,
     Table,
 )
+from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.statements.store.wallet_evidence import WALLET_TABLES
@@ -79,6 +80,12 @@ GROUPS: Final = (
         "explorer exports",
         WALLET_TABLES,
         about="Evidence that people add of wallets that no service shows: `treasury wallets`.",
+    ),
+    Group(
+        "Reference rates",
+        "",
+        RATE_TABLES,
+        about="Rates that people add from files: `treasury rates`.",
     ),
     Group(
         "Answers in the journal",

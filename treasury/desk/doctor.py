@@ -32,6 +32,7 @@ from treasury.journal.period_history import closed_periods
 from treasury.journal.signing import require_key
 from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
+from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.settings import FILE_NAME, Settings, is_loopback
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
@@ -40,7 +41,9 @@ from treasury.text import clean
 
 __all__ = ["FINDINGS", "Examination", "HealthFinding", "examine"]
 
-BANKS: Final = frozenset(table.name for table in STATEMENT_TABLES)
+RATES: Final = frozenset(table.name for table in RATE_TABLES)
+BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
+"""Tables that people fill from files, and no service can give again."""
 
 LISTED: Final = 10
 """So many files are named; of more it is said how many."""
@@ -385,7 +388,8 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
             "stored files", "missing", sentence, "run `treasury sync`: it asks for all again"
         )
     for name in sorted(BANKS & set(whole)):
-        do = f"add the bank files again; when that is done, `treasury doctor --accept-loss {name}`"
+        kind = "files of rates" if name in RATES else "bank files"
+        do = f"add the {kind} again; when that is done, `treasury doctor --accept-loss {name}`"
         yield HealthFinding("stored files", "missing", f"{name}: {lost}", do)
     observations = [table.name for table in lake.catalogue.values() if not table.records]
     for gap in (gap for name in observations for gap in observation_gaps(snapshot, name)):

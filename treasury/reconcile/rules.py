@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
+from treasury.rates.currency_codes import CURRENCIES
 
 __all__ = [
     "ClassRule",
@@ -183,6 +184,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
     one_to_one: tuple[Pair, ...] = ("EUR/EURC",)
     """Conversions at exactly one to one: no band, and so no room for a fee."""
+    coins_at_par: tuple[Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
+    """Coins that are valued as a currency, one for one, where no file of rates has them."""
     classes: tuple[ClassRule, ...] = ()
     """The company's own rules for what is other business; the first that a line meets counts."""
     standard_classes: tuple[ClassRule, ...] = STANDARD_CLASSES
@@ -231,6 +234,13 @@ def _read(content: object, where: str) -> Rules:
     for value in rules.usual_charges:
         if not value.is_finite() or value <= 0:
             raise SettingsError(f"{where}usual_charges has {value}", do="give amounts above 0")
+    coins = [pair.split("/") for pair in rules.coins_at_par]
+    for coin, unit in coins:
+        if coin in CURRENCIES or unit not in CURRENCIES or [c for c, _ in coins].count(coin) > 1:
+            raise SettingsError(
+                f"{where}coins_at_par has {coin}/{unit}",
+                do="give each coin once, with the currency of which it counts as one unit",
+            )
     for rule in (*rules.classes, *rules.standard_classes):
         wrong = _wrong(rule)
         if wrong:

@@ -20,7 +20,10 @@ from treasury.errors import InputError, TreasuryError
 from treasury.ground.regular_files import open_regular
 from treasury.money import parse_amount
 
-__all__ = ["CsvColumn", "CsvLine", "amount", "day", "read_csv", "text"]
+__all__ = [
+    "LARGEST", "CsvColumn", "CsvLine", "amount", "csv_lines", "csv_rows", "day", "read_csv",
+    "small_file", "text",
+]  # fmt: skip
 
 LARGEST: Final = 64 * 1024 * 1024
 _DELIMITERS: Final = ",;\t"
@@ -63,7 +66,13 @@ def day(cell: str, column: str) -> date:
 
 def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
     """The rows of a UTF-8 file. InputError names the file, the line and the column."""
-    rows = _rows(path)
+    return csv_lines(path, csv_rows(path, small_file(path)), columns)
+
+
+def csv_lines(
+    path: Path, rows: Sequence[tuple[int, list[str]]], columns: Sequence[CsvColumn]
+) -> list[CsvLine]:
+    """Rows with their line numbers, the names of the columns first, read column by column."""
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
     number, head = rows[0]
@@ -78,18 +87,24 @@ def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
     return [_line(path, at, cells, columns, places) for at, cells in rows[1:]]
 
 
-def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells of the lines that are not empty."""
+def small_file(path: Path) -> bytes:
+    """The bytes of a file of at most 64 MB."""
     try:
         with open_regular(path) as file:
-            bytes_read = file.read(LARGEST + 1)
-        if len(bytes_read) > LARGEST:
-            raise InputError(f"{path} is larger than 64 MB", do="give the right file")
-        content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
         ) from None
+    if len(content) > LARGEST:
+        raise InputError(f"{path} is larger than 64 MB", do="give the right file")
+    return content
+
+
+def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells of the lines that are not empty, of what was read from `path`."""
+    try:
+        content = io.TextIOWrapper(io.BytesIO(bytes_read), "utf-8-sig").read()
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path} is not UTF-8 text (byte {error.start})", do="save it as CSV UTF-8"

@@ -1,0 +1,194 @@
+"""Files of rates: read exactly, or refused by file and line with nothing stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rate_samples import BANKS_FILE, desk, own_file, packed, written
+
+from treasury.errors import InputError
+from treasury.rates import read_rates
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+ZONE = ZoneInfo("Europe/Brussels")
+
+
+def rates_of(path: Path) -> dict[tuple[str, str, str], Decimal]:
+    """What a file says: day or instant, base, quote."""
+    rows = read_rates(path, NOW, ZONE).rows.to_pylist()
+    return {
+        (str(row["observed_at"] or row["day"]), row["base"], row["quote"]): row["rate"]
+        for row in rows
+    }
+
+
+def parquet(folder: Path, **columns: pa.Array) -> Path:
+    path = folder / "rates.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_the_banks_history_is_read_with_every_digit(tmp_path: Path, is_packed: bool) -> None:
+    path = (
+        packed(tmp_path, {"eurofxref-hist.csv": BANKS_FILE})
+        if is_packed
+        else written(tmp_path, BANKS_FILE, "eurofxref-hist.csv")
+    )
+    rates = rates_of(path)
+    assert rates["2026-10-28", "EUR", "USD"] == Decimal("1.1150")
+    assert rates["2026-10-30", "EUR", "SEK"] == Decimal("10.978")
+    assert ("2026-10-29", "EUR", "SEK") not in rates, "N/A is no rate"
+    assert len(rates) == 8
+    file = read_rates(path, NOW, ZONE)
+    assert set(file.rows["source"].to_pylist()) == {"ECB"}
+    assert any('"rate":"1.1150"' in raw for raw in file.rows["raw"].to_pylist()), "as published"
+
+
+def test_a_companys_own_file_has_days_and_instants(tmp_path: Path) -> None:
+    path = own_file(
+        tmp_path, "2026-10-30,ETH,EUR,2310.45", "2026-10-30T23:30Z,usdc,EUR,0.895012345678"
+    )
+    assert rates_of(path) == {
+        ("2026-10-30", "ETH", "EUR"): Decimal("2310.45"),
+        ("2026-10-30 23:30:00+00:00", "USDC", "EUR"): Decimal("0.895012345678"),
+    }
+    (_, instant) = read_rates(path, NOW, ZONE).rows.to_pylist()
+    assert instant["day"] == date(2026, 10, 31), "the day in the reporting zone"
+    assert instant["source"] == "rates.csv"
+
+
+def test_a_companys_own_file_may_be_parquet(tmp_path: Path) -> None:
+    days = pa.array([date(2026, 10, 30), date(2026, 10, 29)])
+    exact = pa.array([Decimal("2310.45"), Decimal("2300.00")], pa.decimal128(20, 6))
+    path = parquet(
+        tmp_path,
+        day=days,
+        base=pa.array(["ETH", "ETH"]),
+        quote=pa.array(["EUR", "EUR"]),
+        rate=exact,
+    )
+    assert rates_of(path)["2026-10-30", "ETH", "EUR"] == Decimal("2310.45")
+    instants = pa.array([NOW, NOW.replace(hour=1)], pa.timestamp("us", tz="UTC"))
+    path = parquet(
+        tmp_path, day=instants, base=pa.array(["ETH", "ETH"]), quote=pa.array(["EUR", "EUR"]),
+        rate=pa.array(["2310.45", "2300"]),
+    )  # fmt: skip
+    assert rates_of(path)["2026-11-02 08:00:00+00:00", "ETH", "EUR"] == Decimal("2310.45")
+
+
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "zero": (("2026-10-30,USD,EUR,0",), "line 2: USD/EUR is 0"),
+    "below zero": (
+        ("2026-10-29,USD,EUR,0.9", "2026-10-30,USD,EUR,-0.9"), "line 3: USD/EUR is -0.9",
+    ),
+    "two that differ": (
+        ("2026-10-30,USD,EUR,0.9", "2026-10-29,USD,EUR,0.9", "2026-10-30,USD,EUR,0.91"),
+        "line 4: USD/EUR of 2026-10-30 is 0.91, and 0.9 on line 2",
+    ),
+    "two of one instant that differ": (
+        ("2026-10-30T10:00Z,USD,EUR,0.9", "2026-10-30T12:00+02:00,USD,EUR,0.91"),
+        r"line 3: USD/EUR of 2026-10-30T10:00:00\+00:00 is 0.91, and 0.9 on line 2",
+    ),
+    "a day to come": (("2026-11-03,USD,EUR,0.9",), "line 2: 2026-11-03 has not come yet"),
+    "an instant to come": (("2026-11-02T08:00:01Z,USD,EUR,0.9",), "line 2: .* has not come yet"),
+    "an unknown currency": (("2026-10-30,USX,EUR,0.9",), "line 2: 'USX' is no currency"),
+    "an unknown quote": (("2026-10-30,USD,<b>,0.9",), "line 2: '<B>' is no currency"),
+    "itself": (("2026-10-30,USD,USD,1",), "line 2: a rate of USD in itself"),
+    "no number": (("2026-10-30,USD,EUR,abc",), "line 2, rate: 'abc' is not a number"),
+    "a decimal comma": (('2026-10-30,USD,EUR,"0,9"',), "line 2, rate: '0,9' is not a number"),
+    "not a number by name": (("2026-10-30,USD,EUR,NaN",), "line 2, rate: 'NaN' is not a number"),
+    "an empty rate": (("2026-10-30,USD,EUR,",), "line 2: rate is empty"),
+    "no such day": (("2026-02-30,USD,EUR,0.9",), "line 2, day: '2026-02-30' is not a day"),
+    "a time without its zone": (
+        ("2026-10-30T10:00,USD,EUR,0.9",), "line 2, day: .* neither a day nor an instant",
+    ),
+    "nothing": ((), "has no rate"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "problem"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_right_is_refused_by_file_and_line(
+    tmp_path: Path, lines: tuple[str, ...], problem: str
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    path = own_file(tmp_path, *lines)
+    with pytest.raises(InputError, match=problem) as refused:
+        workspace.rates.add(path)
+    assert str(path) in str(refused.value)
+    assert workspace.snapshot().commit is None, "nothing is stored"
+
+
+BANKS_REFUSED: dict[str, tuple[Callable[[str], str], str]] = {
+    "zero": (lambda text: text.replace("1.113,", "0,"), "line 3: EUR/USD is 0"),
+    "no number": (lambda text: text.replace("1.113,", "1.1x,"), "line 3, USD: '1.1x' is not"),
+    "a day twice": (
+        lambda text: text + "2026-10-30,1.1173,175.68,10.978,\n", "line 5: EUR/USD of 2026-10-30",
+    ),
+    "a day to come": (
+        lambda text: text.replace("2026-10-30", "2026-11-03"), "line 2: 2026-11-03 has not come",
+    ),
+    "a strange column": (lambda text: text.replace("SEK", "SEX"), "line 2: 'SEX' is no currency"),
+    "a column twice": (lambda text: text.replace("JPY", "USD"), "line 1: 'USD' twice"),
+    "cut off": (lambda text: text[:-6], "line 4: 4 cells for 5 columns"),
+    "no day": (lambda text: text.replace("2026-10-29", "29 October"), "line 3, Date: '29 October'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spoil", "problem"), BANKS_REFUSED.values(), ids=BANKS_REFUSED.keys())
+def test_a_spoiled_history_of_the_bank_is_refused_by_file_and_line(
+    tmp_path: Path, spoil: Callable[[str], str], problem: str
+) -> None:
+    workspace = desk(tmp_path / "desk")
+    with pytest.raises(InputError, match=problem):
+        workspace.rates.add(written(tmp_path, spoil(BANKS_FILE)))
+    assert workspace.snapshot().commit is None
+
+
+def test_a_float_in_parquet_is_refused(tmp_path: Path) -> None:
+    columns = {
+        "day": pa.array([date(2026, 10, 30)]),
+        "base": pa.array(["USD"]),
+        "quote": pa.array(["EUR"]),
+    }
+    path = parquet(tmp_path, **columns, rate=pa.array([0.9]))
+    with pytest.raises(InputError, match=r"rates.parquet: rate is a float") as refused:
+        desk(tmp_path / "desk").rates.add(path)
+    assert "as text or as a decimal" in str(refused.value)
+
+
+def test_a_row_of_parquet_is_refused_by_its_number(tmp_path: Path) -> None:
+    columns = {"base": pa.array(["USD", "USD"]), "quote": pa.array(["EUR", "EUR"])}
+    days = pa.array([date(2026, 10, 30), date(2026, 10, 29)])
+    for rate, problem in (("-1", "is -1"), ("x", "'x' is not a number"), (None, "rate is empty")):
+        path = parquet(tmp_path, day=days, **columns, rate=pa.array(["0.9", rate]))
+        with pytest.raises(InputError, match=rf"rates.parquet, row 2.*{problem}"):
+            read_rates(path, NOW, ZONE)
+    naive = parquet(
+        tmp_path, day=days.cast(pa.timestamp("us")), **columns, rate=pa.array(["1", "2"])
+    )
+    with pytest.raises(InputError, match="day is a timestamp without its zone"):
+        read_rates(naive, NOW, ZONE)
+    written(tmp_path, b"PAR1 and no more", "rates.parquet")
+    with pytest.raises(InputError, match=r"rates.parquet does not read"):
+        read_rates(tmp_path / "rates.parquet", NOW, ZONE)
+
+
+def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
+    two = packed(tmp_path, {"a.csv": BANKS_FILE, "b.csv": BANKS_FILE})
+    with pytest.raises(InputError, match="packs 2 files, not one"):
+        read_rates(two, NOW, ZONE)
+    bomb = packed(tmp_path, {"a.csv": b"\0" * (65 << 20)})
+    assert bomb.stat().st_size < 1 << 20
+    with pytest.raises(InputError, match="unpacks to more than 64 MB"):
+        read_rates(bomb, NOW, ZONE)
+    broken = written(tmp_path, two.read_bytes()[:200], "broken.zip")
+    with pytest.raises(InputError, match=r"broken.zip cannot be unpacked"):
+        read_rates(broken, NOW, ZONE)

