@@ -22,6 +22,7 @@ of a custodial account, or the address of a company wallet.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -95,30 +96,39 @@ def check_coins(coins: CoinPolicy | None, text: str) -> None:
         if not _COIN.fullmatch(coin):
             raise InputError(f"coins.measured: {coin!r:.40} is no coin", do="name it as USDC")
         for name, choices in CHOICES.items():
-            if getattr(terms, name) is None:
-                raise InputError(
-                    f"coins.measured.{coin} sets no {name}, which has no default",
-                    do=f"add {name} = {' or '.join(map(repr, choices))}, as your auditor agrees",
-                )
-    if coins.measured and coins.pool is None:
-        raise InputError(
-            "coins sets no pool, which has no default",
-            do=f"add pool = {' or '.join(map(repr, POOLS))} below [coins]",
-        )
+            _require(getattr(terms, name), f"coins.measured.{coin}", name, choices)
+    if coins.measured:
+        _require(coins.pool, "coins", "pool", POOLS)
     lines = [text.count("\n", 0, head.start()) + 1 for head in _OPENING.finditer(text)]
-    pools = set()
+    days: dict[str, date] = {}
+    pools: set[tuple[str, str]] = set()
     for place, opening in enumerate(coins.openings):
-        problem = _problem(coins, opening)
-        key = (opening.coin, opening.wallet.lower())
-        if not problem and key in pools:
-            problem = f"opens {opening.coin} a second time"
-        pools.add(key)
+        problem = _problem(coins, opening) or _beside(opening, days, pools)
         if problem:
             where = f"line {lines[place]}: " if len(lines) == len(coins.openings) else ""
             raise InputError(
                 f"{where}the opening {place + 1} of [[coins.openings]] {problem}",
                 do="correct that opening",
             )
+
+
+def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -> None:
+    if value is None:
+        raise InputError(
+            f"{table} sets no {name}, which has no default",
+            do=f"add {name} = {' or '.join(map(repr, choices))}, as your auditor agrees",
+        )
+
+
+def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, str]]) -> str:
+    """What keeps an opening from standing beside those before it, which are noted."""
+    pool = opening.coin, opening.wallet.lower()
+    if pool in pools:
+        return f"opens {opening.coin} a second time"
+    pools.add(pool)
+    if days.setdefault(opening.coin, opening.day) != opening.day:
+        return f"opens {opening.coin} at another day than the one before"
+    return ""
 
 
 def _problem(coins: CoinPolicy, opening: CoinOpening) -> str:

@@ -23,6 +23,7 @@ from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_events import (
     COIN_EVENTS,
     COIN_UNPROVED,
+    STEPS,
     coin_events,
     unproved_conversions,
 )
@@ -39,8 +40,9 @@ from treasury.close.coins.coin_walk import (
 from treasury.close.result_words import count, day
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import difference, format_amount, total
-from treasury.reconcile.engine.pipeline import compose, in_order, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.rates import ReferenceRates
+from treasury.reconcile.engine.pipeline import compose
+from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -121,7 +123,6 @@ DISCLOSED: Final = "not set: disclosure only"
 ASSUMED: Final = "an assumption, not a fair value"
 LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
 ZERO: Final = Decimal(0)
-_STEP: Final = "coin_events"
 _SUMS: Final = (
     "opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing",
     "proceeds", "gain",
@@ -150,9 +151,9 @@ class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The coins of a month: `coins` as in COINS, `movements` as in COIN_MOVEMENTS.
 
-    `unproved` are coins that stand in no pool, as in COIN_UNPROVED, `lots` what the next month opens
-    with, as in COIN_LOTS, `events` what was counted to the month's end, as in COIN_EVENTS. `notes`
-    says what was not checked or not used, and why.
+    `unproved` are coins that stand in no pool, as in COIN_UNPROVED. `lots` are what the next month
+    opens with, as in COIN_LOTS, `events` what was counted to the month's end, as in COIN_EVENTS.
+    `notes` says what was not checked or not used, and why.
     """
 
     month: Month
@@ -201,10 +202,10 @@ def coin_accounts(
     zone: ZoneInfo,
     balances: pa.Table,
     history: CoinHistory,
-    rates: CoinRates,
+    rates: CoinRates | None = None,
 ) -> CoinAccounts:
-    """The coins of a month; `balances` as in BALANCES."""
-    draft = _Draft(r, zone, balances, CoinValues(rates))
+    """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
+    draft = _Draft(r, zone, balances, CoinValues(rates or _rates_of(r)))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
     events = COIN_EVENTS.empty_table()
     if measured and r.basis is not None:
@@ -225,19 +226,23 @@ def coin_accounts(
         "unproved": (draft.unproved, COIN_UNPROVED),
         "lots": (draft.lots, COIN_LOTS),
     }
-    steps = in_order(
-        {**steps_of(MONTH_PACKAGE), **steps_of("treasury.close.coins.steps")}, (_STEP,)
-    )
     return CoinAccounts(
         month=r.month,
         events=events,
-        notes=tuple(draft.notes),
-        sql=compose(steps, _STEP),
+        notes=tuple(dict.fromkeys(draft.notes)),
+        sql=compose(STEPS, "coin_events"),
         **{
             name: pa.Table.from_pylist(rows, schema=schema)
             for name, (rows, schema) in tables.items()
         },
     )
+
+
+def _rates_of(r: Reconciliation) -> ReferenceRates:
+    """The reference rates of the records that the answer was made from."""
+    if r.basis is None:
+        return ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
+    return ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
 
 
 class _Start(msgspec.Struct, frozen=True):
@@ -274,13 +279,12 @@ class _Draft:
 
     def measure(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> None:
         """Walk a coin to the month's end, and hold its pools against the proved balances."""
-        sound = [event for event in events if event["quantity"] and event["quantity"] > 0]
+        sound = []
         for event in events:
-            if event not in sound or (
-                event["contra"] == "conversion" and event["consideration"] is None
-            ):
+            if _is_recorded(event):
+                sound.append(event)
+            else:
                 self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
-        sound = [e for e in sound if e["contra"] != "conversion" or e["consideration"] is not None]
         start = self._start(terms, sound, history)
         walk = CoinWalk(terms, self._values, start.lots, start.events)
         walk.through(start.first, self._r.month)
@@ -337,7 +341,7 @@ class _Draft:
             return _Start(Month.of(opened).next, lots, tuple(after), is_stated=True)
         days = [event["happened_on"] for event in events]
         first = Month.of(min(days)) if days else self._r.month
-        return _Start(first, (), tuple(sorted(events, key=_by_day)))
+        return _Start(first, (), tuple(events))
 
     def _measured_row(
         self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, holders: set[str], start: _Start
@@ -501,6 +505,12 @@ def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _is_recorded(event: Row) -> bool:
+    """Whether an event states its coins, and a conversion what was given for them."""
+    has_price = event["contra"] != "conversion" or event["consideration"] is not None
+    return has_price and event["quantity"] is not None and event["quantity"] > 0
+
+
 def _is_lot(row: Row) -> bool:
     """Whether it says anything: a pool that closed without coins has a row of none."""
     return bool(row["quantity"] or row["acquired_on"] is None)
@@ -510,8 +520,3 @@ def _starting_lot(row: Row, terms: CoinTerms) -> StartingLot:
     """A lot of the former closing; where the company is one pool now, all its lots are its."""
     pool = ENTITY if terms.pool == "entity" else row["pool"]
     return StartingLot(pool, row["acquired_on"], row["quantity"], row["carrying_amount"])
-
-
-def _by_day(event: Row) -> date:
-    happened_on: date = event["happened_on"]
-    return happened_on

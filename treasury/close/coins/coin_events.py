@@ -20,9 +20,11 @@ from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
-__all__ = ["COIN_EVENTS", "COIN_UNPROVED", "coin_events", "unproved_conversions"]
+__all__ = ["COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events", "unproved_conversions"]
 
 PACKAGE: Final = "treasury.close.coins.steps"
+STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("coin_events",))
+"""The steps that give the events of the records, over those of the month that they read."""
 PROVED: Final = ("proved", "proved_as_group")
 COIN_EVENTS: Final = pa.schema(
     [
@@ -65,10 +67,9 @@ _ASK: Final = "ask the provider; next month sync shortly before and after its en
 
 def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> pa.Table:
     """Every event up to the month's end in the order in which it counts; as in COIN_EVENTS."""
-    steps = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("coin_events",))
     with snapshot.connection() as connection:
         load(connection, {"asked": month_days(r.month, zone)})
-        run(connection, steps, targets=("coin_events",))
+        run(connection, STEPS, targets=("coin_events",))
         recorded = connection.table("coin_events").to_arrow_table().cast(COIN_EVENTS)
     converted = pa.Table.from_pylist(list(_converted(r, zone)), schema=COIN_EVENTS)
     events = pa.concat_tables([recorded, converted])
