@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import pyarrow.compute as pc
+
 from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.result_words import amount_words, amounts_words, day, short_account
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
@@ -22,23 +24,21 @@ WORDS: Final = {
     "next_month": "taken back on the first",
 }
 """What the terms of measurement are called."""
+TIES: Final = (
+    "Opening + reversed + acquired + transferred - disposed + remeasured = closing. A request's fee"
+    " is in no cost and no proceeds: it stands among the fees."
+)
+DISCLOSURE: Final = (
+    "Disclosed: the proved balance at the month's last reference rate. That is an assumption, not a"
+    " fair value, and nothing of it is posted."
+)
 RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured")
 
 
 def coins_section(coins: CoinAccounts) -> Section:
     """The section; nothing of it has a figure."""
     grids = tuple(filter(None, (_measured(coins), _disclosed(coins), _unproved(coins))))
-    notes = [
-        "Disclosed: the proved balance at the month's last reference rate. That is an assumption,"
-        " not a fair value, and nothing of it is posted.",
-        *coins.notes,
-    ]
-    if coins.measured.num_rows:
-        notes.insert(
-            0,
-            "Opening + reversed + acquired + transferred - disposed + remeasured = closing. A"
-            " request's fee is in no cost and no proceeds: it stands among the fees.",
-        )
+    notes = (TIES, DISCLOSURE, *coins.notes) if coins.measured.num_rows else (DISCLOSURE,)
     lead = f"{coins.title}." if grids else "No coins at the month's end."
     return Section("coins", "Coins", lead, grids, tuple(map(clean, notes)) if grids else ())
 
@@ -84,9 +84,8 @@ def _disclosed(coins: CoinAccounts) -> Grid | None:
     rows = coins.disclosed
     if not rows.num_rows:
         return None
-    worth = [
-        (row["value"], row["currency"]) for row in rows.to_pylist() if row["value"] is not None
-    ]
+    known = rows.filter(pc.is_valid(rows["value"])).to_pylist()
+    worth = [(row["value"], row["currency"]) for row in known]
     return make_grid(
         "Disclosed: no measurement is set, and nothing is posted",
         "Coin | >Quantity | >Value, assumed | Rate",

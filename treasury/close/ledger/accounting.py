@@ -56,7 +56,7 @@ ROLES: Final = {
     "coin reserve": "differences of coins to their value that go to reserves",
     "coin revaluation": "differences of coins to their value that go to profit and loss",
 }
-"""What a posting is to; `bank` and `provider` are one an IBAN, `wallet` and `coins` one an asset."""
+"""What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
 
 POSTINGS: Final = pa.schema(
     [
