@@ -16,8 +16,8 @@ from treasury.errors import InputError
 
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "basis_points", "convert", "difference", "exponent",
-    "fee_of", "format_amount", "implied_rate", "mean", "net_crypto", "parse_amount", "plain_digits",
-    "product", "quantize", "rounded", "total", "typed_amount",
+    "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
+    "plain_digits", "product", "quantize", "rounded", "total", "typed_amount",
 ]  # fmt: skip
 
 PRECISION: Final = 38
@@ -94,6 +94,11 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     return result
 
 
+def half_up(numerator: int, denominator: int) -> int:
+    """The whole number next to a ratio of whole numbers, half up; neither is negative."""
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
 def mean(amounts: Iterable[Decimal]) -> Decimal:
     """The mean; exact for one amount or two."""
     values = list(amounts)
@@ -163,8 +168,7 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 def rounded(exact: Fraction, places: int) -> Decimal:
     """A fraction at so many decimals, half up as every product and ratio."""
-    whole, rest = divmod(abs(exact.numerator) * 10**places, exact.denominator)
-    digits = whole + (2 * rest >= exact.denominator)
+    digits = half_up(abs(exact.numerator) * 10**places, exact.denominator)
     return Decimal(f"{'-' if exact < 0 and digits else ''}{digits}E-{places}")
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from treasury.actions import Actions
     from treasury.api import Client
     from treasury.close.checklist import Checklist
+    from treasury.close.coins.agreed_measurement import Measurement
+    from treasury.close.coins.coin_accounts import CoinAccounts
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.decisions.comparison import Comparison
     from treasury.decisions.remarks import Marking
@@ -102,8 +104,8 @@ class Workspace:
     """A treasury desk on disk.
 
     Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
-    `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `items`, `limits`,
-    `exceptions_sheet`, `decide`, `periods`, `panels`.
+    `coins`, `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `items`,
+    `limits`, `measurement`, `exceptions_sheet`, `decide`, `periods`, `panels`.
     Months are written "2026-10", instants "2026-11-01T09:00Z".
     """
 
@@ -612,7 +614,18 @@ class Workspace:
         from treasury.report.accounting_files import export_books
 
         closing = self.periods.month(month)
-        return export_books(accounting(closing.r, closing.zone, closing.rolled.corrections))
+        books = accounting(closing.r, closing.zone, closing.rolled.corrections, closing.coin_books)
+        return export_books(books)
+
+    def coins(self, month: str | Month | None = None) -> CoinAccounts:
+        """Coins at the month's end: what measured ones are carried at, what others are worth.
+
+        Without a month it is the last one that has ended. Raises NothingStored.
+        """
+        from treasury.reconcile.monthly import require_synced
+
+        require_synced(self.snapshot())
+        return self.periods.month(month).coins
 
     def checklist(self, month: str | Month | None = None) -> Checklist:
         """What has to be true before a month is locked, what is, and what blocks."""
@@ -831,6 +844,11 @@ class Workspace:
         return self._desk().decision_sheets.decide(
             source, name=name, agreed=agreed, dry_run=dry_run
         )
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        """How coins are measured, by two people: `propose`, `accept`, `list`, `openings`."""
+        return self._desk().measurement
 
     @cached_property
     def limits(self) -> Limits:

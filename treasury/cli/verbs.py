@@ -100,6 +100,11 @@ VERBS: Final = {
     "fees": VerbEntry(
         "desk", "fees", "Report the fees of the requests completed in a month or several."
     ),
+    "coins": VerbEntry(
+        "coins",
+        "coins",
+        "Coins at month end: what they are carried at or worth, and how they are measured.",
+    ),
     "export": VerbEntry(
         "export", "export", "Write a month as double entry: journal.csv and month.beancount."
     ),

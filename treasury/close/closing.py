@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -17,6 +18,8 @@ import pyarrow as pa
 
 from treasury.actions.action_folding import actions_of
 from treasury.close.balances import month_balances
+from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
+from treasury.close.coins.coin_entries import CoinBooks, coin_books
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
@@ -76,7 +79,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
     ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
     amounts below which an item does not block, as in LIMITS, `remarks` what people said of items,
-    as in ITEM_REMARKS, all by the entries up to `agreed_to`;
+    as in ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with;
     `decisions` counts the journal's decisions up to `head`, on which all rests, and
     `journal_problem` says why the journal does not verify, or nothing.
     """
@@ -92,6 +95,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     accepted: pa.Table = msgspec.field(default_factory=ACCEPTANCES.empty_table)
     limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
     remarks: pa.Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
+    coins: CoinHistory = CoinHistory()
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
@@ -112,7 +116,8 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     """A month's answer, its balances, everything that is open, and what was rolled forward.
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
-    `stored_waits` are those that a close stored; any other month's are worked out when asked for.
+    `stored_waits` are those that a close stored; any other month's are worked out when asked for,
+    as its coins are, unless one is measured: then `measured_coins` are there from the beginning.
     `period` is the close that locked it, None while it is open; `preparation` waits for a second
     person to sign it. `stored_by` says of a month that
     other models closed what of it is as they stored it, and is empty for any other.
@@ -130,6 +135,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     ledger_file: LedgerFile | None = None
     stored_by: str = ""
     stored_waits: pa.Table | None = None
+    measured_coins: CoinAccounts | None = None
 
     @property
     def sql(self) -> str:
@@ -166,6 +172,18 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         return fees_of(self.r)
 
     @cached_property
+    def coins(self) -> CoinAccounts:
+        """The month's coins: what they are carried at, or what they would be worth."""
+        if self.measured_coins is not None:
+            return self.measured_coins
+        return coin_accounts(self.r, self.zone, self.balances, self.rolled.coins)
+
+    @property
+    def coin_books(self) -> CoinBooks:
+        """What the coins that are measured post; nothing where none is."""
+        return _books_of(self.measured_coins)
+
+    @cached_property
     def bridge(self) -> TransitBridge:
         """Money in transit by the report, the journal and the roll-forward."""
         return transit_bridge(self.r, self.rolled.items, self.zone)
@@ -188,7 +206,12 @@ def closing_of(
     """The month of an answer, its balances and its open items worked out once."""
     rolled = rolled or Rolled()
     balances = month_balances(r, zone)
-    compared = None if ledger is None else compare_with(r, ledger, balances)
+    coins = None
+    if rolled.coins.measured.num_rows:
+        coins = coin_accounts(r, zone, balances, rolled.coins)
+    compared = None
+    if ledger is not None:
+        compared = compare_with(r, ledger, balances, _books_of(coins))
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
     facts = Facts(
         r=r,
@@ -196,6 +219,7 @@ def closing_of(
         balances=balances,
         synced_at=synced,
         ledger=None if compared is None else compared.lines,
+        coins=None if coins is None else coins.measured,
         late=rolled.late,
         corrections=rolled.corrections,
         moved=rolled.moved,
@@ -213,7 +237,12 @@ def closing_of(
         preparation=preparation,
         ledger=compared,
         ledger_file=ledger,
+        measured_coins=coins,
     )
+
+
+def _books_of(coins: CoinAccounts | None) -> CoinBooks:
+    return CoinBooks() if coins is None else coin_books(coins)
 
 
 def closing_from(
@@ -242,6 +271,7 @@ def closing_from(
         accepted=acceptances(agreed),
         limits=limits_in_force(agreed),
         remarks=item_remarks(agreed),
+        coins=examined.coins,
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,
@@ -263,7 +293,14 @@ def stored_answers(closing: Closing) -> Answers:
         "late_items": closing.rolled.late,
         "corrections": closing.rolled.corrections,
     }
+    if closing.measured_coins is not None:
+        tables |= {
+            f"coin_{name}": getattr(closing.measured_coins, name) for name in _STORED_OF_COINS
+        }
     return Answers(_models(), tables)
+
+
+_STORED_OF_COINS: Final = ("coins", "movements", "unproved", "lots", "events")
 
 
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
@@ -351,12 +388,22 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         _shaped(stored["rolled_items"], closing.rolled.items),
     )
     own = {name: _shaped(stored[name], getattr(closing.r, name)) for name in TABLES}
+    coins = closing.measured_coins
+    if coins is not None and "coin_coins" in stored:
+        coins = msgspec.structs.replace(
+            coins,
+            **{
+                name: _shaped(stored[f"coin_{name}"], getattr(coins, name))
+                for name in _STORED_OF_COINS
+            },
+        )
     r = msgspec.structs.replace(closing.r, **own)
     return msgspec.structs.replace(
         closing,
         r=r,
         balances=_shaped(stored["balances"], closing.balances),
         stored_waits=_shaped(stored["funding_times"], closing.waits),
+        measured_coins=coins,
         items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
         rolled=msgspec.structs.replace(
             closing.rolled,

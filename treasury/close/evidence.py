@@ -43,8 +43,8 @@ _LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xl
 """Those whose version shows in the bytes of a file."""
 _SOURCES: Final = (".py", ".sql", ".html", ".css")
 _ROOMS: Final = (
-    "close", "decisions", "extract", "ground", "items", "journal", "lake", "reconcile", "report",
-    "statements", "tables",
+    "close", "decisions", "extract", "ground", "items", "journal", "lake", "rates", "reconcile",
+    "report", "statements", "tables",
 )  # fmt: skip
 _FILES: Final = ("calendar.py", "identifiers.py", "money.py", "text.py")
 """The rooms and modules that an answer and its files are made by."""

@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
+from treasury.close.coins.agreed_measurement import coin_openings, measured_coins
+from treasury.close.coins.coin_accounts import CoinHistory
 from treasury.close.roll_forward import (
     ROLL_FORWARD,
     MonthEnd,
@@ -65,6 +67,8 @@ __all__ = [
     "roll_forward_of",
 ]
 
+COIN_LOTS_STORED, COIN_EVENTS_STORED = "coin_lots", "coin_events"
+"""What a close stores of measured coins for the month after it."""
 OUTCOME: Final = (
     "entry_id", "outcome", "line_class", "expectation_id", "tier", "reason", "matched_amount",
 )  # fmt: skip
@@ -76,7 +80,8 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the
     journal's entries about actions and notices, `corrections` what late decisions about closed
     months correct in this one, as in CORRECTIONS, `opening` gives where every expectation stood at
-    the end of the month before. `journal_problem` says why the journal does not verify, or nothing.
+    the end of the month before, `coins` what its coins open with. `journal_problem` says why the
+    journal does not verify, or nothing.
     """
 
     answer: Reconciliation
@@ -87,6 +92,7 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     acted: tuple[Entry, ...]
     journal_problem: str
     corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
+    coins: CoinHistory = CoinHistory()
 
     @cached_property
     def end(self) -> MonthEnd:
@@ -117,7 +123,24 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
         acted=tuple(filter(decided.covers, journal.entries(("action.", NOTICE)))),
         journal_problem=journal.problem(),
         corrections=_corrections(journal, lake, basis, knowledge, decided),
+        coins=_coin_history(lake, basis, decided),
     )
+
+
+def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
+    """How coins are measured by what was decided, and what the last closed month ended with."""
+    measured = measured_coins(decided.entries)
+    history = CoinHistory(measured=measured, openings=coin_openings(decided.entries))
+    month = str(basis.question.month)
+    before = [each for each in closed_periods(decided.entries).values() if each.month < month]
+    if not measured.num_rows or not before:
+        return history
+    last = max(before, key=lambda period: period.month)
+    answers = read_answers(lake.workspace, last.close)
+    if COIN_LOTS_STORED not in answers:  # nobody measured its coins
+        return history
+    lots, events = answers[COIN_LOTS_STORED], answers[COIN_EVENTS_STORED]
+    return msgspec.structs.replace(history, lots=lots, events=events)
 
 
 def _corrections(

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treasury.close.coins.coin_events import STEPS as COIN_STEPS
 from treasury.close.evidence import LakeState
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.extract import TABLES as SERVICE_TABLES
@@ -36,7 +37,7 @@ _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
     | {"wallet_movements", "payment_statuses", "sync_findings"}
     | {"transfers", "ramp_requests", "virtual_bank_accounts"}
-    | {"company_wallets", "company_bank_accounts"}
+    | {"company_wallets", "company_bank_accounts", "reference_rates"}
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000
@@ -104,7 +105,7 @@ def _catalogue() -> dict[str, Table]:
 @cache
 def _read_tables() -> dict[str, tuple[str, ...]]:
     """The tables and histories that the steps read, each with the columns that order its rows."""
-    read = _BESIDE.union(*(step.reads for step in STEPS))
+    read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS)))
     tables: dict[str, tuple[str, ...]] = {}
     for table in _catalogue().values():
         if table.records:

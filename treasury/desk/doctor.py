@@ -492,13 +492,16 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
-    """Whether the limits that stand in the policy are those that two people agreed on."""
+    """Whether what stands in the policy for two people to agree on is what they agreed on last."""
     from treasury.actions.authority.policy import load_policy
+    from treasury.close.coins.agreed_measurement import measurement_not_in_force
     from treasury.items.materiality import not_in_force
     from treasury.journal.decision_log import read_decided
 
     try:
-        differ = not_in_force(read_decided(journal).entries, load_policy(folder))
+        entries, policy = read_decided(journal).entries, load_policy(folder)
+        differ = not_in_force(entries, policy)
+        measures_otherwise = measurement_not_in_force(entries, policy)
     except SettingsError as error:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
@@ -510,6 +513,13 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
             "missing",
             "the limits of [materiality] are not those in force: two people put them in force",
             "run `treasury items limits --propose --reason …`, and have a colleague accept them",
+        )
+    if measures_otherwise:
+        yield HealthFinding(
+            "policy",
+            "missing",
+            "the terms of [coins] are not those in force: two people put them in force",
+            "run `treasury coins measurement --propose --reason …`, and have a colleague accept it",
         )
 
 

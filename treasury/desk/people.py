@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treasury.calendar import Month
+from treasury.close.coins.agreed_measurement import Measurement
 from treasury.close.period_pins import (
     basis_on,
 )
@@ -238,6 +239,11 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     def limits(self) -> Limits:
         """Amounts below which an open item does not block a close."""
         return Limits(self.journal, self.policy, until=self.until, zone=self.zone)
+
+    @property
+    def measurement(self) -> Measurement:
+        """How coins are measured at month end."""
+        return Measurement(self.journal, self.policy, self.now, until=self.until, zone=self.zone)
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:

@@ -31,6 +31,7 @@ def evidence_items(facts: Facts) -> Iterator[OpenItem]:
     yield from _balances(facts)
     yield from _virtual_accounts(facts)
     yield from _ledger(facts)
+    yield from _coins(facts)
 
 
 def _journal(facts: Facts) -> Iterator[OpenItem]:
@@ -193,3 +194,20 @@ def _ledger(facts: Facts) -> Iterator[OpenItem]:
             currency=row["currency"] or "",
             next_step=f"{clean(row['finding'])}: correct the ledger, or explain the difference",
         )
+
+
+def _coins(facts: Facts) -> Iterator[OpenItem]:
+    """Measured coins whose opening and movements do not come to a closing that is proved."""
+    for row in facts.coins.to_pylist() if facts.coins is not None else ():
+        if row["problem"]:
+            pool = f" in {short_account(row['pool'])}" if row["pool"] else ""
+            yield make_item(
+                facts,
+                "coins_untied",
+                "balance",
+                f"coins/{row['coin']}/{row['pool']}/{facts.month}",
+                name=f"{clean(row['coin'])}{pool}, {clean(row['name'])}",
+                state="NOT PROVED",
+                since=facts.month.last,
+                next_step=f"{clean(row['problem'])}: {row['next_step']}",
+            )

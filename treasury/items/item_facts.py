@@ -35,8 +35,8 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """What could speak against "nothing is open", each asked once.
 
     `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
-    ACTIONS, `corrections` those of CORRECTIONS; `moved` are decisions whose facts are no longer as
-    they were seen, as in STANDING.
+    ACTIONS, `coins` those of COINS, `corrections` those of CORRECTIONS; `moved` are decisions whose
+    facts are no longer as they were seen, as in STANDING.
     `synced_at` is when the services were last read, None for never; `journal_problem` says why the
     journal does not verify, or nothing.
     """
@@ -50,6 +50,7 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     corrections: pa.Table | None = None
     moved: pa.Table | None = None
     actions: pa.Table | None = None
+    coins: pa.Table | None = None
     journal_problem: str = ""
 
     @property
@@ -112,10 +113,12 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 _OF_ANSWER: Final = tuple(
     field for field in Reconciliation.__struct_fields__ if field not in ("as_of", "basis")
 )
-_BESIDE: Final = (
-    "zone", "today", "commit", "synced_at", "is_stale", "journal_problem", "balances", "ledger",
-    "late", "corrections", "moved", "actions",
-)  # fmt: skip
+_OF_DAY: Final = ("zone", "today", "commit", "synced_at", "is_stale", "journal_problem")
+_BESIDE: Final = ("balances", "ledger", "late", "corrections", "moved", "actions", "coins")
+
+
+def _same(one: pa.Table | None, other: pa.Table | None) -> bool:
+    return one is other or (one is not None and other is not None and one.equals(other))
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:

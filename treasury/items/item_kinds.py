@@ -70,6 +70,8 @@ _TABLE: Final = (
     ItemKind("balance_unexplained", "Balance not explained by its lines", "balances",
              "us", "never acceptable",
              "Read the statements again: `treasury statements check`", _STATEMENTS),
+    ItemKind("coins_untied", "Coins do not come to their closing", "balances",
+             "us", "never acceptable", "Do what each row says", "treasury coins show"),
     ItemKind("unknown_outcome", "Action of unknown outcome", "decisions",
              "us", "never acceptable", "Recover each, or settle it", "treasury actions recover"),
     ItemKind("counts_differ", "The service counts more than is held", "sync",

@@ -11,7 +11,6 @@ instant is given under the limits of then, and editing the file alone changes no
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -21,20 +20,17 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.authority.policy import POLICY_FILE, Materiality, Policy
-from treasury.errors import ActionRefused, InputError
+from treasury.actions.authority.policy import Policy
+from treasury.decisions.agreed_terms import AgreedTerms, TermsDesk, TermsKind, agreed_terms
 from treasury.items.open_item import OpenItem
-from treasury.journal import Actor, Draft, Entry, Journal
-from treasury.journal.decision_log import Decided, decide, read_decided, require_present
-from treasury.journal.person_names import same_person
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
 from treasury.tables.row_view import Rows
 
 __all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force", "not_in_force"]
 
-PROPOSED: Final = "item.limits_proposed"
-ACCEPTED: Final = "item.limits_accepted"
 ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
 LIMITS: Final = pa.schema(
@@ -51,26 +47,16 @@ LIMITS: Final = pa.schema(
 _STANDING: Final = pa.schema([("standing", TEXT), *LIMITS])
 
 
-class _Proposal(msgspec.Struct, frozen=True):
-    """Limits that were proposed, and who accepted them; None while nobody has."""
-
-    content: dict[str, Materiality]
-    seq: int
-    proposed_by: str
-    accepted_by: str | None = None
-    alone: bool = False
-
-
 def limits_in_force(entries: Iterable[Entry]) -> pa.Table:
     """The limits that two people agreed on last; columns as in LIMITS."""
-    in_force, _ = _folded(entries)
+    in_force, _ = agreed_terms(entries, _TERMS)
     return pa.Table.from_pylist(_rows(in_force), schema=LIMITS)
 
 
 def not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
     """Whether `policy.toml` has other limits than those that two people agreed on last."""
-    in_force, _ = _folded(entries)
-    return policy.materiality != (in_force.content if in_force else {})
+    in_force, _ = agreed_terms(entries, _TERMS)
+    return _plain(policy) != (in_force.content if in_force else {})
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
@@ -117,73 +103,23 @@ class Limits:
         zone: ZoneInfo | None = None,
     ) -> None:
         self._zone = zone
-        self._journal = journal
-        self._policy = policy
-        self._until = until
+        self._terms = TermsDesk(_TERMS, journal, policy, until=until)
 
     def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
         """Propose the limits that stand in `policy.toml`; a second person accepts them."""
-        if not reason.strip():
-            raise InputError("limits are changed with a reason", do="give the reason")
-        who = actor or self._journal.who()
-        content = self._policy().materiality
-
-        def drafts(decided: Decided) -> list[Draft]:
-            in_force, proposal = _folded(decided.entries)
-            latest = proposal or in_force
-            if (latest.content if latest else {}) == content:
-                return []
-            body = {"limits": _plain(content), "reason": reason.strip()}
-            return [Draft(PROPOSED, _hash(content), body, who)]
-
-        return self._decide(drafts, who)
+        return _listed(self._terms.propose(reason, actor), self._zone)
 
     def accept(self, *, actor: Actor | None = None) -> Rows:
         """Put the proposed limits in force; whoever proposed them cannot."""
-        who = actor or self._journal.who()
-
-        def drafts(decided: Decided) -> list[Draft]:
-            _, proposal = _folded(decided.entries)
-            policy = self._policy()
-            if proposal is None:
-                raise ActionRefused(
-                    "no limits are proposed",
-                    do=f"write them below [materiality] in {POLICY_FILE}, then"
-                    " `treasury items limits --propose --reason …`",
-                )
-            if proposal.content != policy.materiality:
-                raise ActionRefused(
-                    f"{POLICY_FILE} does not say what {proposal.proposed_by} proposed",
-                    do="have the limits proposed again as they stand there",
-                )
-            alone = same_person(proposal.proposed_by, who.name)
-            if alone and not policy.one_person:
-                raise ActionRefused(
-                    f"{who.name} proposed these limits and cannot accept them",
-                    do="have a colleague accept them",
-                )
-            body = {"proposal": proposal.seq, "alone": alone}
-            return [Draft(ACCEPTED, _hash(proposal.content), body, who)]
-
-        return self._decide(drafts, who)
+        return _listed(self._terms.accept(actor), self._zone)
 
     def list(self) -> Rows:
         """The limits in force, and those that wait for a second person."""
-        return _listed(read_decided(self._journal, until=self._until), self._zone)
-
-    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Rows:
-        require_present(self._until)
-        self._policy().check_identity(who)
-
-        def build(decided: Decided) -> tuple[Sequence[Draft], Decided]:
-            return drafts(decided), decided
-
-        added, decided = decide(self._journal, build)
-        return _listed(decided.after(added), self._zone)
+        return _listed(self._terms.decided(), self._zone)
 
 
 def _listed(decided: Decided, zone: ZoneInfo | None) -> Rows:
-    in_force, proposal = _folded(decided.entries)
+    in_force, proposal = agreed_terms(decided.entries, _TERMS)
     rows = [{"standing": "in force", **row} for row in _rows(in_force)]
     rows += [{"standing": "waits for a second person", **row} for row in _rows(proposal)]
     if proposal is not None and not proposal.content:
@@ -192,50 +128,32 @@ def _listed(decided: Decided, zone: ZoneInfo | None) -> Rows:
     return Rows(pa.Table.from_pylist(rows, schema=_STANDING), zone=zone)
 
 
-def _folded(entries: Iterable[Entry]) -> tuple[_Proposal | None, _Proposal | None]:
-    """The limits in force, and those that wait for a second person."""
-    in_force: _Proposal | None = None
-    proposal: _Proposal | None = None
-    for entry in entries:
-        if entry.kind == PROPOSED:
-            limits = {
-                currency: Materiality(
-                    item=parse_amount(limit["item"]), total=parse_amount(limit["total"])
-                )
-                for currency, limit in entry.body["limits"].items()
-            }
-            proposal = _Proposal(limits, entry.seq, entry.actor.name)
-        elif entry.kind == ACCEPTED and proposal is not None:
-            alone = same_person(proposal.proposed_by, entry.actor.name)
-            if entry.body.get("proposal") != proposal.seq or (
-                alone and not entry.body.get("alone")
-            ):
-                continue
-            in_force = msgspec.structs.replace(proposal, accepted_by=entry.actor.name, alone=alone)
-            proposal = None
-    return in_force, proposal
-
-
-def _rows(proposal: _Proposal | None) -> list[dict[str, Any]]:
-    if proposal is None:
+def _rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+    if terms is None:
         return []
-    people = {
-        "proposed_by": proposal.proposed_by,
-        "accepted_by": proposal.accepted_by,
-        "alone": proposal.alone,
-    }
     return [
-        {"currency": currency, "item": limit.item, "total": limit.total, **people}
-        for currency, limit in sorted(proposal.content.items())
+        {
+            "currency": currency,
+            "item": parse_amount(limit["item"]),
+            "total": parse_amount(limit["total"]),
+            **terms.people,
+        }
+        for currency, limit in sorted(terms.content.items())
     ]
 
 
-def _plain(content: dict[str, Materiality]) -> dict[str, dict[str, str]]:
+def _plain(policy: Policy) -> dict[str, Any]:
     return {
         currency: {"item": plain_digits(limit.item), "total": plain_digits(limit.total)}
-        for currency, limit in sorted(content.items())
+        for currency, limit in sorted(policy.materiality.items())
     }
 
 
-def _hash(content: dict[str, Materiality]) -> str:
-    return hashlib.sha256(msgspec.json.encode(_plain(content), order="sorted")).hexdigest()
+_TERMS: Final = TermsKind(
+    proposed="item.limits_proposed",
+    accepted="item.limits_accepted",
+    name="limits",
+    table="[materiality]",
+    command="treasury items limits",
+    content=_plain,
+)

@@ -21,7 +21,7 @@ __all__ = ["Decided", "decide", "read_decided", "require_present"]
 
 Plan = TypeVar("Plan")
 
-KINDS: Final = ("match.", "request.", "payment_file.", "item.", "period.", "rules.")
+KINDS: Final = ("match.", "request.", "payment_file.", "item.", "period.", "rules.", "coins.")
 """The kinds that rest on each other."""
 _ACTIONS: Final = "action."
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
+from treasury.money import plain_digits
 from treasury.tables.csv_output import write_csv_table
 from treasury.tables.tabular import amount_texts, clean_column
 from treasury.text import clean
@@ -39,6 +40,12 @@ _BEANCOUNT: Final = {
     "other business": "Equity:OtherBusiness",
     "opening": "Equity:Opening",
     "suspense": "Equity:Suspense",
+    "coins": "Assets:Coins",
+    "coin gains": "Income:CoinGains",
+    "coin losses": "Expenses:CoinLosses",
+    "coin impairment": "Expenses:CoinImpairment",
+    "coin reserve": "Equity:CoinReserve",
+    "coin revaluation": "Income:CoinRevaluation",
 }
 _BATCH: Final = 20_000
 """Postings that are written together."""
@@ -78,6 +85,7 @@ def mapping_text(books: Accounting) -> str:
 def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = None) -> Path:
     """Write the journal: a row a posting, debit and credit apart, every digit there."""
     accounts = accounts or LedgerAccounts()
+    accounts.require(_used(books))
     with path.open("w", encoding="utf-8", newline="") as file:
         write_csv_table(file, _journal(books.postings, accounts))
     return path
@@ -111,8 +119,10 @@ def write_beancount(books: Accounting, path: Path, accounts: LedgerAccounts | No
     Account names are ours, by role; where `accounts` maps one, its ledger account stands in the
     metadata `ledger`.
     """
+    accounts = accounts or LedgerAccounts()
+    accounts.require(_used(books))
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for line in _beancount(books, accounts or LedgerAccounts()):
+        for line in _beancount(books, accounts):
             file.write(f"{line}\n")
     return path
 
@@ -132,6 +142,9 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         # Every decimal is written: Beancount lets a cent pass where it sees two.
         amount = f"{balance.amount:f} {_commodity(balance.currency)}"
         yield f"{balance.on + _DAY} balance {_account(balance.role, balance.of)} {amount}"
+    for price in books.prices:
+        worth = f"{plain_digits(price.rate)} {_commodity(price.currency)}"
+        yield f"{price.on} price {_commodity(price.coin)} {worth}"
 
 
 def _booked(postings: pa.Table, start: int) -> list[str]:

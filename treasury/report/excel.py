@@ -15,6 +15,8 @@ from treasury.close.balances import BALANCES
 from treasury.close.checklist import CHECKLIST, checklist
 from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
+from treasury.close.coins.coin_accounts import COIN_MOVEMENTS, COINS
+from treasury.close.coins.coin_events import COIN_UNPROVED
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
@@ -201,6 +203,11 @@ OPEN: Final = _all_of("Open items", OPEN_ITEMS)
 REQUESTS: Final = _all_of("Requests rolled forward", ITEMS)
 LATE: Final = _all_of("Late items", LATE_ITEMS)
 BRIDGED: Final = _all_of("In transit bridge", BRIDGE)
+COIN_SHEETS: Final = (
+    _all_of("Coins", COINS),
+    _all_of("Coin movements", COIN_MOVEMENTS),
+    _all_of("Coins not proved", COIN_UNPROVED),
+)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -217,7 +224,7 @@ REMARKS: Final = Sheet(
 LEDGERS: Final = _all_of("Ledger", LEDGER)
 SHEETS: Final = (
     STEPS, OPEN, LINES, BALANCE_SHEET, AWAITING, IN_TRANSIT, BRIDGED, VIRTUAL, CONVERTED, FEES,
-    ACCRUALS, STATEMENTS, ROLLED, REQUESTS, EARLIER, LATE, REMARKS, LEDGERS,
+    ACCRUALS, *COIN_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER, LATE, REMARKS, LEDGERS,
 )  # fmt: skip
 
 
@@ -235,6 +242,9 @@ FILES: Final = {
     "Conversions": "conversions",
     "Fees": "fees",
     "Accruals": "fee_accruals",
+    "Coins": "coins",
+    "Coin movements": "coin_movements",
+    "Coins not proved": "coins_unproved",
     "Statements": "statements",
     "Roll-forward": "roll_forward",
     "Requests rolled forward": "requests_rolled_forward",
@@ -273,6 +283,9 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Conversions": r.conversions,
         "Fees": closing.fees.requests,
         "Accruals": _in_words(r.fee_accruals, {"ramp_type": DIRECTIONS}),
+        "Coins": closing.coins.coins,
+        "Coin movements": closing.coins.movements,
+        "Coins not proved": closing.coins.unproved,
         "Statements": r.statements,
     }
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}

@@ -32,6 +32,7 @@ from treasury.items.evidence_items import NOT_PROVABLE
 from treasury.items.item_kinds import OWNERS
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
+from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import (
     decisions_section,
     earlier_section,
@@ -87,6 +88,7 @@ def sections(closing: Closing) -> list[Section]:
         exceptions_section(r),
         _collections(r),
         fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
+        coins_section(closing.coins),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late, zone),
         _assumptions(closing),

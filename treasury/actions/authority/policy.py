@@ -30,12 +30,21 @@ workspace has one person the file has to say so, and every decision then says it
     item = 50
     total = 200
 
+    [coins]
+    pool = "entity"
+
+    [coins.measured.USDC]
+    measurement = "cost"
+    cost_formula = "fifo"
+    reversal = "none"
+
 A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
 name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)
 in a day of the reporting time zone under all rules that name the kind. A name that nobody vouches
 for counts as one from the environment. With `signed = true` every entry of the journal after number
 `signed_after` has to be signed by a key of the person who wrote it. The limits below `materiality`
-say up to which amount an open item does not block a close; two people put them in force.
+say up to which amount an open item does not block a close, and `coins` how coins are measured; two
+people put them in force.
 """
 
 from __future__ import annotations
@@ -52,6 +61,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact
+from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with_coin_amounts
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
@@ -120,6 +130,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rules: tuple[Rule, ...] = ()
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
+    coins: CoinPolicy | None = None
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
     signed: bool = False
@@ -232,6 +243,7 @@ def parse_policy(text: str, path: Path) -> Policy:
         content = tomllib.loads(text, parse_float=Decimal)
         policy = convert(_amounts(content), Policy)
         read_keys(policy.keys)
+        check_coins(policy.coins, text)
         if policy.hub is not None:
             require_https(policy.hub.api, "hub.api: ")
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, InputError) as error:
@@ -276,4 +288,5 @@ def _amounts(content: dict[str, Any]) -> dict[str, Any]:
                 name: parse_amount(amount, name=f"materiality.{currency}.{name}")
                 for name, amount in limits.items()
             }
+    with_coin_amounts(content.get("coins"))
     return content

@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.close.coins.coin_entries import CoinBooks, CoinLeg, CoinPrice
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
@@ -48,8 +49,14 @@ ROLES: Final = {
     "other business": "lines that rules or people set apart",
     "opening": "what was there when the month began",
     "suspense": "what nobody has explained yet",
+    "coins": "what coins of one asset are carried at",
+    "coin gains": "what disposals of coins brought above what these were carried at",
+    "coin losses": "what disposals of coins brought below what these were carried at",
+    "coin impairment": "coins carried at cost whose value is lower",
+    "coin reserve": "differences of coins to their value that go to reserves",
+    "coin revaluation": "differences of coins to their value that go to profit and loss",
 }
-"""What a posting is to; `bank` and `provider` are one account an IBAN, `wallet` one an asset."""
+"""What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
 
 POSTINGS: Final = pa.schema(
     [
@@ -142,6 +149,8 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     opening: tuple[KnownBalance, ...]
     closing: tuple[KnownBalance, ...]
     notes: tuple[str, ...]
+    prices: tuple[CoinPrice, ...] = ()
+    """What the coins that are measured were worth at the month's end."""
     sql: str = ""
     """The query behind the month's lines."""
 
@@ -190,15 +199,19 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 def accounting(
-    r: Reconciliation, zone: ZoneInfo, corrections: pa.Table | None = None
+    r: Reconciliation,
+    zone: ZoneInfo,
+    corrections: pa.Table | None = None,
+    coins: CoinBooks | None = None,
 ) -> Accounting:
     """The month's entries, by date and entry; each balances in each of its currencies.
 
     `corrections` are lines of closed months that were decided since, as in CORRECTIONS: this month
-    posts what that changes.
+    posts what that changes. `coins` are the entries of those that are measured.
     """
     r = matched_in_full(r)
-    notes: list[str] = []
+    coins = coins or CoinBooks()
+    notes = list(coins.notes)
     opening, closing = _statement_balances(r, notes)
     requests = r.fee_requests
     lacking = pc.or_(pc.is_null(requests["fiat_gross"]), pc.is_null(requests["crypto"]))
@@ -223,6 +236,16 @@ def accounting(
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
         *_corrections(r, corrections),
+        *(
+            _Entry(
+                each.entry,
+                each.on,
+                each.text,
+                tuple(_Leg(leg.role, leg.currency, leg.amount, leg.of) for leg in each.legs),
+                each.sources,
+            )
+            for each in coins.entries
+        ),
     ]
     with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
         # A month of money that does not balance must never leave here.
@@ -238,11 +261,17 @@ def accounting(
         title=f"Accounting of {r.month.title}: {counts}",
         first=r.month.first,
         postings=postings,
-        opening=opening,
-        closing=closing,
+        opening=(*opening, *_carried(coins.opening, r.month.previous.last)),
+        closing=(*closing, *_carried(coins.closing, r.month.last)),
         notes=tuple(notes),
+        prices=coins.prices,
         sql=r.sql("month_lines"),
     )
+
+
+def _carried(legs: Iterable[CoinLeg], on: date) -> Iterator[KnownBalance]:
+    """What coins are carried at on a day, as balances that the entries have to meet."""
+    return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
 
 def transit_postings(

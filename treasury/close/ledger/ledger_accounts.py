@@ -7,8 +7,9 @@ in a file.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -16,7 +17,13 @@ from treasury.close.ledger.accounting import ROLES
 from treasury.errors import InputError
 from treasury.ground.regular_files import read_regular
 
-__all__ = ["LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
+__all__ = ["COIN_ROLES", "LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
+
+
+COIN_ROLES: Final = frozenset(
+    {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
+)
+"""The roles of measured coins: the company names their accounts, or no account at all."""
 
 
 class LedgerAccounts(msgspec.Struct, frozen=True):
@@ -28,6 +35,16 @@ class LedgerAccounts(msgspec.Struct, frozen=True):
         """The account: that of the IBAN or asset, else of the role, else the role's own name."""
         own = f"{role} {of}" if of else role
         return self.ledger_names.get(own) or self.ledger_names.get(role) or own
+
+    def require(self, used: Iterable[tuple[str, str]]) -> None:
+        """InputError where the company names its accounts, and none for a role of its coins."""
+        for role, of in sorted(set(used)) if self.ledger_names else ():
+            own = f"{role} {of}".strip()
+            if role in COIN_ROLES and not {own, role} & self.ledger_names.keys():
+                raise InputError(
+                    f"the mapping names no account for {own!r}, which measured coins post to",
+                    do=f'add "{role}" = "…" below [accounts]',
+                )
 
 
 def accounts_of(mapping: str | Path | None) -> LedgerAccounts:

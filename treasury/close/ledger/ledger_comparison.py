@@ -23,6 +23,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.balances import month_balances
+from treasury.close.coins.coin_entries import CoinBooks
 from treasury.close.ledger.accounting import TRANSIT
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.own_books import OwnBooks, bank_names, own_books
@@ -123,11 +124,13 @@ def compare_ledger(
     *,
     balances: pa.Table | None = None,
     accounts: LedgerAccounts | None = None,
+    coins: CoinBooks | None = None,
 ) -> LedgerComparison:
     """Hold the ledger in the CSV file `path` against the month's balances at its last day.
 
     The file has the columns account, currency and balance, debit positive. `balances` are those of
-    `month_balances`, where they are known already; `accounts` the ledger's accounts of our roles.
+    `month_balances`, where they are known already; `accounts` the ledger's accounts of our roles,
+    `coins` the entries of measured coins.
     The provider's accounts are compared where the ledger names them. InputError names the file and
     the line that cannot be read or is there twice.
     """
@@ -137,7 +140,7 @@ def compare_ledger(
     ledger_lines = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
     accounts_held = {_key(row["of"], row["currency"]) for row in rows}
     others = frozenset(ledger_lines.keys() - accounts_held)
-    books = own_books(r, _zone(r), mapping) if others else OwnBooks({}, {})
+    books = own_books(r, _zone(r), mapping, coins) if others else OwnBooks({}, {})
     posted_lines = {key: ledger_lines.pop(key) for key in sorted(others & books.posted.keys())}
     way = _on_the_way(r, books, frozenset(posted_lines))
     covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))

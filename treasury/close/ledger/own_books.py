@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from treasury.close.coins.coin_entries import CoinBooks
 from treasury.close.ledger.accounting import accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.identifiers import plain_account
@@ -38,11 +39,13 @@ class OwnBooks(msgspec.Struct, frozen=True):
         return any(key[1] == currency and role in self.roles.get(key, ()) for key in accounts)
 
 
-def own_books(r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts) -> OwnBooks:
+def own_books(
+    r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
+) -> OwnBooks:
     """The sums of the month's export by ledger account and currency."""
     posted: defaultdict[Key, list[Decimal]] = defaultdict(list)
     roles: defaultdict[Key, list[str]] = defaultdict(list)
-    for row in accounting(r, zone).balances().to_pylist():
+    for row in accounting(r, zone, coins=coins).balances().to_pylist():
         key = (plain_account(accounts.of(row["role"], row["of"])), row["currency"].upper())
         posted[key].append(row["balance"])
         roles[key].append(row["role"])

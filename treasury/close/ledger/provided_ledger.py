@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.close.coins.coin_entries import CoinBooks
 from treasury.close.ledger.ledger_accounts import load_mapping, read_mapping
 from treasury.close.ledger.ledger_comparison import COLUMNS, LedgerComparison, compare_ledger
 from treasury.errors import InputError
@@ -71,13 +72,15 @@ def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
     )
 
 
-def compare_with(r: Reconciliation, ledger: LedgerFile, balances: pa.Table) -> LedgerComparison:
-    """The ledger beside the month's balances."""
+def compare_with(
+    r: Reconciliation, ledger: LedgerFile, balances: pa.Table, coins: CoinBooks | None = None
+) -> LedgerComparison:
+    """The ledger beside the month's balances; `coins` are the entries of measured coins."""
     with tempfile.TemporaryDirectory(prefix="treasury-") as name:
         path = Path(name) / "ledger.csv"
         path.write_text(ledger.content, "utf-8", newline="")
         accounts = read_mapping(ledger.mapping, MAPPING) if ledger.mapping else None
-        return compare_ledger(r, path, balances=balances, accounts=accounts)
+        return compare_ledger(r, path, balances=balances, accounts=accounts, coins=coins)
 
 
 def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:

@@ -91,7 +91,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
 
 def _write_books(closing: Closing, folder: Path) -> tuple[Fingerprint, ...]:
     """Write the journals and the postings behind them; returns the hash of the postings."""
-    books = accounting(closing.r, closing.zone, closing.rolled.corrections)
+    books = accounting(closing.r, closing.zone, closing.rolled.corrections, closing.coin_books)
     write_csv(books, folder / "journal.csv")
     write_beancount(books, folder / "month.beancount")
     write_table(books.postings, folder / "tables" / "postings.parquet")
@@ -138,6 +138,13 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "accepted_items": closing.rolled.accepted,
         "materiality": closing.rolled.limits,
         "item_remarks": closing.rolled.remarks,
+        "coins": closing.coins.coins,
+        "coin_movements": closing.coins.movements,
+        "coins_unproved": closing.coins.unproved,
+        "coins_measured": closing.rolled.coins.measured,
+        "coin_openings": closing.rolled.coins.openings,
+        "coin_lots_before": closing.rolled.coins.lots,
+        "coin_events_before": closing.rolled.coins.events,
     }
     if closing.ledger is not None:
         tables["ledger"] = closing.ledger.lines

@@ -21,6 +21,9 @@ import pyarrow.parquet as pq
 
 from treasury.calendar import Month
 from treasury.close.closing import Closing, Rolled, closed_month, closing_from, closing_of
+from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
+from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
+from treasury.close.coins.coin_events import COIN_EVENTS
 from treasury.close.evidence import FORMAT, Evidence, code_of, encode
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
@@ -141,6 +144,12 @@ def compare_with_inputs(folder: Path) -> Recomputed:
         accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
         limits=_table(tables / "materiality.parquet", LIMITS),
         remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
+        coins=CoinHistory(
+            measured=_table(tables / "coins_measured.parquet", MEASURED),
+            openings=_table(tables / "coin_openings.parquet", COIN_OPENINGS),
+            lots=_table(tables / "coin_lots_before.parquet", COIN_LOTS),
+            events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
+        ),
         agreed_to=evidence.agreed_to or 0,
         decisions=evidence.decisions,
         head=evidence.journal,

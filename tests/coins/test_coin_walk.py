@@ -1,0 +1,214 @@
+"""Opening + acquired - disposed +- remeasured = closing, whatever is drawn, to the cent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from coin_samples import (
+    CHOICES,
+    FIRST,
+    LAST,
+    MONTHLY,
+    MONTHS,
+    RATES,
+    event,
+    histories,
+    terms,
+    walked,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treasury.calendar import Month
+from treasury.close.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
+from treasury.money import quantize
+
+HIGH = dict.fromkeys(MONTHS, Decimal(10**9))
+"""A value above any cost: nothing is impaired."""
+
+
+def rounded(amount: Fraction) -> Decimal:
+    return Decimal((2 * amount * 100 + 1) // 2).scaleb(-2)
+
+
+def moved(walk: CoinWalk, name: str) -> Decimal:
+    return cents_amount(sum(getattr(month, name) for month in walk.months.values()))
+
+
+@given(CHOICES, histories(), MONTHLY)
+def test_every_month_ties_and_opens_with_what_the_former_closed_at(
+    chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
+) -> None:
+    closings: dict[str, tuple[int, int]] = {}
+    unit = walked(chosen, events, rates)
+    for last in MONTHS:
+        walk = walked(chosen, events, rates, last)
+        assert all(month.is_tied and not month.problem for month in walk.months.values())
+        ends = {
+            name: (walk.coins(month.closing_quantity), month.closing)
+            for name, month in walk.months.items()
+        }
+        for name, month in walk.months.items():
+            opening = (walk.coins(month.opening_quantity), month.opening)
+            assert opening == closings.get(name, (0, 0))
+            lots = [lot for lot in walk.closing_lots(last.last) if lot.pool == name]
+            assert sum(lot.carrying_amount for lot in lots) == cents_amount(month.closing)
+            assert sum(lot.quantity for lot in lots) == ends[name][0]
+        closings = ends
+    assert unit.months.keys() == closings.keys()
+
+
+@given(CHOICES, histories(), MONTHLY)
+def test_gains_and_closing_are_what_was_paid_received_and_remeasured(
+    chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
+) -> None:
+    walks = [walked(chosen, events, rates, last) for last in MONTHS]
+    paid, received = (
+        sum((each["consideration"] for each in events if each["kind"] == kind), Decimal(0))
+        for kind in ("acquired", "disposed")
+    )
+    gains = sum((moved(walk, "gain") for walk in walks), Decimal(0))
+    remeasured = sum(
+        (moved(walk, "reversed") + moved(walk, "remeasured") for walk in walks), Decimal(0)
+    )
+    assert gains - moved(walks[-1], "closing") == received - paid - remeasured
+    booked = [row for walk in walks for row in walk.movements if row.kind == "disposed"]
+    assert sum(-row.carrying_amount for row in booked) == sum(moved(w, "disposed") for w in walks)
+    assert all(row.gain == row.proceeds + row.carrying_amount for row in booked)  # type: ignore[operator]
+
+
+@given(histories(), st.sampled_from(("entity", "wallet")))
+def test_fifo_is_a_list_of_lots_of_which_the_oldest_leaves_first(
+    events: list[dict[str, Any]], pool: str
+) -> None:
+    """One month, so that no closing is rounded in between."""
+    month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
+    lots: dict[str, list[list[Any]]] = {}
+    for each in month:
+        origin, target = (
+            "" if pool == "entity" else each[side] for side in ("from_holder", "to_holder")
+        )
+        wanted, taken = each["quantity"], []
+        if each["kind"] == "acquired":
+            taken = [[each["happened_on"], each["quantity"], Fraction(each["consideration"])]]
+        elif each["kind"] == "disposed" or origin != target:
+            while wanted:
+                lot = lots[origin][0]
+                part = min(wanted, lot[1])
+                share = lot[2] * Fraction(part) / Fraction(lot[1])
+                taken.append([lot[0], part, share])
+                lot[1], lot[2], wanted = lot[1] - part, lot[2] - share, wanted - part
+                if not lot[1]:
+                    del lots[origin][0]
+        if each["kind"] != "disposed" and taken:
+            lots[target] = sorted([*lots.get(target, []), *taken], key=lambda lot: lot[0])
+    walk = walked(terms(formula="fifo", pool=pool), month, HIGH, FIRST)
+    for name, closing in walk.months.items():
+        exact = sum((lot[2] for lot in lots.get(name, [])), Fraction())
+        cents = (
+            len([each for each in month if each["kind"] == "transferred"])
+            if pool == "wallet"
+            else 0
+        )
+        assert abs(cents_amount(closing.closing) - rounded(exact)) <= Decimal("0.01") * cents
+        stated = [lot.quantity for lot in walk.closing_lots(FIRST.last) if lot.pool == name]
+        assert stated == [lot[1] for lot in lots.get(name, [])]
+
+
+@given(histories())
+def test_the_weighted_average_is_that_of_exact_fractions(events: list[dict[str, Any]]) -> None:
+    month = [each | {"happened_on": min(each["happened_on"], FIRST.last)} for each in events]
+    quantity, amount, taken = Fraction(), Fraction(), []
+    for each in month:
+        if each["kind"] == "acquired":
+            quantity += Fraction(each["quantity"])
+            amount += Fraction(each["consideration"])
+        elif each["kind"] == "disposed":
+            before = rounded(amount)
+            amount -= amount * Fraction(each["quantity"]) / quantity
+            quantity -= Fraction(each["quantity"])
+            taken.append(before - rounded(amount))
+    walk = walked(terms(formula="weighted_average"), month, HIGH, FIRST)
+    assert cents_amount(walk.months[""].closing) == rounded(amount)
+    assert [-row.carrying_amount for row in walk.movements if row.kind == "disposed"] == taken
+
+
+@pytest.mark.parametrize("measurement", ["cost", "reserves", "profit_and_loss"])
+@given(st.sampled_from(("fifo", "weighted_average")), MONTHLY, RATES)
+def test_a_difference_is_the_new_basis_or_taken_back_and_never_counted_twice(
+    measurement: str, formula: str, rates: Mapping[Month, Decimal], price: Decimal
+) -> None:
+    cost = quantize(1000 * price, "EUR")
+    bought = [event("acquired", "1000", cost, FIRST.first, target="a")]
+    values = [quantize(1000 * rates[month], "EUR") for month in MONTHS]
+    for reversal in ("none", "next_month"):
+        chosen = terms(measurement, formula, reversal)
+        recognised = basis = cost
+        for last, value in zip(MONTHS, values, strict=True):
+            (month,) = walked(chosen, bought, rates, last).months.values()
+            if measurement != "cost":
+                expected = value
+            elif reversal == "none":
+                expected = basis = min(basis, value)
+            else:
+                expected = min(cost, value)
+            recognised += cents_amount(month.reversed + month.remeasured)
+            assert cents_amount(month.closing) == recognised == expected
+            is_undone = reversal == "next_month" and last != FIRST
+            assert month.reversed == (int(cost * 100) - month.opening if is_undone else 0)
+
+
+def test_own_transfers_carry_their_amount_and_dispose_of_nothing() -> None:
+    events = [
+        event("acquired", "100", "90.00", date(2026, 10, 1), target="a"),
+        event("transferred", "40", None, date(2026, 10, 2), origin="a", target="b"),
+    ]
+    by_wallet = walked(terms(pool="wallet"), events, HIGH).months
+    assert (by_wallet["a"].closing, by_wallet["b"].closing) == (5400, 3600)
+    assert all(not month.disposed and not month.gain for month in by_wallet.values())
+    whole = walked(terms(pool="entity"), events, HIGH)
+    assert whole.months[""].closing == 9000
+    assert [row.kind for row in whole.movements] == ["acquired"]
+
+
+def test_what_leaves_and_never_came_is_named_and_carries_on() -> None:
+    events = [
+        event("acquired", "100", "90.00", date(2026, 9, 1), target="a"),
+        event("disposed", "140", "130.00", date(2026, 9, 2), origin="a"),
+        event("acquired", "10", "9.00", date(2026, 10, 2), target="a"),
+    ]
+    (month,) = walked(terms(), events, HIGH).months.values()
+    assert month.problem == "USDC 40.000000 left that no record shows coming"
+    assert "[[coins.openings]]" in month.next_step
+    assert month.closing == 900
+
+
+def test_a_month_end_without_a_rate_is_a_problem_as_long_as_it_counts() -> None:
+    bought = [event("acquired", "100", "90.00", date(2026, 8, 1), target="a")]
+    later = {LAST.previous: Decimal(1), LAST: Decimal(1)}
+    (kept,) = walked(terms("reserves"), bought, later).months.values()
+    assert kept.problem == "no reference rate of USDC for 2026-08-31"
+    (taken_back,) = walked(terms("reserves", reversal="next_month"), bought, later).months.values()
+    assert not taken_back.problem
+    before = walked(terms("reserves", reversal="next_month"), bought, later, LAST.previous)
+    assert before.months[""].problem == "no reference rate of USDC for 2026-08-31"
+
+
+def test_coins_without_a_price_cost_what_they_are_worth_on_the_day() -> None:
+    rates = dict.fromkeys(MONTHS, Decimal("0.9"))
+    events = [
+        event("acquired", "100", None, date(2026, 10, 1), target="a"),
+        event("disposed", "50", None, date(2026, 10, 2), origin="a"),
+    ]
+    walk = walked(terms(), events, rates)
+    assert [row.carrying_amount for row in walk.movements] == [90, -45]
+    assert [row.gain for row in walk.movements] == [None, 0]
+    nothing = walked(terms(), events, {}).months[""]
+    assert (
+        "no reference rate of USDC for 2026-10-01" in nothing.problem or "left" in nothing.problem
+    )

@@ -1,0 +1,149 @@
+"""How a company measures its coins, as `policy.toml` proposes it; two people put it in force.
+
+    [coins]
+    pool = "entity"
+
+    [coins.measured.USDC]
+    measurement = "cost"
+    cost_formula = "weighted_average"
+    reversal = "none"
+
+    [[coins.openings]]
+    coin = "USDC"
+    day = 2026-09-30
+    quantity = "120000"
+    carrying_amount = "104000.00"
+
+Nothing has a default: how coins are measured is for the company and its auditor to say. A coin that
+is not named is disclosed and not posted. With `pool = "wallet"` an opening names its wallet: the id
+of a custodial account, or the address of a company wallet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.money import is_exact_in, parse_amount
+
+__all__ = ["CoinMeasurement", "CoinOpening", "CoinPolicy", "check_coins", "with_coin_amounts"]
+
+REPORTING: Final = "EUR"
+"""The currency that coins are carried in."""
+CHOICES: Final = {
+    "measurement": ("cost", "reserves", "profit_and_loss"),
+    "cost_formula": ("weighted_average", "fifo"),
+    "reversal": ("none", "next_month"),
+}
+POOLS: Final = ("entity", "wallet")
+_OPENING: Final = re.compile(r"^[ \t]*\[\[\s*coins\s*\.\s*openings\s*\]\]", re.MULTILINE)
+_COIN: Final = re.compile(r"[A-Z0-9]{2,20}", re.ASCII)
+_DAY: Final = timedelta(days=1)
+
+
+class CoinMeasurement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a coin is carried at, how its cost is told, and whether a difference is taken back.
+
+    `measurement`: `cost` is the lower of cost and value; `reserves` and `profit_and_loss` say where
+    the difference to the value goes. `reversal`: with `none` the measured amount is the new basis,
+    with `next_month` the difference is taken back on the first, and cost stays.
+    """
+
+    measurement: Literal["cost", "reserves", "profit_and_loss"] | None = None
+    cost_formula: Literal["weighted_average", "fifo"] | None = None
+    reversal: Literal["none", "next_month"] | None = None
+
+
+class CoinOpening(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a pool held of a coin at the end of a month, and what that was carried at."""
+
+    coin: str
+    day: date
+    quantity: Decimal
+    carrying_amount: Decimal
+    wallet: str = ""
+
+
+class CoinPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which coins are measured, in pools of what; a coin that is not named is disclosed alone."""
+
+    pool: Literal["entity", "wallet"] | None = None
+    measured: dict[str, CoinMeasurement] = {}
+    openings: tuple[CoinOpening, ...] = ()
+
+
+def with_coin_amounts(coins: Any) -> None:
+    """Read the amounts of openings exactly, in place; InputError names the key."""
+    openings = coins.get("openings", []) if isinstance(coins, dict) else []
+    for place, opening in enumerate(openings if isinstance(openings, list) else ()):
+        for name in ("quantity", "carrying_amount"):
+            if isinstance(opening, dict) and name in opening:
+                key = f"coins.openings[{place}].{name}"
+                opening[name] = parse_amount(opening[name], name=key)
+
+
+def check_coins(coins: CoinPolicy | None, text: str) -> None:
+    """InputError for what is not set and has no default, and for an opening that cannot be."""
+    if coins is None:
+        return
+    for coin, terms in coins.measured.items():
+        if not _COIN.fullmatch(coin):
+            raise InputError(f"coins.measured: {coin!r:.40} is no coin", do="name it as USDC")
+        for name, choices in CHOICES.items():
+            _require(getattr(terms, name), f"coins.measured.{coin}", name, choices)
+    if coins.measured:
+        _require(coins.pool, "coins", "pool", POOLS)
+    lines = [text.count("\n", 0, head.start()) + 1 for head in _OPENING.finditer(text)]
+    days: dict[str, date] = {}
+    pools: set[tuple[str, str]] = set()
+    for place, opening in enumerate(coins.openings):
+        problem = _problem(coins, opening) or _beside(opening, days, pools)
+        if problem:
+            where = f"line {lines[place]}: " if len(lines) == len(coins.openings) else ""
+            raise InputError(
+                f"{where}the opening {place + 1} of [[coins.openings]] {problem}",
+                do="correct that opening",
+            )
+
+
+def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -> None:
+    if value is None:
+        raise InputError(
+            f"{table} sets no {name}, which has no default",
+            do=f"add {name} = {' or '.join(map(repr, choices))}, as your auditor agrees",
+        )
+
+
+def _beside(opening: CoinOpening, days: dict[str, date], pools: set[tuple[str, str]]) -> str:
+    """What keeps an opening from standing beside those before it, which are noted."""
+    pool = opening.coin, opening.wallet.lower()
+    if pool in pools:
+        return f"opens {opening.coin} a second time"
+    pools.add(pool)
+    if days.setdefault(opening.coin, opening.day) != opening.day:
+        return f"opens {opening.coin} at another day than the one before"
+    return ""
+
+
+def _problem(coins: CoinPolicy, opening: CoinOpening) -> str:
+    """What keeps an opening from being one."""
+    if opening.coin not in coins.measured:
+        return f"is of {opening.coin!r:.40}, which [coins.measured] does not name"
+    if (opening.day + _DAY).day != 1:
+        return f"is of {opening.day}, which is not the last day of a month"
+    if opening.quantity <= 0:
+        return f"has the quantity {opening.quantity:f}: it is above 0"
+    if opening.carrying_amount < 0 or not is_exact_in(opening.carrying_amount, REPORTING):
+        amount = f"{opening.carrying_amount:f}"
+        return f"has the carrying amount {amount}: it is cents of {REPORTING}, 0 or more"
+    if coins.pool == "wallet" and not opening.wallet:
+        return "names no wallet, and pools are wallets"
+    if coins.pool == "entity" and opening.wallet:
+        return "names a wallet, and the pool is the entity"
+    return ""

@@ -1,0 +1,187 @@
+"""How coins are measured: the terms that two people put in force, as tables.
+
+`policy.toml` proposes them below [coins]. They rest in the journal as the limits of materiality do:
+who sets what a balance sheet says sets it with a second person, and an answer of any earlier
+instant, or of a closed month, is given under the terms of then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.decisions.agreed_terms import AgreedTerms, TermsDesk, TermsKind, agreed_terms
+from treasury.errors import InputError
+from treasury.journal import Actor, Entry, Journal
+from treasury.journal.decision_log import Decided
+from treasury.lake import AMOUNT, BOOL, DATE, TEXT
+from treasury.money import parse_amount, plain_digits
+from treasury.tables.row_view import Rows
+
+__all__ = [
+    "COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins",
+    "measurement_not_in_force",
+]  # fmt: skip
+
+MEASURED: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("measurement", TEXT),
+        ("cost_formula", TEXT),
+        ("reversal", TEXT),
+        ("pool", TEXT),
+        ("proposed_by", TEXT),
+        ("accepted_by", TEXT),
+        ("alone", BOOL),
+    ]
+)
+"""A row for each coin that is measured; any other is disclosed alone."""
+COIN_OPENINGS: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("pool", TEXT),
+        ("day", DATE),
+        ("quantity", AMOUNT),
+        ("carrying_amount", AMOUNT),
+    ]
+)
+"""What a pool held at the end of a day and what that was carried at, as the company states it."""
+_STANDING: Final = pa.schema([("standing", TEXT), *MEASURED])
+_OPENED: Final = pa.schema([("standing", TEXT), *COIN_OPENINGS])
+
+
+def measured_coins(entries: Iterable[Entry]) -> pa.Table:
+    """The coins that are measured, by the terms in force; columns as in MEASURED."""
+    return pa.Table.from_pylist(_rows(agreed_terms(entries, _TERMS)[0]), schema=MEASURED)
+
+
+def coin_openings(entries: Iterable[Entry]) -> pa.Table:
+    """The openings that are stated, by the terms in force; columns as in COIN_OPENINGS."""
+    return pa.Table.from_pylist(_opened(agreed_terms(entries, _TERMS)[0]), schema=COIN_OPENINGS)
+
+
+def measurement_not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
+    """Whether `policy.toml` has other terms than those that two people agreed on last."""
+    in_force, _ = agreed_terms(entries, _TERMS)
+    return _plain(policy) != (in_force.content if in_force else {})
+
+
+class Measurement:
+    """The verbs by which two people put how coins are measured in force."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        policy: Callable[[], Policy],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo,
+    ) -> None:
+        self._policy = policy
+        self._now = now
+        self._zone = zone
+        self._terms = TermsDesk(_TERMS, journal, policy, until=until)
+
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+        """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
+
+        Raises InputError for an opening of a month that has not ended.
+        """
+        coins = self._policy().coins
+        today = self._now().astimezone(self._zone).date()
+        for place, opening in enumerate(coins.openings if coins else (), 1):
+            if opening.day >= today:
+                raise InputError(
+                    f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is of {opening.day},"
+                    " which has not ended",
+                    do="state it at the end of a month that has",
+                )
+        return self._listed(self._terms.propose(reason, actor))
+
+    def accept(self, *, actor: Actor | None = None) -> Rows:
+        """Put what is proposed in force; whoever proposed it cannot."""
+        return self._listed(self._terms.accept(actor))
+
+    def list(self) -> Rows:
+        """The coins that are measured, and what waits for a second person."""
+        return self._listed(self._terms.decided())
+
+    def openings(self) -> Rows:
+        """The openings that are stated, and those that wait for a second person."""
+        pairs = zip(_WORDS, agreed_terms(self._terms.decided().entries, _TERMS), strict=True)
+        rows = [{"standing": words, **row} for words, terms in pairs for row in _opened(terms)]
+        return Rows(pa.Table.from_pylist(rows, schema=_OPENED), zone=self._zone)
+
+    def _listed(self, decided: Decided) -> Rows:
+        in_force, proposal = agreed_terms(decided.entries, _TERMS)
+        pairs = zip(_WORDS, (in_force, proposal), strict=True)
+        rows = [{"standing": words, **row} for words, terms in pairs for row in _rows(terms)]
+        if proposal is not None and not proposal.content:
+            rows.append({"standing": f"{_WORDS[1]}: no coin is measured", **proposal.people})
+        return Rows(pa.Table.from_pylist(rows, schema=_STANDING), zone=self._zone)
+
+
+_WORDS: Final = ("in force", "waits for a second person")
+
+
+def _rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+    if terms is None or not terms.content:
+        return []
+    pool, measured = terms.content["pool"], terms.content["measured"]
+    return [
+        {"coin": coin, **chosen, "pool": pool, **terms.people}
+        for coin, chosen in sorted(measured.items())
+    ]
+
+
+def _opened(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+    openings = terms.content.get("openings", ()) if terms else ()
+    return [
+        {
+            "coin": opening["coin"],
+            "pool": opening["wallet"],
+            "day": date.fromisoformat(opening["day"]),
+            "quantity": parse_amount(opening["quantity"]),
+            "carrying_amount": parse_amount(opening["carrying_amount"]),
+        }
+        for opening in openings
+    ]
+
+
+def _plain(policy: Policy) -> dict[str, Any]:
+    coins = policy.coins
+    if coins is None or not coins.measured:
+        return {}
+    return {
+        "pool": coins.pool,
+        "measured": {
+            coin: msgspec.to_builtins(terms) for coin, terms in sorted(coins.measured.items())
+        },
+        "openings": [
+            {
+                "coin": opening.coin,
+                "wallet": opening.wallet.lower(),
+                "day": opening.day.isoformat(),
+                "quantity": plain_digits(opening.quantity),
+                "carrying_amount": plain_digits(opening.carrying_amount),
+            }
+            for opening in coins.openings
+        ],
+    }
+
+
+_TERMS: Final = TermsKind(
+    proposed="coins.measurement_proposed",
+    accepted="coins.measurement_accepted",
+    name="terms of measurement",
+    table="[coins]",
+    command="treasury coins measurement",
+    content=_plain,
+)

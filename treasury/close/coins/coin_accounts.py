@@ -1,0 +1,522 @@
+"""Coins at a month's end: what they are carried at and what was realised, or what they are worth.
+
+A coin that the company measures is walked through its months; the pool then has to hold what the
+proved balances hold. A coin that nobody measures is disclosed alone: its proved balances at the
+month's last reference rate, which is an assumption and not a fair value, and nothing is posted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
+from treasury.close.coins.coin_events import (
+    COIN_EVENTS,
+    COIN_UNPROVED,
+    STEPS,
+    coin_events,
+    unproved_conversions,
+)
+from treasury.close.coins.coin_value import REPORTING, CoinRates, CoinValues
+from treasury.close.coins.coin_walk import (
+    ENTITY,
+    CoinTerms,
+    CoinWalk,
+    Movement,
+    PoolMonth,
+    StartingLot,
+    cents_amount,
+)
+from treasury.close.result_words import count, day
+from treasury.lake import AMOUNT, DATE, TEXT
+from treasury.money import difference, format_amount, total
+from treasury.rates import ReferenceRates
+from treasury.reconcile.engine.pipeline import compose
+from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import clean, safe_html
+
+__all__ = [
+    "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
+]  # fmt: skip
+
+COINS: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("pool", TEXT),
+        ("name", TEXT),
+        ("measurement", TEXT),
+        ("cost_formula", TEXT),
+        ("reversal", TEXT),
+        ("opening_quantity", AMOUNT),
+        ("acquired_quantity", AMOUNT),
+        ("transferred_quantity", AMOUNT),
+        ("disposed_quantity", AMOUNT),
+        ("closing_quantity", AMOUNT),
+        ("currency", TEXT),
+        ("opening", AMOUNT),
+        ("reversed", AMOUNT),
+        ("acquired", AMOUNT),
+        ("transferred", AMOUNT),
+        ("disposed", AMOUNT),
+        ("remeasured", AMOUNT),
+        ("closing", AMOUNT),
+        ("proceeds", AMOUNT),
+        ("gain", AMOUNT),
+        ("value", AMOUNT),
+        ("rate", AMOUNT),
+        ("rate_day", DATE),
+        ("valued_by", TEXT),
+        ("problem", TEXT),
+        ("next_step", TEXT),
+    ]
+)
+"""A row a coin and pool; a coin that is not measured has one for each proved balance. Quantities in
+`coin`, amounts in `currency`: opening + reversed + acquired + transferred - disposed + remeasured =
+closing. `gain` is what disposals brought above what they were carried at. `value` is that of the
+closing quantity by the month's last reference rate."""
+COIN_MOVEMENTS: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("pool", TEXT),
+        ("day", DATE),
+        ("kind", TEXT),
+        ("quantity", AMOUNT),
+        ("currency", TEXT),
+        ("carrying_amount", AMOUNT),
+        ("proceeds", AMOUNT),
+        ("gain", AMOUNT),
+        ("contra", TEXT),
+        ("reference", TEXT),
+        ("valued_by", TEXT),
+        ("event_id", TEXT),
+        ("source_id", TEXT),
+    ]
+)
+"""A row for each event that moved a pool of a measured coin, with its sign: `quantity` in `coin`,
+amounts in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured."""
+COIN_LOTS: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("pool", TEXT),
+        ("month_end", DATE),
+        ("acquired_on", DATE),
+        ("quantity", AMOUNT),
+        ("currency", TEXT),
+        ("carrying_amount", AMOUNT),
+    ]
+)
+"""The pools of measured coins at a month's end, a row a lot: what the next month opens with. A row
+without `acquired_on` is what the pool is carried above its lots, to be taken back on the first; a
+pool without coins has one row of none."""
+DISCLOSED: Final = "not set: disclosure only"
+ASSUMED: Final = "an assumption, not a fair value"
+LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
+ZERO: Final = Decimal(0)
+_SUMS: Final = (
+    "opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing",
+    "proceeds", "gain",
+)  # fmt: skip
+_QUANTITIES: Final = tuple(
+    f"{name}_quantity" for name in ("opening", "acquired", "transferred", "disposed", "closing")
+)
+_DAY: Final = timedelta(days=1)
+Row = Mapping[str, Any]
+
+
+class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What a month's coins open with.
+
+    `measured` and `openings` are the terms that two people put in force. `lots` are those that the
+    last closed month ended with, `events` what it counted: what is new of that time counts in the
+    month after.
+    """
+
+    measured: pa.Table = msgspec.field(default_factory=MEASURED.empty_table)
+    openings: pa.Table = msgspec.field(default_factory=COIN_OPENINGS.empty_table)
+    lots: pa.Table = msgspec.field(default_factory=COIN_LOTS.empty_table)
+    events: pa.Table = msgspec.field(default_factory=COIN_EVENTS.empty_table)
+
+
+class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """The coins of a month: `coins` as in COINS, `movements` as in COIN_MOVEMENTS.
+
+    `unproved` are coins that stand in no pool, as in COIN_UNPROVED. `lots` are what the next month
+    opens with, as in COIN_LOTS, `events` what was counted to the month's end, as in COIN_EVENTS.
+    `notes` says what was not checked or not used, and why.
+    """
+
+    month: Month
+    coins: pa.Table
+    movements: pa.Table
+    unproved: pa.Table
+    lots: pa.Table
+    events: pa.Table
+    notes: tuple[str, ...]
+    sql: str
+
+    @property
+    def measured(self) -> pa.Table:
+        """The rows of coins that are measured."""
+        return self.coins.filter(pc.not_equal(self.coins["measurement"], DISCLOSED))
+
+    @property
+    def disclosed(self) -> pa.Table:
+        """The rows of coins that are disclosed alone."""
+        return self.coins.filter(pc.equal(self.coins["measurement"], DISCLOSED))
+
+    @property
+    def title(self) -> str:
+        """`Coins at 31 October 2026: 1 pool measured, 6 balances disclosed`."""
+        measured = count(self.measured.num_rows, "pool")
+        disclosed = count(self.disclosed.num_rows, "balance")
+        at = f"{day(self.month.last)} {self.month.year}"
+        return f"Coins at {at}: {measured} measured, {disclosed} disclosed"
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Each pool, each movement of it, and what stands in none."""
+        return {"Coins": self.coins, "Movements": self.movements, "Unproved": self.unproved}
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
+        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
+        unproved = html_table(self.unproved) if self.unproved.num_rows else ""
+        return f"{head}{html_table(self.coins)}{unproved}"
+
+
+def coin_accounts(
+    r: Reconciliation,
+    zone: ZoneInfo,
+    balances: pa.Table,
+    history: CoinHistory,
+    rates: CoinRates | None = None,
+) -> CoinAccounts:
+    """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
+    draft = _Draft(r, zone, balances, CoinValues(rates or _rates_of(r)))
+    measured = {row["coin"]: row for row in history.measured.to_pylist()}
+    events = COIN_EVENTS.empty_table()
+    if measured and r.basis is not None:
+        events = coin_events(r, zone, r.basis.snapshot)
+        events = events.filter(pc.is_in(events["coin"], pa.array(list(measured), TEXT)))
+    by_coin: dict[str, list[Row]] = defaultdict(list)
+    for event in events.to_pylist():
+        by_coin[event["coin"]].append(event)
+    for coin, row in measured.items():
+        terms = CoinTerms(
+            *(row[name] for name in ("coin", "measurement", "cost_formula", "reversal", "pool"))
+        )
+        draft.measure(terms, by_coin[coin], history)
+    draft.disclose(set(measured))
+    tables = {
+        "coins": (draft.coins, COINS),
+        "movements": (draft.movements, COIN_MOVEMENTS),
+        "unproved": (draft.unproved, COIN_UNPROVED),
+        "lots": (draft.lots, COIN_LOTS),
+    }
+    return CoinAccounts(
+        month=r.month,
+        events=events,
+        notes=tuple(dict.fromkeys(draft.notes)),
+        sql=compose(STEPS, "coin_events"),
+        **{
+            name: pa.Table.from_pylist(rows, schema=schema)
+            for name, (rows, schema) in tables.items()
+        },
+    )
+
+
+def _rates_of(r: Reconciliation) -> ReferenceRates:
+    """The reference rates of the records that the answer was made from."""
+    if r.basis is None:
+        return ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
+    return ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
+
+
+class _Start(msgspec.Struct, frozen=True):
+    """What a coin's walk begins with: the month before, its lots, and the events after it."""
+
+    first: Month
+    lots: tuple[StartingLot, ...]
+    events: tuple[Row, ...]
+    is_stated: bool = False
+    gone: tuple[str, ...] = ()
+
+
+class _Draft:
+    """The rows of a month's coins, one coin after another."""
+
+    def __init__(
+        self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, values: CoinValues
+    ) -> None:
+        self._r = r
+        self._zone = zone
+        self._values = values
+        self._last = r.month.last
+        self._balances = [row for row in balances.to_pylist() if row["kind"] != "bank"]
+        self._names = {row["of"].lower(): row["name"] for row in self._balances}
+        self._names[ENTITY] = r.company
+        self._conversions = list(unproved_conversions(r, zone))
+        self.coins: list[Row] = []
+        self.movements: list[Row] = []
+        self.unproved: list[Row] = []
+        self.lots: list[Row] = []
+        self.notes: list[str] = []
+
+    # Coins that are measured
+
+    def measure(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> None:
+        """Walk a coin to the month's end, and hold its pools against the proved balances."""
+        sound = []
+        for event in events:
+            if _is_recorded(event):
+                sound.append(event)
+            else:
+                self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
+        start = self._start(terms, sound, history)
+        walk = CoinWalk(terms, self._values, start.lots, start.events)
+        walk.through(start.first, self._r.month)
+        holders = {e[side] for e in sound for side in ("from_holder", "to_holder") if e[side]}
+        for name, month in sorted(walk.months.items()):
+            self.coins.append(self._measured_row(terms, walk, month, holders, start))
+            self._names.setdefault(name, name)
+        self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
+        for event in walk.unplaced:
+            self._unproved(
+                terms.coin,
+                event,
+                "which wallet it was is not known",
+                "add the wallet's explorer export: `treasury wallets add`",
+            )
+        for row in self._conversions:
+            if row["coin"] == terms.coin:
+                self.unproved.append(self._with_value(row))
+        self._state_lots(terms, walk)
+
+    def _start(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> _Start:
+        """The former month's closing as it was closed; else as it is stated; else the records."""
+        coin = terms.coin
+        closed = _of_coin(history.lots, coin)
+        stated = [row for row in _of_coin(history.openings, coin) if row["day"] < self._last]
+        if closed:
+            ended: date = closed[0]["month_end"]
+            counted = {row["event_id"] for row in _of_coin(history.events, coin)}
+            now = {event["event_id"] for event in events if event["happened_on"] <= ended}
+            first = Month.of(ended).next
+            late = [
+                {**event, "happened_on": first.first}
+                for event in events
+                if event["happened_on"] <= ended and event["event_id"] not in counted
+            ]
+            for row in stated:
+                if row["day"] > ended:
+                    self.notes.append(
+                        f"the opening of {coin} at {row['day']} is not used: {Month.of(ended)} was"
+                        " closed with what it ended with"
+                    )
+            after = [event for event in events if event["happened_on"] > ended]
+            lots = tuple(_starting_lot(row, terms) for row in closed if _is_lot(row))
+            gone = tuple(sorted(counted - now))
+            return _Start(first, lots, (*late, *after), gone=gone)
+        if stated:
+            opened = max(row["day"] for row in stated)
+            lots = tuple(
+                StartingLot(row["pool"], row["day"], row["quantity"], row["carrying_amount"])
+                for row in stated
+                if row["day"] == opened
+            )
+            after = [event for event in events if event["happened_on"] > opened]
+            return _Start(Month.of(opened).next, lots, tuple(after), is_stated=True)
+        days = [event["happened_on"] for event in events]
+        first = Month.of(min(days)) if days else self._r.month
+        return _Start(first, (), tuple(events))
+
+    def _measured_row(
+        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, holders: set[str], start: _Start
+    ) -> Row:
+        problem, step = month.problem, month.next_step
+        if not problem and start.gone:
+            problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
+            problem, step = f"{problem} recorded: {clean(start.gone[0])}", LOOK
+        if not problem and not month.is_tied:
+            problem, step = "opening and movements do not come to the closing", LOOK
+        quantity = walk.coins(month.closing_quantity)
+        if not problem:
+            problem = self._against_balances(terms, month.pool, quantity, holders, start)
+            step = LOOK if problem else ""
+        valued = month.valued
+        return {
+            "coin": terms.coin,
+            "pool": month.pool,
+            "name": self._names.get(month.pool, month.pool),
+            "measurement": terms.measurement,
+            "cost_formula": terms.cost_formula,
+            "reversal": terms.reversal,
+            **{name: walk.coins(getattr(month, name)) for name in _QUANTITIES},
+            "currency": REPORTING,
+            **{name: cents_amount(getattr(month, name)) for name in _SUMS},
+            "value": valued and valued.amount,
+            "rate": valued and valued.rate,
+            "rate_day": valued and valued.day,
+            "valued_by": valued.basis if valued else "",
+            "problem": problem,
+            "next_step": step,
+        }
+
+    def _against_balances(
+        self, terms: CoinTerms, pool: str, quantity: Decimal, holders: set[str], start: _Start
+    ) -> str:
+        """What of a pool is not as the proved balances say; nothing where they cannot say."""
+        coin = terms.coin
+        proved: dict[str, list[Decimal]] = defaultdict(list)
+        lacking = set(holders if terms.pool == "entity" else {pool.lower()})
+        for row in self._balances:
+            holder = row["of"].lower()
+            if row["currency"] == coin and (terms.pool == "entity" or holder == pool.lower()):
+                lacking.discard(holder)
+                if row["proved"] and row["closing"] is not None:
+                    proved[holder].append(row["closing"])
+                else:
+                    lacking.add(holder)
+        lacking = {holder for holder in lacking if holder}
+        if lacking or not proved:
+            wallets = count(len(lacking), "wallet")
+            self.notes.append(
+                f"{coin} is not held against balances: {wallets} of it is not proved"
+                if lacking
+                else f"{coin} is not held against balances: none is proved"
+            )
+            return ""
+        balance = total(amount for amounts in proved.values() for amount in amounts)
+        beyond = difference(quantity, balance)
+        if beyond > 0 and start.is_stated and terms.pool == "entity":
+            self.unproved.append(
+                self._with_value(
+                    {
+                        "coin": coin,
+                        "holder": ENTITY,
+                        "subject": "held in no proved wallet",
+                        "quantity": beyond,
+                        "problem": "the opening that is stated has more than the wallets hold",
+                        "next_step": "add evidence of the wallets that hold it",
+                    }
+                )
+            )
+            return ""
+        if beyond:
+            has = format_amount(quantity, coin)
+            return f"the pool has {has}, the proved balances {format_amount(balance, coin)}"
+        return ""
+
+    def _movement(self, coin: str, movement: Movement) -> Row:
+        return {"coin": coin, "currency": REPORTING, **msgspec.structs.asdict(movement)}
+
+    def _state_lots(self, terms: CoinTerms, walk: CoinWalk) -> None:
+        lots = walk.closing_lots(self._last)
+        pools = {lot.pool for lot in lots if lot.acquired_on is not None}
+        empty = [
+            StartingLot(pool, self._last, ZERO, ZERO)
+            for pool in sorted(set(walk.months) or {ENTITY})
+            if pool not in pools
+        ]
+        self.lots += [
+            {"coin": terms.coin, "month_end": self._last, "currency": REPORTING}
+            | msgspec.structs.asdict(lot)
+            for lot in (*lots, *empty)
+        ]
+
+    def _unproved(self, coin: str, event: Row, problem: str, step: str) -> None:
+        holder = event["from_holder"] or event["to_holder"]
+        self.unproved.append(
+            self._with_value(
+                {
+                    "coin": coin,
+                    "holder": holder or "",
+                    "subject": f"{event['kind']}, {event['reference']}",
+                    "quantity": event["quantity"],
+                    "problem": problem,
+                    "next_step": step,
+                }
+            )
+        )
+
+    # Coins that are disclosed
+
+    def disclose(self, measured: set[str]) -> None:
+        """A row for each balance of a coin that nobody measures, at the last reference rate."""
+        for row in self._balances:
+            coin, quantity = row["currency"], row["closing"]
+            if coin in measured:
+                continue
+            if not row["proved"] or quantity is None:
+                self.unproved.append(
+                    self._with_value(
+                        {
+                            "coin": coin,
+                            "holder": row["of"],
+                            "subject": f"balance, {row['name']}",
+                            "quantity": row["in_doubt"],
+                            "problem": row["problem"],
+                            "next_step": row["next_step"],
+                        }
+                    )
+                )
+                continue
+            worth = self._values.value(quantity, coin, self._last)
+            self.coins.append(
+                {
+                    "coin": coin,
+                    "pool": row["of"],
+                    "name": row["name"],
+                    "measurement": DISCLOSED,
+                    "closing_quantity": quantity,
+                    "currency": REPORTING,
+                    "value": worth and worth.amount,
+                    "rate": worth and worth.rate,
+                    "rate_day": worth and worth.day,
+                    "valued_by": f"{worth.basis}: {ASSUMED}"
+                    if worth
+                    else self._values.absence(coin, self._last),
+                    "problem": "",
+                    "next_step": "",
+                }
+            )
+
+    def _with_value(self, row: Row) -> Row:
+        quantity = row["quantity"]
+        worth = quantity and self._values.value(quantity, row["coin"], self._last)
+        return {**row, "currency": REPORTING, "value": worth.amount if worth else None}
+
+
+def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.filter(pc.equal(table["coin"], coin)).to_pylist()
+    return rows
+
+
+def _is_recorded(event: Row) -> bool:
+    """Whether an event states its coins, and a conversion what was given for them."""
+    has_price = event["contra"] != "conversion" or event["consideration"] is not None
+    return has_price and event["quantity"] is not None and event["quantity"] > 0
+
+
+def _is_lot(row: Row) -> bool:
+    """Whether it says anything: a pool that closed without coins has a row of none."""
+    return bool(row["quantity"] or row["acquired_on"] is None)
+
+
+def _starting_lot(row: Row, terms: CoinTerms) -> StartingLot:
+    """A lot of the former closing; where the company is one pool now, all its lots are its."""
+    pool = ENTITY if terms.pool == "entity" else row["pool"]
+    return StartingLot(pool, row["acquired_on"], row["quantity"], row["carrying_amount"])

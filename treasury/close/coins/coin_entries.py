@@ -1,0 +1,145 @@
+"""Measured coins in the double entry: what each movement of a pool posts, in the one currency.
+
+`coins` holds the carrying amount. An acquisition stands against `conversion` (or `transfers in`), a
+disposal's proceeds too; what they are above or below the carrying amount is a gain or a loss. The
+fee of a request is in neither: it stands in `ramp fees`. A coin of which something is wrong is left
+out and named, for a wrong entry is worse than none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any, Final
+
+import msgspec
+
+from treasury.close.coins.coin_accounts import CoinAccounts
+from treasury.close.coins.coin_value import REPORTING
+from treasury.money import total
+from treasury.text import clean
+
+__all__ = ["CoinBooks", "CoinEntry", "CoinLeg", "CoinPrice", "coin_books"]
+
+_WORDS: Final = {
+    "acquired": "{coin} acquired: {reference}",
+    "disposed": "{coin} disposed of: {reference}",
+    "reversed": "{coin}: the difference of the month before taken back",
+    "remeasured": "{coin} measured at the month's end",
+}
+
+
+class CoinLeg(msgspec.Struct, frozen=True):
+    """A side of an entry, debit positive, in the reporting currency; `of` is the coin."""
+
+    role: str
+    amount: Decimal
+    of: str = ""
+    currency: str = REPORTING
+
+
+class CoinEntry(msgspec.Struct, frozen=True):
+    """What a movement posts; its sides come to nothing."""
+
+    entry: str
+    on: date
+    text: str
+    legs: tuple[CoinLeg, ...]
+    sources: tuple[str, ...] = ()
+
+
+class CoinPrice(msgspec.Struct, frozen=True):
+    """What a coin was worth at the month's end, in the reporting currency."""
+
+    coin: str
+    on: date
+    rate: Decimal
+    currency: str = REPORTING
+
+
+class CoinBooks(msgspec.Struct, frozen=True):
+    """What a month's coins post: entries, their balance at both ends, and prices.
+
+    `opening` and `closing` are the carrying amounts by coin.
+    """
+
+    entries: tuple[CoinEntry, ...] = ()
+    opening: tuple[CoinLeg, ...] = ()
+    closing: tuple[CoinLeg, ...] = ()
+    prices: tuple[CoinPrice, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def coin_books(coins: CoinAccounts) -> CoinBooks:
+    """The entries of the measured coins; nothing where none is."""
+    rows = coins.measured.to_pylist()
+    wrong = {row["coin"]: row for row in rows if row["problem"]}
+    posted = [row for row in rows if row["coin"] not in wrong]
+    names = sorted({row["coin"] for row in posted})
+    opening, closing = (
+        tuple(CoinLeg("coins", amount, coin) for coin, amount in _sums(posted, side).items())
+        for side in ("opening", "closing")
+    )
+    first, last = coins.month.previous.last, coins.month.last
+    entries = [
+        CoinEntry(
+            f"opening:coins:{leg.of}",
+            first,
+            f"Opening carrying amount of {leg.of}",
+            (leg, CoinLeg("opening", leg.amount.copy_negate())),
+        )
+        for leg in opening
+        if leg.amount
+    ]
+    for movement in coins.movements.to_pylist():
+        if movement["coin"] in names:
+            entries += _entries(movement)
+    prices = {
+        (row["coin"], last): CoinPrice(row["coin"], last, row["rate"])
+        for row in posted
+        if row["rate"] is not None
+    }
+    return CoinBooks(
+        entries=tuple(entries),
+        opening=opening,
+        closing=closing,
+        prices=tuple(prices.values()),
+        notes=tuple(
+            f"{coin} is not posted: {clean(row['problem'])}" for coin, row in sorted(wrong.items())
+        ),
+    )
+
+
+def _sums(rows: list[dict[str, Any]], name: str) -> dict[str, Decimal]:
+    """The carrying amount of each coin at one end, all its pools together."""
+    sums: dict[str, list[Decimal]] = {}
+    for row in rows:
+        sums.setdefault(row["coin"], []).append(row[name])
+    return {coin: total(amounts) for coin, amounts in sorted(sums.items())}
+
+
+def _entries(movement: Mapping[str, Any]) -> Iterator[CoinEntry]:
+    """The entry of a movement; one between pools posts nothing, for both are the coin's account."""
+    coin, carrying = movement["coin"], movement["carrying_amount"]
+    legs = [CoinLeg("coins", carrying, coin)]
+    match movement["kind"]:
+        case "transferred":
+            return
+        case "disposed":
+            legs.append(CoinLeg(movement["contra"], movement["proceeds"]))
+            gain = movement["gain"].copy_negate()
+            legs.append(CoinLeg("coin gains" if gain < 0 else "coin losses", gain))
+        case _:
+            legs.append(CoinLeg(movement["contra"], carrying.copy_negate()))
+    moved = tuple(leg for leg in legs if leg.amount)
+    if not moved:
+        return
+    assert not total(leg.amount for leg in moved), movement["event_id"]
+    yield CoinEntry(
+        f"coins:{movement['event_id']}",
+        movement["day"],
+        clean(_WORDS[movement["kind"]].format(coin=coin, reference=movement["reference"])),
+        moved,
+        (movement["source_id"],) if movement["source_id"] else (),
+    )

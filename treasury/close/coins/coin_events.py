@@ -1,0 +1,141 @@
+"""What came to the company's coins and what left them, each event once, as far as it is proved.
+
+Requests, transfers and movements on the chain are read by named steps; the coins of a virtual
+account come from conversions that are proved. An interval between two balances counts in the month
+in which it closes, as in the journal, and its coins were there from its beginning in that month.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from treasury.calendar import Month
+from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
+from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.reconcile.question_tables import month_days
+
+__all__ = ["COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events", "unproved_conversions"]
+
+PACKAGE: Final = "treasury.close.coins.steps"
+STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("coin_events",))
+"""The steps that give the events of the records, over those of the month that they read."""
+PROVED: Final = ("proved", "proved_as_group")
+COIN_EVENTS: Final = pa.schema(
+    [
+        ("event_id", TEXT),
+        ("contra", TEXT),
+        ("coin", TEXT),
+        ("quantity", AMOUNT),
+        ("moment", INSTANT),
+        ("happened_on", DATE),
+        ("kind", TEXT),
+        ("consideration", AMOUNT),
+        ("currency", TEXT),
+        ("from_holder", TEXT),
+        ("to_holder", TEXT),
+        ("reference", TEXT),
+        ("source_id", TEXT),
+    ]
+)
+"""A row an event: `quantity` in `coin`; `consideration` in `currency` is what was given for coins
+or received for them, null where no service says it. `contra` is the role that it is posted
+against, a holder the id of a custodial account or the address of a company wallet."""
+COIN_UNPROVED: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("holder", TEXT),
+        ("subject", TEXT),
+        ("quantity", AMOUNT),
+        ("currency", TEXT),
+        ("value", AMOUNT),
+        ("problem", TEXT),
+        ("next_step", TEXT),
+    ]
+)
+"""Coins that stand in no pool: `quantity` in `coin`, `value` of it in `currency` by the month's
+last reference rate, null where it is not known."""
+_TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2}
+"""Of events of one instant, what comes is before what leaves."""
+_ASK: Final = "ask the provider; next month sync shortly before and after its end"
+
+
+def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> pa.Table:
+    """Every event up to the month's end in the order in which it counts; as in COIN_EVENTS."""
+    with snapshot.connection() as connection:
+        load(connection, {"asked": month_days(r.month, zone)})
+        run(connection, STEPS, targets=("coin_events",))
+        recorded = connection.table("coin_events").to_arrow_table().cast(COIN_EVENTS)
+    converted = pa.Table.from_pylist(list(_converted(r, zone)), schema=COIN_EVENTS)
+    events = pa.concat_tables([recorded, converted])
+    turns = pa.array([_TURNS[kind] for kind in events["kind"].to_pylist()], pa.int8())
+    ordered = events.append_column("turn", turns).sort_by(
+        [(name, "ascending") for name in ("moment", "turn", "event_id")]
+    )
+    return ordered.drop_columns("turn")
+
+
+def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
+    """The coins of conversions whose quantity and cost are both proved by the month's end."""
+    end = r.month.end(zone)
+    for row in r.conversions.to_pylist():
+        if _conversion_problem(row, end) or not row["converted"]:
+            continue
+        closed_on = row["closed_at"].astimezone(zone).date()
+        begun = Month.of(closed_on).start(zone)
+        yield {
+            "event_id": _conversion_id(row),
+            "contra": "conversion",
+            "coin": row["asset"],
+            "quantity": row["converted"],
+            "moment": max(row["opened_at"] or begun, begun),
+            "happened_on": closed_on,
+            "kind": "acquired",
+            "consideration": row["fiat"],
+            "currency": row["currency"],
+            "from_holder": None,
+            "to_holder": row["account_id"],
+            "reference": f"conversion, {row['account']}",
+            "source_id": row["account_id"],
+        }
+
+
+def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
+    """Coins of conversions that count in no pool by the month's end, and why; as COIN_UNPROVED."""
+    end = r.month.end(zone)
+    for row in r.conversions.to_pylist():
+        problem = _conversion_problem(row, end)
+        begun = row["opened_at"] or row["closed_at"]
+        if problem and row["converted"] and begun < end:
+            yield {
+                "coin": row["asset"],
+                "holder": row["account_id"],
+                "subject": f"conversion, {row['account']}",
+                "quantity": row["converted"],
+                "problem": problem,
+                "next_step": row["next_step"] or _ASK,
+            }
+
+
+def _conversion_id(row: Mapping[str, Any]) -> str:
+    closed_at = f"{row['closed_at']:%Y-%m-%dT%H:%M:%S}"
+    return f"conversion:{row['account_id']}:{row['asset']}:{closed_at}"
+
+
+def _conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
+    """Why the coins of an interval are not acquired at a known cost by then; empty where they are.
+
+    Of an interval that closes later nothing says how much of it was there at the end.
+    """
+    if row["closed_at"] is None or row["closed_at"] >= end:
+        return "converted between two balances around the month's end: on either side of it"
+    if row["state"] not in PROVED:
+        return row["reason"] or "not proved"
+    if row["edge_credits"]:
+        return f"its cost is not proved: {row['reason']}"
+    return "" if row["fiat"] is not None else "its cost is not recorded"

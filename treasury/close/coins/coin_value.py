@@ -1,0 +1,79 @@
+"""What coins and currencies are worth in the reporting currency, by the reference rates."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Final, Protocol
+
+import msgspec
+
+from treasury.money import half_up, quantize
+
+__all__ = ["REPORTING", "CoinRates", "CoinValues", "Valued"]
+
+REPORTING: Final = "EUR"
+"""The currency that coins are carried in."""
+SHOWN: Final = 10
+"""Decimals of a rate where it is shown; a value is worked out with all of it."""
+_WIDE: Final = Context(prec=80)
+
+
+class PublishedRate(Protocol):
+    """A reference rate: the exact fraction, the day it was published for, and its ground."""
+
+    @property
+    def rate(self) -> Fraction: ...
+    @property
+    def day(self) -> date: ...
+    @property
+    def basis(self) -> str: ...
+
+
+class PublishedValue(Protocol):
+    """What an amount was worth, rounded once, and the rate that gave it."""
+
+    @property
+    def amount(self) -> Decimal: ...
+    @property
+    def rate(self) -> PublishedRate: ...
+
+
+class CoinRates(Protocol):
+    """Where values are looked up: `treasury.rates.ReferenceRates`."""
+
+    def value(self, amount: Decimal, currency: str, day: date) -> PublishedValue | None:
+        """What an amount was worth in the reporting currency; None where no rate is known."""
+
+    def absence(self, currency: str, day: date) -> str:
+        """Why it has no value, in words."""
+
+
+class Valued(msgspec.Struct, frozen=True):
+    """An amount in the reporting currency, rounded once, and the rate that gave it, if one did."""
+
+    amount: Decimal
+    basis: str = ""
+    rate: Decimal | None = None
+    day: date | None = None
+
+
+class CoinValues:
+    """Values in the reporting currency, and why there is none."""
+
+    def __init__(self, rates: CoinRates) -> None:
+        self.absence = rates.absence
+        self._value = rates.value
+
+    def value(self, amount: Decimal, unit: str, day: date) -> Valued | None:
+        """What an amount of a coin or currency is worth on a day; None without a rate."""
+        if unit == REPORTING:
+            return Valued(quantize(amount, REPORTING))
+        worth = self._value(amount, unit, day)
+        if worth is None:
+            return None
+        exact = worth.rate.rate
+        shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
+        rate = Decimal(shown).scaleb(-SHOWN, _WIDE)
+        return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)

@@ -1,0 +1,417 @@
+"""One coin from its opening through the months: pools, what each event moved, and month ends.
+
+A month opens with what the month before closed at. The difference to the value that a month's end
+recognises is the new basis, or is taken back on the first of the next month; never both, so that it
+is counted once. All amounts are whole cents and all quantities whole units; see `coin_pool`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Context, Decimal
+from functools import reduce
+from math import gcd
+from typing import Any, Final
+
+import msgspec
+
+from treasury.calendar import Month
+from treasury.close.coins.coin_pool import AveragePool, CoinPool, FifoPool, Lot
+from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued
+from treasury.money import SCALE, exponent, format_amount
+
+__all__ = [
+    "ENTITY", "CoinTerms", "CoinWalk", "Movement", "PoolMonth", "StartingLot", "cents_amount",
+]  # fmt: skip
+
+ENTITY: Final = ""
+"""The pool of a coin where all coins of the company are one."""
+_WIDE: Final = Context(prec=80)
+_CENTS: Final = exponent(REPORTING)
+RATES: Final = "add a file of rates: `treasury rates add FILE`"
+OPENING: Final = (
+    "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
+)
+Row = Mapping[str, Any]
+
+
+class CoinTerms(msgspec.Struct, frozen=True):
+    """How a coin is measured, by the terms that two people put in force."""
+
+    coin: str
+    measurement: str
+    cost_formula: str
+    reversal: str
+    pool: str
+
+
+class StartingLot(msgspec.Struct, frozen=True):
+    """Coins of a pool at the end of the month before the first.
+
+    `acquired_on` is None for what the pool was carried above its lots, to be taken back on the
+    first; it has no quantity.
+    """
+
+    pool: str
+    acquired_on: date | None
+    quantity: Decimal
+    carrying_amount: Decimal
+
+
+class Movement(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event moved in a pool; amounts in the reporting currency, signed by direction.
+
+    `proceeds` and `gain` are those of a disposal. `contra` is the role it is posted against.
+    """
+
+    pool: str
+    day: date
+    kind: str
+    quantity: Decimal
+    carrying_amount: Decimal
+    proceeds: Decimal | None = None
+    gain: Decimal | None = None
+    event_id: str
+    contra: str
+    reference: str
+    source_id: str
+    valued_by: str = ""
+
+
+class PoolMonth(msgspec.Struct, kw_only=True):
+    """A pool over a month: opening + reversed + acquired + transferred - disposed + remeasured.
+
+    Quantities in units of the walk, amounts in cents; `lacking` is what left and never came.
+    """
+
+    pool: str
+    opening_quantity: int = 0
+    acquired_quantity: int = 0
+    transferred_quantity: int = 0
+    disposed_quantity: int = 0
+    closing_quantity: int = 0
+    opening: int = 0
+    reversed: int = 0
+    acquired: int = 0
+    transferred: int = 0
+    disposed: int = 0
+    remeasured: int = 0
+    closing: int = 0
+    proceeds: int = 0
+    gain: int = 0
+    valued: Valued | None = None
+    problem: str = ""
+    next_step: str = ""
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether quantities and amounts add up to the closing ones."""
+        quantity = self.opening_quantity + self.acquired_quantity + self.transferred_quantity
+        amount = self.opening + self.reversed + self.acquired + self.transferred + self.remeasured
+        return (
+            quantity - self.disposed_quantity == self.closing_quantity
+            and amount - self.disposed == self.closing
+        )
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    """What is wrong with a pool, the next step, and up to which month; None for ever."""
+
+    words: str
+    next_step: str
+    until: Month | None = None
+
+
+class _Holding:
+    """A pool, what it is carried above its lots until the first, and what is wrong with it."""
+
+    def __init__(self, pool: CoinPool) -> None:
+        self.pool = pool
+        self.difference = 0
+        self.lacking = 0
+        self.problems: list[_Problem] = []
+
+
+class CoinWalk:
+    """The months of one coin, one after another; `month`, `movements` are of the last one."""
+
+    def __init__(
+        self,
+        terms: CoinTerms,
+        values: CoinValues,
+        lots: Sequence[StartingLot],
+        events: Sequence[Row],
+    ) -> None:
+        self._terms = terms
+        self._values = values
+        self._events = events
+        self._holdings: dict[str, _Holding] = {}
+        self._unit = _unit(
+            [*(lot.quantity for lot in lots), *(event["quantity"] for event in events)]
+        )
+        self.months: dict[str, PoolMonth] = {}
+        self.movements: list[Movement] = []
+        self.unplaced: list[Row] = []
+        for lot in lots:
+            holding = self._holding(lot.pool)
+            if lot.acquired_on is None:
+                holding.difference += _cents(lot.carrying_amount)
+            else:
+                units = self._units(lot.quantity)
+                holding.pool.acquire(Lot(lot.acquired_on, units, _cents(lot.carrying_amount)))
+
+    def through(self, first: Month, last: Month) -> CoinWalk:
+        """Walk the months from the first to the last."""
+        place, month = 0, first
+        while month <= last:
+            after = place
+            while after < len(self._events) and self._events[after]["happened_on"] <= month.last:
+                after += 1
+            self._walk(month, self._events[place:after])
+            place, month = after, month.next
+        return self
+
+    def closing_lots(self, day: date) -> tuple[StartingLot, ...]:
+        """The pools as lots, for the month that begins after the day; none of an empty pool."""
+        rows = []
+        for name, holding in self._holdings.items():
+            rows += [
+                StartingLot(
+                    name, lot.acquired_on, self.coins(lot.quantity), cents_amount(lot.carrying)
+                )
+                for lot in holding.pool.lots(day)
+            ]
+            if holding.difference:
+                rows.append(StartingLot(name, None, Decimal(0), cents_amount(holding.difference)))
+        return tuple(rows)
+
+    # One month
+
+    def _walk(self, month: Month, events: Iterable[Row]) -> None:
+        self.months, self.movements, self.unplaced = {}, [], []
+        for name, holding in self._holdings.items():
+            # A pool opens with its lots as they were stated, in cents each.
+            self._open(name, holding)
+            if holding.difference:
+                self._remeasure(name, "reversed", -holding.difference, month.first)
+                holding.difference = 0
+        for event in events:
+            self._apply(event)
+        for name, holding in self._holdings.items():
+            self._end(name, holding, month)
+
+    def _open(self, name: str, holding: _Holding) -> None:
+        month = self._month(name)
+        month.opening_quantity = holding.pool.quantity - holding.lacking
+        month.opening = holding.pool.carrying + holding.difference
+
+    def _apply(self, event: Row) -> None:
+        origin, target = self._placed(event, "from_holder"), self._placed(event, "to_holder")
+        match event["kind"]:
+            case "acquired" if target is not None:
+                self._acquire(target, event)
+            case "disposed" if origin is not None:
+                self._dispose(origin, event)
+            case "transferred":
+                if origin is not None and target is not None and origin != target:
+                    self._transfer(origin, target, event)
+            case _:
+                self.unplaced.append(event)
+
+    def _placed(self, event: Row, side: str) -> str | None:
+        """The pool of one side of an event; None where pools are wallets, and it is not known."""
+        if self._terms.pool == "entity":
+            return ENTITY
+        holder: str | None = event[side]
+        return holder
+
+    def _acquire(self, name: str, event: Row) -> None:
+        cost = self._consideration(name, event)
+        if cost is None:
+            return
+        units, cents = self._units(event["quantity"]), _cents(cost.amount)
+        self._holding(name).pool.acquire(Lot(event["happened_on"], units, cents))
+        month = self._month(name)
+        month.acquired_quantity += units
+        month.acquired += cents
+        self._note(name, event, units, cents, valued_by=cost.basis)
+
+    def _dispose(self, name: str, event: Row) -> None:
+        units = self._units(event["quantity"])
+        carrying = sum(lot.carrying for lot in self._released(name, units, event["happened_on"]))
+        month = self._month(name)
+        month.disposed_quantity += units
+        month.disposed += carrying
+        valued = self._consideration(name, event)
+        if valued is None:
+            self._note(name, event, -units, -carrying)
+            return
+        proceeds = _cents(valued.amount)
+        month.proceeds += proceeds
+        month.gain += proceeds - carrying
+        self._note(name, event, -units, -carrying, proceeds=proceeds, valued_by=valued.basis)
+
+    def _transfer(self, origin: str, target: str, event: Row) -> None:
+        lots = self._released(origin, self._units(event["quantity"]), event["happened_on"])
+        for lot in lots:
+            self._holding(target).pool.acquire(lot)
+        units, cents = sum(lot.quantity for lot in lots), sum(lot.carrying for lot in lots)
+        for name, sign in ((origin, -1), (target, 1)):
+            month = self._month(name)
+            gone = self._units(event["quantity"]) if sign < 0 else units
+            month.transferred_quantity += sign * gone
+            month.transferred += sign * cents
+            self._note(name, event, sign * gone, sign * cents)
+
+    def _released(self, name: str, units: int, day: date) -> tuple[Lot, ...]:
+        """What leaves a pool; one that has not so much gives all, and lacks the rest."""
+        holding = self._holding(name)
+        available = min(units, holding.pool.quantity)
+        holding.lacking += units - available
+        return holding.pool.release(available, day) if available else ()
+
+    def _end(self, name: str, holding: _Holding, month: Month) -> None:
+        """Hold a pool against its value, and state it as it goes on."""
+        pool, row, coin = holding.pool, self._month(name), self._terms.coin
+        if pool.quantity:
+            row.valued = self._values.value(self.coins(pool.quantity), coin, month.last)
+            if row.valued is None:
+                until = month.next if self._terms.reversal == "next_month" else None
+                words = self._values.absence(coin, month.last)
+                holding.problems.append(_Problem(words, RATES, until))
+            else:
+                self._measure(name, holding, _cents(row.valued.amount), month.last)
+        row.closing_quantity = pool.quantity - holding.lacking
+        row.closing = pool.carrying + holding.difference
+        holding.problems = [
+            each for each in holding.problems if each.until is None or month <= each.until
+        ]
+        if holding.lacking:
+            lacking = format_amount(self.coins(holding.lacking), coin)
+            row.problem, row.next_step = f"{lacking} left that no record shows coming", OPENING
+        elif holding.problems:
+            row.problem, row.next_step = holding.problems[0].words, holding.problems[0].next_step
+        # The next month opens with what this one closed at: lots in cents, whose sum that is.
+        lots = pool.lots(month.last)
+        holding.pool = _empty_pool(self._terms.cost_formula)
+        for lot in lots:
+            holding.pool.acquire(lot)
+
+    def _measure(self, name: str, holding: _Holding, worth: int, day: date) -> None:
+        difference = worth - holding.pool.carrying
+        if self._terms.measurement == "cost":
+            difference = min(difference, 0)
+        if not difference:
+            return
+        self._remeasure(name, "remeasured", difference, day)
+        if self._terms.reversal == "next_month":
+            holding.difference = difference
+        else:
+            holding.pool.restate(worth, day)
+
+    def _remeasure(self, name: str, kind: str, difference: int, day: date) -> None:
+        row = self._month(name)
+        if kind == "reversed":
+            row.reversed += difference
+        else:
+            row.remeasured += difference
+        coin = self._terms.coin
+        self.movements.append(
+            Movement(
+                pool=name,
+                day=day,
+                kind=kind,
+                quantity=Decimal(0),
+                carrying_amount=cents_amount(difference),
+                event_id=f"{kind}:{coin}:{name}:{day}",
+                contra=_contra(self._terms.measurement),
+                reference=f"{coin} {kind}",
+                source_id="",
+            )
+        )
+
+    # What is shared
+
+    def _consideration(self, name: str, event: Row) -> Valued | None:
+        """What was given or received, in the reporting currency; else what the coins were worth."""
+        amount, unit = event["consideration"], event["currency"]
+        if amount is None:
+            amount, unit = event["quantity"], self._terms.coin
+        valued = self._values.value(amount, unit, event["happened_on"])
+        if valued is None:
+            words = self._values.absence(unit, event["happened_on"])
+            problem = _Problem(f"{words}: {event['reference']}", RATES)
+            self._holding(name).problems.append(problem)
+        return valued
+
+    def _note(
+        self,
+        name: str,
+        event: Row,
+        units: int,
+        cents: int,
+        *,
+        proceeds: int | None = None,
+        valued_by: str = "",
+    ) -> None:
+        self.movements.append(
+            Movement(
+                pool=name,
+                day=event["happened_on"],
+                kind=event["kind"],
+                quantity=self.coins(units),
+                carrying_amount=cents_amount(cents),
+                proceeds=None if proceeds is None else cents_amount(proceeds),
+                gain=None if proceeds is None else cents_amount(proceeds + cents),
+                event_id=event["event_id"],
+                contra=event["contra"],
+                reference=event["reference"],
+                source_id=event["source_id"],
+                valued_by=valued_by,
+            )
+        )
+
+    def _holding(self, name: str) -> _Holding:
+        if name not in self._holdings:
+            self._holdings[name] = _Holding(_empty_pool(self._terms.cost_formula))
+        return self._holdings[name]
+
+    def _month(self, name: str) -> PoolMonth:
+        self._holding(name)
+        if name not in self.months:
+            self.months[name] = PoolMonth(pool=name)
+        return self.months[name]
+
+    def _units(self, quantity: Decimal) -> int:
+        return int(quantity.scaleb(SCALE, _WIDE)) // self._unit
+
+    def coins(self, units: int) -> Decimal:
+        """A quantity of units as coins."""
+        return Decimal(units * self._unit).scaleb(-SCALE, _WIDE)
+
+
+def _empty_pool(formula: str) -> CoinPool:
+    return FifoPool() if formula == "fifo" else AveragePool()
+
+
+def _unit(quantities: Iterable[Decimal]) -> int:
+    """The largest unit that every quantity is a whole number of: the numbers stay small."""
+    whole = (int(quantity.scaleb(SCALE, _WIDE)) for quantity in quantities)
+    return reduce(gcd, whole, 0) or 1
+
+
+def _contra(measurement: str) -> str:
+    """The role that the difference to the value is posted against."""
+    return {"cost": "coin impairment", "reserves": "coin reserve"}.get(
+        measurement, "coin revaluation"
+    )
+
+
+def _cents(amount: Decimal) -> int:
+    return int(amount.scaleb(_CENTS, _WIDE))
+
+
+def cents_amount(cents: int) -> Decimal:
+    """Cents as an amount in the reporting currency."""
+    return Decimal(cents).scaleb(-_CENTS, _WIDE)

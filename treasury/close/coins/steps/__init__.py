@@ -1,0 +1,1 @@
+"""The steps that tell what came to the company's coins and what left them."""

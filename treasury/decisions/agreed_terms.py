@@ -1,0 +1,158 @@
+"""Terms that `policy.toml` proposes and two people put in force, by the journal.
+
+Editing the file alone changes nothing, and an answer of any earlier instant is given under the
+terms of then. The one who proposed terms cannot accept them, but in a desk of one, which says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from treasury.actions.authority.policy import POLICY_FILE, Policy
+from treasury.errors import ActionRefused, InputError
+from treasury.journal import Actor, Draft, Entry, Journal
+from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.person_names import same_person
+
+__all__ = ["AgreedTerms", "TermsDesk", "TermsKind", "agreed_terms"]
+
+
+class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A sort of terms: how the journal and the file call them, and how they are proposed.
+
+    `content` gives the terms of a policy as plain JSON: equal terms, equal content.
+    """
+
+    proposed: str
+    accepted: str
+    name: str
+    table: str
+    command: str
+    content: Callable[[Policy], dict[str, Any]]
+
+
+class AgreedTerms(msgspec.Struct, frozen=True):
+    """Terms that were proposed, and who accepted them; None while nobody has."""
+
+    content: dict[str, Any]
+    seq: int
+    proposed_by: str
+    accepted_by: str | None = None
+    alone: bool = False
+
+    @property
+    def people(self) -> dict[str, Any]:
+        """Who proposed and who accepted, as columns."""
+        return {
+            "proposed_by": self.proposed_by,
+            "accepted_by": self.accepted_by,
+            "alone": self.alone,
+        }
+
+
+def agreed_terms(
+    entries: Iterable[Entry], kind: TermsKind
+) -> tuple[AgreedTerms | None, AgreedTerms | None]:
+    """The terms in force, and those that wait for a second person."""
+    in_force: AgreedTerms | None = None
+    proposal: AgreedTerms | None = None
+    for entry in entries:
+        if entry.kind == kind.proposed:
+            proposal = AgreedTerms(entry.body[kind.name], entry.seq, entry.actor.name)
+        elif entry.kind == kind.accepted and proposal is not None:
+            alone = same_person(proposal.proposed_by, entry.actor.name)
+            if entry.body.get("proposal") != proposal.seq or (
+                alone and not entry.body.get("alone")
+            ):
+                continue
+            in_force = msgspec.structs.replace(proposal, accepted_by=entry.actor.name, alone=alone)
+            proposal = None
+    return in_force, proposal
+
+
+class TermsDesk:
+    """The verbs by which two people put the terms of `policy.toml` in force."""
+
+    def __init__(
+        self,
+        kind: TermsKind,
+        journal: Journal,
+        policy: Callable[[], Policy],
+        *,
+        until: datetime | None = None,
+    ) -> None:
+        self._kind = kind
+        self.journal = journal
+        self._policy = policy
+        self._until = until
+
+    def propose(self, reason: str, actor: Actor | None) -> Decided:
+        """Propose the terms that stand in `policy.toml`; a second person accepts them."""
+        kind = self._kind
+        if not reason.strip():
+            raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
+        who = actor or self.journal.who()
+        content = kind.content(self._policy())
+
+        def drafts(decided: Decided) -> list[Draft]:
+            in_force, proposal = agreed_terms(decided.entries, kind)
+            latest = proposal or in_force
+            if (latest.content if latest else {}) == content:
+                return []
+            body = {kind.name: content, "reason": reason.strip()}
+            return [Draft(kind.proposed, _hash(content), body, who)]
+
+        return self._decide(drafts, who)
+
+    def accept(self, actor: Actor | None) -> Decided:
+        """Put the proposed terms in force; whoever proposed them cannot."""
+        kind = self._kind
+        who = actor or self.journal.who()
+
+        def drafts(decided: Decided) -> list[Draft]:
+            _, proposal = agreed_terms(decided.entries, kind)
+            policy = self._policy()
+            if proposal is None:
+                raise ActionRefused(
+                    f"no {kind.name} are proposed",
+                    do=f"write them below {kind.table} in {POLICY_FILE}, then"
+                    f" `{kind.command} --propose --reason …`",
+                )
+            if proposal.content != kind.content(policy):
+                raise ActionRefused(
+                    f"{POLICY_FILE} does not say what {proposal.proposed_by} proposed",
+                    do=f"have the {kind.name} proposed again as they stand there",
+                )
+            alone = same_person(proposal.proposed_by, who.name)
+            if alone and not policy.one_person:
+                raise ActionRefused(
+                    f"{who.name} proposed these {kind.name} and cannot accept them",
+                    do="have a colleague accept them",
+                )
+            body = {"proposal": proposal.seq, "alone": alone}
+            return [Draft(kind.accepted, _hash(proposal.content), body, who)]
+
+        return self._decide(drafts, who)
+
+    def decided(self) -> Decided:
+        """What had been decided by the instant of the desk."""
+        return read_decided(self.journal, until=self._until)
+
+    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Decided:
+        require_present(self._until)
+        self._policy().check_identity(who)
+
+        def build(decided: Decided) -> tuple[Sequence[Draft], Decided]:
+            return drafts(decided), decided
+
+        added, decided = decide(self.journal, build)
+        return decided.after(added)
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
