@@ -103,8 +103,7 @@ def test_a_failure_is_told_with_what_to_do_and_keeps_the_last_success(tmp_path: 
     (sync,) = state.parts
     assert (sync.succeeded_at, sync.failures) == (NOON, 1)
     assert state.sentence(NOON + timedelta(hours=2)) == (
-        "watching was stopped, last sync 2 h ago;"
-        " sync failed 1 time: no answer - check the network"
+        "watching was stopped, last sync 2 h ago; sync failed 1 time: no answer - check the network"
     )
 
 
