@@ -1,6 +1,6 @@
 """Matching on Apache Spark beside DuckDB, on the same Parquet files, in one run.
 
-    python -m benchmarks.spark [ROWS] [--tenfold] [--only WAY,…]
+    python -m benchmarks.spark [ROWS] [--tenfold] [--duckdb-alone] [--only WAY,…]
 
 The ways: `cluster`, a standalone cluster of real processes on loopback (a master, two workers, each
 with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
@@ -10,6 +10,9 @@ with decisions; `local`, two threads in one process; `connect`, a Spark Connect 
 `--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a process of its
 own. All four tables have to hold the same rows, by the hash of their sorted hashes; else the exit
 code is 1.
+
+With `--duckdb-alone` DuckDB alone matches the ordinary set, and nothing is started. Its database
+holds 4 GB; what goes in and comes out is beside it, as Arrow tables.
 
 Both read the files and write their tables within the time. A cluster's machines are here one: four
 Java processes share its cores, and the ratio to DuckDB says nothing of a cluster of many.
@@ -43,7 +46,12 @@ import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from benchmarks.reconcile import one_code, ordinary, ordinary_parts, peak_mb, same_amount  # noqa: E402
-from benchmarks.spark_cluster import HEAP, Cluster, connect_server  # noqa: E402
+from benchmarks.spark_cluster import (  # noqa: E402
+    HEAP,
+    Cluster,
+    connect_server,
+    processor_seconds,
+)
 
 ROWS = 1_000_000
 TABLES = ("lines", "expectations", "allocations", "candidates")
@@ -52,8 +60,6 @@ WAYS = (
 )  # fmt: skip
 PARTS = 8
 """Files that each table is divided into, so that several read it."""
-ROWS_OF_PARTITION = 50_000
-"""How many rows of a set come upon each partition of a shuffle."""
 DRIVER = "3g"
 Tables = tuple[pa.Table, pa.Table]
 
@@ -154,10 +160,15 @@ def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:
     for name in TABLES:
         (into / name).mkdir(parents=True)
         pq.write_table(getattr(matches, name), into / name / "part-0.parquet")
-    return {"wall": time.perf_counter() - begin, "peak": peak_mb(), "counts": matches.counts()}
+    return {
+        "wall": time.perf_counter() - begin,
+        "processor": time.process_time(),
+        "peak": peak_mb(),
+        "counts": matches.counts(),
+    }
 
 
-def match_with_spark(place: Path, into: Path, address: str, partitions: int) -> dict[str, Any]:
+def match_with_spark(place: Path, into: Path, address: str) -> dict[str, Any]:
     from pyspark.sql import SparkSession
 
     from treasury import match_references
@@ -172,7 +183,6 @@ def match_with_spark(place: Path, into: Path, address: str, partitions: int) -> 
             "spark.executor.memory": HEAP,
             "spark.executor.cores": "1",
             "spark.local.dir": str(into.parent / "shuffles"),
-            "spark.sql.shuffle.partitions": str(partitions),
             "spark.sql.warehouse.dir": str(into.parent / "warehouse"),
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
@@ -183,7 +193,18 @@ def match_with_spark(place: Path, into: Path, address: str, partitions: int) -> 
     begin = time.perf_counter()
     matches = match_references(**inputs_of(place), engine=session, into=into)
     wall = time.perf_counter() - begin
-    return {"wall": wall, "peak": 0, "counts": matches.counts()}
+    return {
+        "wall": wall,
+        "processor": processor_seconds(driver_of(session)),
+        "peak": 0,
+        "counts": matches.counts(),
+    }
+
+
+def driver_of(session: Any) -> int:
+    """The process of a driver that is this session's own; 0 where it is a server's."""
+    java = getattr(session, "_jvm", None)
+    return 0 if java is None else int(java.java.lang.ProcessHandle.current().pid())
 
 
 def apart(*arguments: object) -> dict[str, Any]:
@@ -245,7 +266,7 @@ class Bench:
         place = self.set_of(name, rows)
         into = self.next_place()
         self._number += 1
-        said = apart("--spark", place, into, address, partitions_of(rows))
+        said = apart("--spark", place, into, address)
         wall, hashes = self._duckdb[place]
         wrong = [table for table, found in hashes_of(into).items() if hashes[table] != found]
         self.is_alike = self.is_alike and not wrong
@@ -259,11 +280,8 @@ class Bench:
 
     def _tell(self, what: str, rows: int, said: dict[str, Any], more: str) -> None:
         peak = f"peak {said['peak']:6,} MB" if said["peak"] else ""
-        print(f"{what:<28} {rows:>10,} rows {said['wall']:8.1f} s  {more}{peak}", flush=True)
-
-
-def partitions_of(rows: int) -> int:
-    return max(4, rows // ROWS_OF_PARTITION)
+        times = f"{said['wall']:8.1f} s, {said['processor']:7.1f} s of processor"
+        print(f"{what:<28} {rows:>10,} rows {times}  {more}{peak}", flush=True)
 
 
 def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
@@ -273,8 +291,9 @@ def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
 
         def match(way: str, name: str, rows: int = bench.rows) -> float:
             wall = bench.match(way, name, rows, cluster.address)
-            peaks = ", ".join(f"{peak:,} MB" for peak in cluster.new_peaks())
-            print(f"    peak of each executor: {peaks}", flush=True)
+            held, seconds = cluster.new_peaks()
+            peaks = ", ".join(f"{peak:,} MB" for peak in held)
+            print(f"    executors: peaks {peaks}; {seconds:.1f} s of processor", flush=True)
             return wall
 
         if set(ways) - {"killed", "drawn"} or is_tenfold:
@@ -295,7 +314,7 @@ def on_cluster(bench: Bench, ways: list[str], *, is_tenfold: bool) -> None:
 
 
 MIDDLE = 30
-"""Steps that are written when a worker is killed; in the ordinary set some seventy are."""
+"""Steps that are written when a worker is killed; in the ordinary set some fifty are."""
 
 
 def kill_in_the_middle(bench: Bench, cluster: Cluster) -> None:
@@ -314,13 +333,15 @@ def main(arguments: argparse.Namespace) -> int:
         raise SystemExit(f"there is no way {', '.join(sorted(strange))}; there are: {WAYS}")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         bench = Bench(Path(name), arguments.rows)
+        if arguments.duckdb_alone:
+            bench.set_of("ordinary", bench.rows)
+            return 0
         if set(ways) - {"local", "connect"}:
             on_cluster(bench, ways, is_tenfold=arguments.tenfold)
         if "local" in ways:
             bench.match("local[2]", "ordinary", bench.rows, "local[2]")
         if "connect" in ways:
-            partitions = partitions_of(bench.rows)
-            with connect_server(bench.folder, DRIVER, partitions) as address:
+            with connect_server(bench.folder, DRIVER) as address:
                 bench.match("Connect", "ordinary", bench.rows, address)
     return 0 if bench.is_alike else 1
 
@@ -333,8 +354,8 @@ def part(arguments: list[str]) -> dict[str, Any]:
             return {}
         case ["--duckdb", place, into]:
             return match_with_duckdb(Path(place), Path(into))
-        case ["--spark", place, into, address, partitions]:
-            return match_with_spark(Path(place), Path(into), address, int(partitions))
+        case ["--spark", place, into, address]:
+            return match_with_spark(Path(place), Path(into), address)
     raise SystemExit(__doc__)
 
 
@@ -345,6 +366,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark")
     parser.add_argument("rows", nargs="?", type=int, default=ROWS)
     parser.add_argument("--tenfold", action="store_true")
+    parser.add_argument("--duckdb-alone", action="store_true")
     parser.add_argument("--only", default=",".join(WAYS), metavar="WAY,…")
     # What was started is ended when this process is asked to end as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-__all__ = ["HEAP", "Cluster", "connect_server"]
+__all__ = ["HEAP", "Cluster", "connect_server", "processor_seconds"]
 
 HEAP = "2560m"
 """What an executor may hold of Java's objects; with all beside it, it stays below 4 GB."""
@@ -89,6 +89,14 @@ def peak_mb(pid: int) -> int:
     return 0
 
 
+def processor_seconds(pid: int) -> float:
+    """The processor time that a living process and its threads used; 0 where it is gone."""
+    with suppress(OSError, IndexError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
 class Cluster:
     """A master and its workers while the context lasts."""
 
@@ -97,6 +105,8 @@ class Cluster:
         self.address = ""
         self.peaks: dict[int, int] = {}
         """The most MB that each executor held, by its process."""
+        self.seconds: dict[int, float] = {}
+        """The processor time that each executor used, by its process."""
         self._master: subprocess.Popen[bytes] | None = None
         self._workers: list[subprocess.Popen[bytes]] = []
         self._is_over = threading.Event()
@@ -150,10 +160,11 @@ class Cluster:
         worker.wait()
         del self._workers[0]
 
-    def new_peaks(self) -> list[int]:
-        """What the executors since the last call held at most, in MB."""
-        peaks, self.peaks = self.peaks, {}
-        return sorted(peaks.values())
+    def new_peaks(self) -> tuple[list[int], float]:
+        """What the executors since the last call held at most, in MB, and their processor time."""
+        peaks, seconds = self.peaks, self.seconds
+        self.peaks, self.seconds = {}, {}
+        return sorted(peaks.values()), sum(seconds.values())
 
     def _watch(self) -> None:
         while not self._is_over.wait(0.5):
@@ -161,10 +172,11 @@ class Cluster:
                 held = peak_mb(pid)
                 if held:
                     self.peaks[pid] = max(held, self.peaks.get(pid, 0))
+                    self.seconds[pid] = max(processor_seconds(pid), self.seconds.get(pid, 0.0))
 
 
 @contextmanager
-def connect_server(folder: Path, memory: str, partitions: int) -> Iterator[str]:
+def connect_server(folder: Path, memory: str) -> Iterator[str]:
     """A Spark Connect server of two threads in a process of its own; its address."""
     port, log = free_port(), folder / "connect.log"
     settings = {
@@ -172,7 +184,6 @@ def connect_server(folder: Path, memory: str, partitions: int) -> Iterator[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(partitions),
         "spark.ui.enabled": "false",
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pytest
 from match_tables import arrow, expectation, line, match, outcome
 
-from treasury.reconcile.engine.pipeline import load, run
+from treasury import match_references
+from treasury.lake import AMOUNT, engine
+from treasury.reconcile.engine import pipeline
+from treasury.reconcile.engine.pipeline import load, make, run
 from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
@@ -96,3 +102,47 @@ def loaded(
         },
     )
     return connection
+
+
+def test_in_little_memory_the_same_rows_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = 9_900
+    numbers = range(many)
+    lines = pa.table(
+        {
+            "entry_id": [f"e{n:05}" for n in numbers],
+            "account": ["NL05TEST0417164300"] * many,
+            "amount": pa.array([Decimal(n % 700 + 1) for n in numbers], AMOUNT),
+            "currency": ["EUR"] * many,
+            "direction": ["CRDT"] * many,
+            "booking_date": [date(2026, 10, 5)] * many,
+            "remittance": [f"PAY-2026-{n:06} thanks, part {n % 7}" for n in numbers],
+        }
+    )
+    expectations = pa.table(
+        {
+            "expectation_id": [f"r{n:05}" for n in numbers],
+            "kind": ["off_ramp"] * many,
+            "code": [f"PAY-2026-{n * 2:06}" for n in numbers],
+            "amount": pa.array([Decimal(n * 2 % 700 + 1) for n in numbers], AMOUNT),
+            "currency": ["EUR"] * many,
+            "direction": ["CRDT"] * many,
+            "opened_at": [datetime(2026, 9, 25, tzinfo=UTC)] * many,
+        }
+    )
+    plenty = match_references(lines, expectations)
+    spilled = []
+
+    def made(connection: duckdb.DuckDBPyConnection, *step: Any) -> int:
+        rows = make(connection, *step)
+        files = connection.execute("SELECT size FROM duckdb_temporary_files()").fetchall()
+        spilled.extend(size for (size,) in files)
+        return rows
+
+    monkeypatch.setattr(pipeline, "make", made)
+    monkeypatch.setattr(engine, "MEMORY", 40 << 20)
+    backwards = lines.take(pa.array(range(many - 1, -1, -1)))  # else it would be remembered
+    little = match_references(backwards, expectations)
+    assert sum(spilled) > 0
+    assert little.counts()["matched"] == many // 2
+    for name, table in plenty.sheets().items():
+        assert little.sheets()[name].equals(table), name

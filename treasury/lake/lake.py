@@ -386,7 +386,13 @@ class Lake:
         tables, altered = opened or self._open, self.digests.is_altered
         listed = commits or self.commits
         return Snapshot(
-            self.catalogue, commit, at, tables, listed, altered=altered, workspace=self.folder.parent
+            self.catalogue,
+            commit,
+            at,
+            tables,
+            listed,
+            altered=altered,
+            workspace=self.folder.parent,
         )
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:

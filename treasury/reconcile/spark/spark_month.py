@@ -106,11 +106,8 @@ def _answer(
     require_month(run.first_row, question.month)
     read_later = frozenset[str]().union(*(step.reads for step in _STEPS), RESULTS, _SHOWN)
     run.bring(step for step in _STEPS if step not in begin and step.name in read_later)
-    brought = {
-        step.name: run.table(step.name) if step.name in read_later else run.rows(step.sql)
-        for step in _STEPS
-        if step.name in READ_FOR_ANSWER
-    }
+    # From its text, and not from what was written, whose files keep no order.
+    brought = {step.name: run.rows(step.sql) for step in _STEPS if step.name in READ_FOR_ANSWER}
     for name in RESULTS:
         query = _OF_EXPECTATIONS if name == "expectation_states" else _OF_LINES.format(step=name)
         brought[name] = run.rows(query)
