@@ -3,7 +3,8 @@
     python -m benchmarks.lake_home [ROWS] [CHANGED]
 
 A desk with so many ramp requests is pushed to a folder. A clone of it is timed beside copying the
-same files and bringing them to the disk, in turns; the ratio is of the medians, and 1 is as quick
+same files, in turns: with their hashes and brought to the disk, as a clone does; brought to the
+disk alone; and copied alone, into the system's memory. A ratio is of the medians, and 1 is as quick
 as the copying. Then so many rows change in a commit, and other desks pull it: the time is shown
 beside that of copying the bytes that moved.
 """
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -28,6 +30,7 @@ from treasury.ground import durable
 from treasury.lake import Lake
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.sharing import Sharing
+from treasury.lake.upkeep.file_digests import digest_of
 
 BATCH = 250_000
 MADE = """
@@ -67,18 +70,48 @@ def sharing(lake: Lake) -> Sharing:
     return lake.sharing
 
 
-def timed(run: Callable[[], object]) -> float:
-    began = time.perf_counter()
+class Spent(NamedTuple):
+    """Seconds of a run: by the clock, and of the processor."""
+
+    wall: float
+    processor: float
+
+
+def timed(run: Callable[[], object]) -> Spent:
+    began, worked = time.perf_counter(), time.process_time()
     run()
-    return time.perf_counter() - began
+    return Spent(time.perf_counter() - began, time.process_time() - worked)
+
+
+def median(runs: list[Spent]) -> Spent:
+    return Spent(*(statistics.median(column) for column in zip(*runs, strict=True)))
 
 
 def copied(names: list[str], source: Path, target: Path) -> None:
-    """Copy files and bring them to the disk, as a pull does."""
+    """Copy files, into the system's memory."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
+
+
+def kept(names: list[str], source: Path, target: Path) -> None:
+    """Copy files and bring them to the disk, as a pull does."""
+    copied(names, source, target)
     durable.sync_files((target / name for name in names), target)
+
+
+def compared(names: list[str], source: Path, target: Path) -> None:
+    """Copy files, hash them and bring them to the disk, one after the other."""
+    for name in names:
+        digest_of(source / name)
+    kept(names, source, target)
+
+
+WAYS: Final = {
+    "with hashes, to the disk": compared,
+    "to the disk": kept,
+    "into memory alone": copied,
+}
 
 
 def main(rows: int, changed: int) -> None:
@@ -89,21 +122,28 @@ def main(rows: int, changed: int) -> None:
         for first in range(0, rows, BATCH):
             with anna.writer("sync", START) as writer:
                 writer.upsert(requests_table, requests(first, min(first + BATCH, rows)))
-        clones, copies, sizes = [], [], []
+        clones: list[Spent] = []
+        copies: dict[str, list[Spent]] = {way: [] for way in WAYS}
+        sizes = []
         names = list(sharing(anna).home.note().files)
         for number in range(ROUNDS):
             ben = desk(root / f"ben-{number}", home)
             clones.append(timed(lambda: sizes.append(sharing(ben).pull().size)))  # noqa: B023
-            target = root / f"copy-{number}"
-            copies.append(timed(lambda: copied(names, anna.folder, target)))  # noqa: B023
-            shutil.rmtree(target)
-        clone, copy = statistics.median(clones), statistics.median(copies)
+            for way, copy in WAYS.items():
+                target = root / f"copy-{number}"
+                copies[way].append(timed(lambda: copy(names, anna.folder, target)))  # noqa: B023
+                shutil.rmtree(target)
+        clone = median(clones)
         print(
-            f"clone of {rows:,} requests, {sizes[0]:,} bytes in {len(names)} files: {clone:.2f} s"
+            f"clone of {rows:,} requests, {sizes[0]:,} bytes in {len(names)} files:"
+            f" {clone.wall:.2f} s, {clone.processor:.2f} s of the processor"
         )
-        print(
-            f"copying the files: {copy:.2f} s; the clone goes at {copy / clone:.2f} of that speed"
-        )
+        for way, runs in copies.items():
+            spent = median(runs)
+            print(
+                f"copying the files {way}: {spent.wall:.2f} s, {spent.processor:.2f} s of the"
+                f" processor; the clone goes at {spent.wall / clone.wall:.2f} of that speed"
+            )
 
         step = max(rows // changed, 1)
         picked = requests(0, rows, step=step, mark="CHANGED").slice(0, changed)
@@ -122,8 +162,8 @@ def main(rows: int, changed: int) -> None:
             pulls.append(time.perf_counter() - began)
             moved = pulled.size
         new = [n for n in sharing(anna).home.note().files if n not in names]
-        bytes_copied = timed(lambda: copied(new, anna.folder, root / "moved"))
-        print(f"a commit of {changed:,} changed rows: {push:.2f} s with its push")
+        bytes_copied = timed(lambda: kept(new, anna.folder, root / "moved")).wall
+        print(f"a commit of {changed:,} changed rows: {push.wall:.2f} s with its push")
         print(
             f"its pull: {statistics.median(pulls):.2f} s for {moved:,} bytes in {len(new)} files;"
             f" copying those takes {bytes_copied:.2f} s"

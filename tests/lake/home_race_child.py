@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import lake_crash_child as crashing
 from home_samples import add, shared_lake, sharing_of
+from lake_samples import content
 
 from treasury.lake.home import object_place
 
@@ -81,6 +83,14 @@ def life(folder: Path, home: str, first: int, draw: random.Random) -> None:
                 say(number)
 
 
+def reading(folder: Path, home: str) -> None:
+    """Read all that a desk shows, again and again, each time in one line, until killed."""
+    lake = shared_lake(folder, home)
+    while True:
+        shown = content(lake)
+        say(json.dumps(shown, default=str, sort_keys=True))
+
+
 VERBS = {"push": pushed, "pull": pulled}
 
 
@@ -99,6 +109,11 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["race", place, home, commits, seed]:
             race(Path(place), home, int(commits), int(seed))
+        case ["pulls", place, home, *points]:
+            for point in points:
+                say(stopped_at("pull", Path(place), home, int(point)))
+        case ["read", place, home]:
+            reading(Path(place), home)
         case ["life", place, home, first, seed]:
             life(Path(place), home, int(first), random.Random(int(seed)))
         case [("push-at" | "pull-at") as verb, home_root, *points]:

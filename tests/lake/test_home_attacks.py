@@ -139,11 +139,12 @@ def test_a_home_and_a_desk_are_not_one_in_the_other(tmp_path: Path, place: str) 
 # Heads
 
 
-def test_a_gap_in_the_heads_stops_everybody_who_does_not_stand_behind_it(
-    tmp_path: Path, home: Path
+def test_a_gap_in_the_heads_stops_everybody_who_is_not_past_it(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken for the end, it would be filled with a second history; a sweep would empty the home."""
-    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    said: list[str] = []
+    anna, ben = desk(tmp_path, "anna", home, said), desk(tmp_path, "ben", home)
     add(anna, 0, a="OPEN")
     sharing_of(ben).pull()
     for number in range(1, 4):
@@ -162,6 +163,10 @@ def test_a_gap_in_the_heads_stops_everybody_who_does_not_stand_behind_it(
     with pytest.raises(WorkspaceDamaged, match=words):
         sharing_of(anna).sweep()
     assert files_in(home / "lake") == objects
+    monkeypatch.setattr("treasury.lake.home.sharing.SWEPT_EVERY", 1)
+    add(anna, 9, a="DONE")  # a desk that is past it goes on, and its sweep says why there is none
+    assert "lacks heads/000000000003" in said[-1]
+    assert "is in the home all the same" in said[-1]
     assert content(ben) == before
     lost.write_bytes(kept)
     sharing_of(ben).pull()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import signal
@@ -42,7 +43,7 @@ def raced(tmp_path: Path, home: str, seed: int) -> None:
     races = [
         started("race", desk, home, rounds, seed + number) for number, desk in enumerate(desks)
     ]
-    outputs = [race.communicate(timeout=1500) for race in races]
+    outputs = [race.communicate(timeout=3300) for race in races]
     assert [race.returncode for race in races] == [0, 0], outputs
     said = [line for output, _ in outputs for line in output.splitlines()]
     words = ("is pulled, and this is done again on it", "is let pass before this is done")
@@ -61,14 +62,14 @@ def raced(tmp_path: Path, home: str, seed: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_two_desks_write_at_once_through_a_folder(tmp_path: Path) -> None:
     raced(tmp_path, str(tmp_path / "home"), 1)
 
 
 @pytest.mark.acceptance
 @pytest.mark.thorough
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_two_desks_write_at_once_through_s3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,45 @@ def test_a_pull_killed_at_any_write_point_shows_nothing_by_half(aged: Path, tmp_
         sharing_of(desk).pull()
         assert content(desk) == expected, root
         assert damages(desk) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1800)
+def test_whoever_reads_while_pulls_are_killed_sees_one_commit_or_the_other(
+    aged: Path, tmp_path: Path
+) -> None:
+    """A process reads without a pause while each of many pulls dies at a point of its own."""
+    counted = shutil.copytree(aged, tmp_path / "counted")
+    with child.stopping(-1, child.crashing.killed) as count:
+        child.pulled(counted / "desk", str(counted / "home"))
+    folder, home = tmp_path / "desk", str(tmp_path / "home")
+    shutil.copytree(aged / "home", home)
+    shutil.copytree(aged / "desk", folder)
+    expected = {
+        json.dumps(content(shared_lake(place, home)), default=str, sort_keys=True)
+        for place in (aged / "desk", aged / "other")
+    }
+    output = tmp_path / "read.txt"
+    with output.open("w") as lines:
+        reader = subprocess.Popen(
+            [sys.executable, str(SCRIPT), "read", str(folder), home],
+            stdout=lines, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            while not output.stat().st_size:
+                time.sleep(0.05)
+                assert reader.poll() is None
+            step = examples(max(count[0] // 7, 1), 1)
+            pulls = started("pulls", folder, home, *range(0, count[0], step), -1)
+            ended, errors = pulls.communicate(timeout=600)
+            assert ended.split().count(str(-signal.SIGKILL)) > 5, errors
+            time.sleep(2)
+            assert reader.poll() is None
+        finally:
+            reader.kill()
+            reader.communicate()
+    *whole, _ = output.read_text().splitlines()  # the last may be cut off
+    assert set(whole) == expected
 
 
 def test_the_exchange_of_a_repaired_log_may_be_cut_anywhere(tmp_path: Path) -> None:

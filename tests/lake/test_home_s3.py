@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -13,10 +14,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from careless_s3 import careless
+from click.testing import CliRunner
 from home_samples import add, shared_lake, sharing_of
 from lake_samples import content, day
 from s3_server import BUCKET, SECRET, environment, free_port, s3_server
+from shared_desks import run
 
+from treasury.cli import treasury
 from treasury.errors import (
     CommitOvertaken,
     HomeReadOnly,
@@ -24,6 +28,8 @@ from treasury.errors import (
     StorageError,
     WorkspaceDamaged,
 )
+from treasury.settings import FILE_NAME
+from treasury.workspace import Workspace
 
 pytestmark = pytest.mark.acceptance
 
@@ -208,6 +214,46 @@ def test_a_reader_pulls_and_is_told_who_may_write(
     assert content(ben) == before
     assert not ben.pins()
     assert not (ben.folder / "staged.json").exists()
+
+
+def test_a_reader_clones_reconciles_and_reports(
+    month_end: Workspace, tmp_path: Path, guarded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole desks: what would write says who may, before it does anything."""
+    _, users = guarded
+    home = f"s3://{BUCKET}/{uuid4().hex}"
+    signed_in(monkeypatch, users["writer"])
+    anna, ben = shutil.copytree(month_end.folder, tmp_path / "anna"), tmp_path / "ben"
+    with (anna / FILE_NAME).open("a") as settings:
+        settings.write(f'\n[lake]\nhome = "{home}"\n')
+    run(anna, "lake", "push")
+    name = str(Workspace(anna).statements.list().to_arrow().to_pylist()[0]["statement_id"])
+    signed_in(monkeypatch, users["reader"])
+    cloned = CliRunner().invoke(treasury, ["lake", "clone", home, str(ben)])
+    assert "pulled " in cloned.output, cloned.output
+    shutil.copy(anna / "rules.toml", ben)
+    for verb in (["reconcile", "2026-10"], ["exceptions"], ["fees", "2026-10"], ["status"]):
+        printed = [run(desk, *verb, "--format", "csv").stdout_bytes for desk in (anna, ben)]
+        assert printed[0] == printed[1], verb
+    assert run(ben, "close", "2026-10", "--out", str(tmp_path / "draft")).exit_code == 0
+    assert (tmp_path / "draft" / "report.html").stat().st_size > 10_000
+    before, journal = Workspace(ben).lake.last_commit(), Workspace(ben).journal.entries()
+    bank_file = str(next((anna / "bank").glob("*.xml")))
+    for verb in (
+        ["statements", "add", bank_file],
+        ["statements", "withdraw", name, "--reason", "not ours"],
+        ["lake", "pin", "--why", "mine"],
+        ["lake", "push"],
+    ):
+        refused = CliRunner().invoke(treasury, ["-w", str(ben), *verb], input="y\n")
+        assert isinstance(refused.exception, HomeReadOnly), (verb, refused.output)
+        assert "ask who may write to do it: " in str(refused.exception)
+    with pytest.raises(HomeReadOnly, match="ask who may write"):
+        Workspace(ben).lake.sharing.sweep()  # type: ignore[union-attr]
+    assert Workspace(ben).lake.last_commit() == before
+    assert Workspace(ben).journal.entries() == journal
+    assert Workspace(ben).lake.pins() == []
+    assert "ok" in run(ben, "doctor").output
 
 
 def test_a_credential_that_is_refused_missing_or_expired_is_one_line(

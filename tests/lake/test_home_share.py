@@ -180,6 +180,24 @@ def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> N
     assert [pin.why for pin in anna.pins()] == ["offline"]
 
 
+def test_what_a_repair_still_asks_for_travels(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+
+    def marked() -> None:
+        with anna.writer("repair", day(1)) as writer:
+            writer.refetch |= {REQUESTS.name}
+
+    anna.again(marked, "repair")
+    sharing_of(ben).pull()
+    last = ben.last_commit()
+    assert last is not None
+    assert last.refetch == (REQUESTS.name,)
+    assert ben.accept_loss([REQUESTS.name], day(2)) == (REQUESTS.name,)
+    sharing_of(anna).pull()
+    assert anna.last_commit() == ben.last_commit()
+
+
 def test_a_changed_file_of_the_home_is_refused_before_it_is_read(
     tmp_path: Path, home: Path
 ) -> None:

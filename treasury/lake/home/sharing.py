@@ -281,7 +281,7 @@ class Sharing:
             put_logs_in_place(self.home, note, after)
             if after.number % SWEPT_EVERY == 0:
                 self.sweep()
-        except HomeUnreachable as error:
+        except StorageError as error:
             # The head stands; whoever pushes next puts the logs in their places.
             self._tell(f"{error.what}: commit {last.commit.number} is in the home all the same")
         return after
