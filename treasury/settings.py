@@ -519,6 +519,27 @@ def _check(settings: Settings, path: Path) -> None:
             f"{path}: workspace.now fixes the clock, which only a sandbox may, with a time zone",
             do="remove the line",
         )
+    _check_services(settings, path)
+    for name, credential in settings.credentials.items():
+        _check_same(f"credentials.{name}", credential.environment, settings, path)
+    _check_accounts(settings.accounts, path)
+    for name in settings.payees:
+        if not is_iban(name) or plain_account(name) != name:
+            raise SettingsError(
+                f"{path}: [payees.{clean(name)[:40]}] is no IBAN",
+                do="write it in capitals, without blanks",
+            )
+    if settings.notices is not None:
+        _check_notices(settings.notices, f"{path}: notices: ")
+    if settings.engine is not None and not is_spark_address(settings.engine.address):
+        raise SettingsError(
+            f"{path}: engine.address {settings.engine.address!r:.80} is no address of Spark",
+            do=f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
+        )
+
+
+def _check_services(settings: Settings, path: Path) -> None:
+    """The services' addresses are encrypted, and of the environment that the settings name."""
     services = settings.services
     if services is not None:
         if services.allow_writes is not None:
@@ -537,22 +558,6 @@ def _check(settings: Settings, path: Path) -> None:
                     " the other",
                 )
         _check_same("services", services.environment, settings, path)
-    for name, credential in settings.credentials.items():
-        _check_same(f"credentials.{name}", credential.environment, settings, path)
-    _check_accounts(settings.accounts, path)
-    for name in settings.payees:
-        if not is_iban(name) or plain_account(name) != name:
-            raise SettingsError(
-                f"{path}: [payees.{clean(name)[:40]}] is no IBAN",
-                do="write it in capitals, without blanks",
-            )
-    if settings.notices is not None:
-        _check_notices(settings.notices, f"{path}: notices: ")
-    if settings.engine is not None and not is_spark_address(settings.engine.address):
-        raise SettingsError(
-            f"{path}: engine.address {settings.engine.address!r:.80} is no address of Spark",
-            do=f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
-        )
 
 
 def _check_notices(terms: NoticeTerms, where: str) -> None:

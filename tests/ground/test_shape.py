@@ -24,8 +24,8 @@ def test_at_most_one_name_in_a_hundred_is_a_vague_word(shape: Any) -> None:
 
 
 def test_private_functions_that_are_used_once_do_not_grow_in_number(shape: Any) -> None:
-    """Eight in a hundred are wanted; the bar goes down with the share, never up."""
-    assert shape.used_once_share <= 8.5, shape.used_once
+    """The bar goes down with the share, never up."""
+    assert shape.used_once_share <= 8.0, shape.used_once
 
 
 def test_a_folder_holds_at_most_15_modules(shape: Any) -> None:

@@ -1,4 +1,6 @@
-"""`treasury decide` in a process that dies at a write point: `killed_decide.py DESK SHEET [POINTS]`.
+"""`treasury decide` in a process that dies at a write point.
+
+Run as `killed_decide.py DESK SHEET [POINTS]`.
 
 A write point is where something is about to change on the disk: a statement that writes to the
 journal's database, its commit, a file that is opened to be written, renamed, linked or removed.
@@ -81,7 +83,7 @@ def main(desk: str, sheet: str, *points: str) -> None:
             Path(f"{desk}.points").write_text(str(count))
             os._exit(0)
         _, status = os.waitpid(process, 0)
-        print(os.waitstatus_to_exitcode(status), file=sys.stderr)
+        sys.stderr.write(f"{os.waitstatus_to_exitcode(status)}\n")
 
 
 if __name__ == "__main__":

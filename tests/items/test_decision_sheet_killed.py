@@ -1,4 +1,4 @@
-"""`treasury decide` killed at any write point: all of the sheet or nothing, and a second run ends it."""
+"""`treasury decide` killed at any write point: all of the sheet or none; a second run ends it."""
 
 from __future__ import annotations
 

@@ -344,9 +344,7 @@ def test_a_file_is_added_while_a_long_sync_waits_for_the_services(
                 shutil.copy(bank / STATEMENT, workspace.inbox.folder)
             parts.append(f"{state.name}: {state.brought}" if state.name == "inbox" else state.name)
 
-        workspace.watch(
-            every=timedelta(seconds=1), wait=lambda _: "sync" in parts, tell=tell
-        )
+        workspace.watch(every=timedelta(seconds=1), wait=lambda _: "sync" in parts, tell=tell)
         workspace.close_clients()
     assert "inbox: 1 added" in parts[: parts.index("sync")]
     assert [path.name for path in (workspace.inbox.folder / "done").iterdir()] == [STATEMENT]

@@ -157,6 +157,13 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
     assert isinstance(queries[0], exp.Query)
 
 
+STANDING_ALONE = (
+    "treasury.decisions.steps",
+    "treasury.extract.steps",
+    "treasury.items.steps",
+    "treasury.statements.store.steps",
+)
+
 MODEL = (
     *matching.STEPS,
     *monthly.STEPS,
@@ -165,6 +172,7 @@ MODEL = (
     lookup.CHOSEN,
     *steps_of(roll_forward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
+    *(step for package in STANDING_ALONE for step in steps_of(package).values()),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal import Entry
 from treasury.journal.decision_history import (
@@ -36,20 +37,7 @@ IN_FILE: Final = "file"
 CURRENCY: Final = "EUR"
 """What payment files order."""
 _DAY: Final = timedelta(days=1)
-_DEBITS: Final = """\
-SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
-    upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
-    e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,
-    concat_ws(chr(10), array_to_string(e.remittance, chr(10)), e.additional_information)
-        AS remittance,
-    s.proved AND NOT coalesce(e.is_reversal OR e.is_twin, FALSE) AND e.return_reason IS NULL
-        AS is_certain
-FROM statement_entries AS e
-JOIN statements AS s ON s.statement_id = e.statement_id
-WHERE s.vanished_at IS NULL AND e.vanished_at IS NULL AND e.direction = 'DBIT' AND e.amount > 0
-    AND coalesce(e.entry_status, 'BOOK') = 'BOOK' AND e.booking_date >= $since
-ORDER BY e.entry_id
-"""
+_DEBITS: Final = step_sql("treasury.decisions.steps", "booked_debits")
 _REQUESTS: Final = """\
 SELECT id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests
 WHERE ramp_type = 'ON_RAMP' AND id IN (SELECT unnest($ids))

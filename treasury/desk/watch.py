@@ -169,34 +169,11 @@ def watch(
         ),
     )
     _write(folder, own.state)  # where nothing can be written, nobody need begin
-    due = dict.fromkeys((part.name for part in parts), seconds())
-    busy: list[str] = []
-
-    def do_due() -> bool:
-        """Do each part that is due and not under way; whether to stop."""
-        for part in parts:
-            if part.name in busy or due.get(part.name, math.inf) > seconds():
-                continue
-            busy.append(part.name)
-            pause, ended_by = _do(part, own, now, meanwhile)
-            busy.remove(part.name)
-            due[part.name] = seconds() + pause.total_seconds()
-            if ended_by is not None:
-                del due[part.name]
-            if ended_by is not None and not due:
-                raise ended_by
-            if wait(0):
-                return True
-        return False
-
-    def meanwhile() -> None:
-        if not wait(0):
-            do_due()
-
+    schedule = _Schedule(parts, own, now, seconds, wait)
     try:
         stopped = wait(0)
         while not stopped:
-            stopped = do_due() or wait(max(0.0, min(due.values()) - seconds()))
+            stopped = schedule.do_due() or wait(schedule.pause())
     except TreasuryError as error:
         own.show(doing="stopped", error=str(error))
         raise
@@ -227,6 +204,52 @@ class _OwnState:
             self.tell(own)
 
 
+class _Schedule:
+    """When each part is due, and which are under way."""
+
+    def __init__(
+        self,
+        parts: Sequence[WatchedPart],
+        own: _OwnState,
+        now: Callable[[], datetime],
+        seconds: Callable[[], float],
+        wait: Callable[[float], bool],
+    ) -> None:
+        self._parts = parts
+        self._own = own
+        self._now = now
+        self._seconds = seconds
+        self._wait = wait
+        self._due = dict.fromkeys((part.name for part in parts), seconds())
+        self._under_way: list[str] = []
+
+    def pause(self) -> float:
+        """Seconds until the next part is due."""
+        return max(0.0, min(self._due.values()) - self._seconds())
+
+    def do_due(self) -> bool:
+        """Do each part that is due and not under way; whether to stop."""
+        for part in self._parts:
+            is_due = self._due.get(part.name, math.inf) <= self._seconds()
+            if part.name in self._under_way or not is_due:
+                continue
+            self._under_way.append(part.name)
+            pause, ended_by = _do(part, self._own, self._now, self._meanwhile)
+            self._under_way.remove(part.name)
+            self._due[part.name] = self._seconds() + pause.total_seconds()
+            if ended_by is not None:
+                del self._due[part.name]
+            if ended_by is not None and not self._due:
+                raise ended_by
+            if self._wait(0):
+                return True
+        return False
+
+    def _meanwhile(self) -> None:
+        if not self._wait(0):
+            self.do_due()
+
+
 def _do(
     part: WatchedPart,
     own: _OwnState,
@@ -239,7 +262,12 @@ def _do(
     own.show(msgspec.structs.replace(before, doing="working", next_at=None))
     pause, changes, ended_by = part.every, dict[str, object](), None
     try:
-        changes = {"brought": part.work(meanwhile), "succeeded_at": now(), "failures": 0, "error": ""}
+        changes = {
+            "brought": part.work(meanwhile),
+            "succeeded_at": now(),
+            "failures": 0,
+            "error": "",
+        }
     except TreasuryError as error:
         changes = {"failures": before.failures + 1, "error": str(error)}
         if isinstance(error, LASTING) or not isinstance(error, PASSING):

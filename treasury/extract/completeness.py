@@ -18,6 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.extract.fetched_rows import FetchedRows
+from treasury.ground.sql_files import step_sql
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer
 
@@ -131,29 +132,7 @@ _NOWHERE: Final = (
     + ") GROUP BY missing_from, id ORDER BY missing_from, id"
 )
 
-_GAPS: Final = """\
-WITH headed AS (
-    SELECT payment_reference AS name, rtrim(payment_reference, '0123456789') AS prefix
-    FROM ramp_requests WHERE payment_reference IS NOT NULL
-), numbered AS (
-    SELECT prefix, length(name) - length(prefix) AS digits,
-        CAST(substr(name, length(prefix) + 1) AS BIGINT) AS number
-    FROM headed WHERE length(name) - length(prefix) BETWEEN 1 AND 15
-), series AS (
-    SELECT prefix, digits FROM numbered GROUP BY prefix, digits
-    HAVING count(*) >= $least AND count(*) * 100 >= (max(number) - min(number) + 1) * $percent
-), placed AS (
-    SELECT prefix, digits, number, lag(number) OVER (PARTITION BY prefix, digits ORDER BY number)
-        AS before
-    FROM (SELECT DISTINCT * FROM numbered SEMI JOIN series USING (prefix, digits))
-)
-SELECT prefix || lpad(CAST(before + 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS first,
-    prefix || lpad(CAST(number - 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS last,
-    number - before - 1 AS missing,
-    (SELECT min(valid_from) FROM ramp_requests WHERE payment_reference
-        = p.prefix || lpad(CAST(p.number AS VARCHAR), CAST(p.digits AS INTEGER), '0')) AS since
-FROM placed AS p WHERE number - before > 1 ORDER BY first
-"""
+_GAPS: Final = step_sql("treasury.extract.steps", "reference_gaps")
 LEAST: Final = 20
 PERCENT: Final = 98
 """Per cent of the numbers between a series' first and last that are held where a gap is named: in

@@ -112,22 +112,12 @@ RAMP_REQUESTS: Final = form(
     text("payment_reference", "what the payment must carry"),
     text("ramp_type", "ON_RAMP (fiat to crypto) or OFF_RAMP"),
     text("status", "AWAITING_APPROVAL … SUCCEEDED"),
-    flag(
-        "is_open",
-        "whether it may still change; BLOCKED is held and counts as open",
-        lambda f: f.value.status not in RAMP_FINAL,
-        "status",
-    ),
-    amount(
-        "amount",
-        "fiat gross on-ramp, crypto gross off-ramp: never show bare",
-        unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp",
-    ),
-    amount(
-        "net_amount",
-        "after the fee, in the unit of `amount`; use the columns that name theirs",
-        unit="that of `amount`",
-    ),
+    flag("is_open", "whether it may still change; BLOCKED is held and counts as open",
+         lambda f: f.value.status not in RAMP_FINAL, "status"),
+    amount("amount", "fiat gross on-ramp, crypto gross off-ramp: never show bare",
+           unit="`fiat_currency` on-ramp, `crypto_currency` off-ramp"),
+    amount("net_amount", "after the fee, in the unit of `amount`; use the columns that name theirs",
+           unit="that of `amount`"),
     text("fiat_currency", "of fiat amounts", lambda f: _fiat(f).currency, "fiatCurrency"),
     text("fiat_currency_id", "its id", lambda f: _fiat(f).id or None, "fiatCurrencyId"),
     amount("fiat_amount", "gross, in `fiat_currency`", unit="`fiat_currency`"),
@@ -144,20 +134,12 @@ RAMP_REQUESTS: Final = form(
     text("blockchain_transaction_hash", "the crypto payment"),
     text("company_id", "whose request it is"),
     text("company_name", "whose request it is"),
-    text(
-        "company_wallet_id",
-        "where crypto goes on-ramp",
-        _id_of("company_wallet"),
-        "companyWalletId",
-    ),
+    text("company_wallet_id", "where crypto goes on-ramp", _id_of("company_wallet"),
+         "companyWalletId"),
     text("company_wallet_address", "its address", "company_wallet.address"),
     text("company_wallet_chain", "its network", "company_wallet.chain"),
-    text(
-        "company_bank_account_id",
-        "where fiat goes off-ramp",
-        _id_of("company_bank_account"),
-        "companyBankAccountId",
-    ),
+    text("company_bank_account_id", "where fiat goes off-ramp", _id_of("company_bank_account"),
+         "companyBankAccountId"),
     text("company_bank_account_iban", "its IBAN", "company_bank_account.iban"),
     text("deposit_bank_account_id", "where we send fiat", "deposit_bank_account.id"),
     text("deposit_iban", "its IBAN", "deposit_bank_account.iban"),
@@ -206,18 +188,10 @@ RAMP_REQUESTS: Final = form(
     ),
     _CREATED,
     text("created_by", "the service's user who asked for it", _creator, "createdBy"),
-    instant(
-        "approved_at",
-        "time of the approval",
-        lambda f: _event(f, "APPROVED").created_at,
-        "events[APPROVED].createdAt",
-    ),
-    instant(
-        "completed_at",
-        "time of completion: the month of the fee",
-        lambda f: _event(f, "COMPLETED").created_at,
-        "events[COMPLETED].createdAt",
-    ),
+    instant("approved_at", "time of the approval", lambda f: _event(f, "APPROVED").created_at,
+            "events[APPROVED].createdAt"),
+    instant("completed_at", "time of completion: the month of the fee",
+            lambda f: _event(f, "COMPLETED").created_at, "events[COMPLETED].createdAt"),
     instant(
         "updated_at",
         "time of the last event",
@@ -229,7 +203,7 @@ RAMP_REQUESTS: Final = form(
     title="Requests that exchange fiat for crypto or back",
     settles=True,
     model=RampRequest,
-)
+)  # fmt: skip
 
 
 class ReceivedEvent(ReceivedRecord, frozen=True, kw_only=True):

@@ -319,7 +319,9 @@ class SyncRun:
             name = written.table
             if name not in tables:  # the findings are said by themselves
                 continue
-            pair = map(msgspec.structs.astuple, (self._changes.get(name, Changes()), written.changes))
+            pair = map(
+                msgspec.structs.astuple, (self._changes.get(name, Changes()), written.changes)
+            )
             self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
             self._observed[name] = self._observed.get(name, 0) + written.observed
 

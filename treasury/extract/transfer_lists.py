@@ -40,14 +40,9 @@ BATCH: Final = 20_000
 """Transfers that are stored at once."""
 
 _COLUMNS: Final = (
-    "id",
-    "kind",
-    "is_open",
-    "first_seen_at",
-    "sender_account_id",
-    "receiver_account_id",
+    "id", "kind", "is_open", "first_seen_at", "sender_account_id", "receiver_account_id",
     "created_at",
-)
+)  # fmt: skip
 
 
 class StoredTransfers:

@@ -16,7 +16,7 @@ from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
-__all__ = ["ACTIONS", "desk_items", "open_actions"]
+__all__ = ["ACTIONS", "action_items", "late_items", "moved_items", "open_actions"]
 
 ACTIONS: Final = pa.schema(
     [
@@ -78,14 +78,8 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
 
-def desk_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each action that has not ended, and each decision that has to be looked at."""
-    yield from _actions(facts)
-    yield from _moved(facts)
-    yield from _late(facts)
-
-
-def _actions(facts: Facts) -> Iterator[OpenItem]:
+def action_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each action that has not ended, and for the doubtful notices of a channel."""
     for row in _rows(facts.actions):
         kind, state = _STATES[row["state"]]
         request: str | None = row["request_id"]
@@ -105,7 +99,8 @@ def _actions(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _moved(facts: Facts) -> Iterator[OpenItem]:
+def moved_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each decision whose facts have moved."""
     for row in _rows(facts.moved):
         yield make_item(
             facts,
@@ -124,7 +119,7 @@ def _moved(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _late(facts: Facts) -> Iterator[OpenItem]:
+def late_items(facts: Facts) -> Iterator[OpenItem]:
     """What was learnt about closed months, in the open month that it posts to."""
     posted = {row["entry_id"] for row in _rows(facts.corrections)}
     for row in _rows(facts.late):

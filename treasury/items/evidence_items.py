@@ -15,7 +15,10 @@ from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
-__all__ = ["NOT_PROVABLE", "evidence_items", "unprovable_accounts"]
+__all__ = [
+    "NOT_PROVABLE", "balance_items", "coin_items", "journal_items", "ledger_items",
+    "source_items", "statement_items", "unprovable_accounts", "virtual_account_items",
+]  # fmt: skip
 
 Row = Mapping[str, Any]
 
@@ -23,18 +26,8 @@ AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
 
-def evidence_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each statement, balance, source or book that is not as a close needs it."""
-    yield from _journal(facts)
-    yield from _statements(facts)
-    yield from _sources(facts)
-    yield from _balances(facts)
-    yield from _virtual_accounts(facts)
-    yield from _ledger(facts)
-    yield from _coins(facts)
-
-
-def _journal(facts: Facts) -> Iterator[OpenItem]:
+def journal_items(facts: Facts) -> Iterator[OpenItem]:
+    """The item of a journal that does not verify."""
     if facts.journal_problem:
         yield make_item(
             facts,
@@ -48,7 +41,8 @@ def _journal(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _statements(facts: Facts) -> Iterator[OpenItem]:
+def statement_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each account whose month no proved statement shows, or for having none."""
     rows = facts.r.statements.to_pylist()
     if not rows:
         yield make_item(
@@ -97,7 +91,8 @@ def _statement_step(row: Row, month: Month) -> str:
     return f"Add the statement after {row['covered_to']:%-d %b}"
 
 
-def _sources(facts: Facts) -> Iterator[OpenItem]:
+def source_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for services that were not read as a close needs it."""
     at, end = facts.synced_at, facts.month.end(facts.zone)
     read_on = facts.day(at)
     if facts.r.basis is None:
@@ -133,7 +128,7 @@ _BALANCES: Final = {
 }
 
 
-def _balances(facts: Facts) -> Iterator[OpenItem]:
+def balance_items(facts: Facts) -> Iterator[OpenItem]:
     """Balances that are not proved; a bank's that lacks statements is an item already."""
     for row in facts.balances.to_pylist():
         if row["proved"] or (row["kind"] == "bank" and not row["blocks"]):
@@ -156,7 +151,8 @@ def _balances(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _virtual_accounts(facts: Facts) -> Iterator[OpenItem]:
+def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each virtual account whose credits cannot be proved."""
     for row in unprovable_accounts(facts.r):
         yield make_item(
             facts,
@@ -176,7 +172,8 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
     return [row for row in rows if row["proof"].startswith(NOT_PROVABLE)]
 
 
-def _ledger(facts: Facts) -> Iterator[OpenItem]:
+def ledger_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each account of the books that differs."""
     for row in facts.ledger.to_pylist() if facts.ledger is not None else ():
         if row["finding"] == AGREES:
             continue
@@ -196,7 +193,7 @@ def _ledger(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _coins(facts: Facts) -> Iterator[OpenItem]:
+def coin_items(facts: Facts) -> Iterator[OpenItem]:
     """Measured coins whose opening and movements do not come to a closing that is proved."""
     for row in facts.coins.to_pylist() if facts.coins is not None else ():
         if row["problem"]:

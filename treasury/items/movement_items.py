@@ -8,12 +8,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.ground.sql_files import step_sql
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.text import clean
 
-__all__ = ["movement_items"]
+__all__ = ["conversion_items", "own_transfer_items", "payment_items"]
 
 Row = Mapping[str, Any]
 
@@ -29,26 +30,11 @@ _TRANSFERS: Final = {
     "check_bank": ("leg_not_shown", "CHECK BANK"),
 }
 """States of an own transfer that lacks a leg: kind and word; the others need nobody."""
-_PAYMENTS: Final = """
-SELECT t.id, t.kind, t.status, coalesce(t.fiat_amount, t.amount) AS amount,
-    CASE WHEN t.fiat_amount IS NULL THEN t.asset ELSE t.fiat_currency END AS currency,
-    coalesce(t.created_at, t.first_seen_at) AS began_at,
-    coalesce(s.name, t.sender_account_id) AS sender, t.merchant_reference
-FROM transfers AS t LEFT JOIN accounts AS s ON s.id = t.sender_account_id
-WHERE t.is_open AND t.kind <> 'account_to_account'
-    AND coalesce(t.created_at, t.first_seen_at) < $end
-ORDER BY began_at, t.id
-"""
+_PAYMENTS: Final = step_sql("treasury.items.steps", "open_payments")
 
 
-def movement_items(facts: Facts) -> Iterator[OpenItem]:
-    """An item for each conversion and each transfer that is not settled."""
-    yield from _conversions(facts)
-    yield from _own_transfers(facts)
-    yield from _payments(facts)
-
-
-def _conversions(facts: Facts) -> Iterator[OpenItem]:
+def conversion_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each credit whose conversion is not proved."""
     open_ones = ("not_yet_credited", *_CONVERSIONS)
     for row in _in_states(facts.r.conversions, open_ones):
         due = facts.day(row["due"])
@@ -80,7 +66,8 @@ def _conversions(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _own_transfers(facts: Facts) -> Iterator[OpenItem]:
+def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each transfer between our own accounts that lacks a leg."""
     for row in _in_states(facts.r.internal_transfers, tuple(_TRANSFERS)):
         kind, state = _TRANSFERS[row["state"]]
         if row["state"] == "under_way" and row["stage"] == "expected":
@@ -112,7 +99,7 @@ def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]
     return rows
 
 
-def _payments(facts: Facts) -> Iterator[OpenItem]:
+def payment_items(facts: Facts) -> Iterator[OpenItem]:
     """Transfers to others that the service has not finished."""
     if facts.r.basis is None:
         return

@@ -16,14 +16,22 @@ from treasury.calendar import Month
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
 from treasury.items.carry_proposals import Acceptance, carried
-from treasury.items.decision_items import desk_items
-from treasury.items.evidence_items import evidence_items
+from treasury.items.decision_items import action_items, late_items, moved_items
+from treasury.items.evidence_items import (
+    balance_items,
+    coin_items,
+    journal_items,
+    ledger_items,
+    source_items,
+    statement_items,
+    virtual_account_items,
+)
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
 from treasury.items.item_remarks import SETTLED_BY_REMARK, with_remarks
 from treasury.items.line_items import line_items
 from treasury.items.materiality import immaterial
-from treasury.items.movement_items import movement_items
+from treasury.items.movement_items import conversion_items, own_transfer_items, payment_items
 from treasury.items.open_item import OpenItem, items_of, items_table
 from treasury.items.request_items import request_items
 from treasury.items.unlisted_items import unlisted_items, unseen_items
@@ -34,14 +42,10 @@ from treasury.text import clean
 __all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
-    evidence_items,
-    unseen_items,
-    unlisted_items,
-    line_items,
-    request_items,
-    movement_items,
-    desk_items,
-)
+    journal_items, statement_items, source_items, balance_items, virtual_account_items,
+    ledger_items, coin_items, unseen_items, unlisted_items, line_items, request_items,
+    conversion_items, own_transfer_items, payment_items, action_items, moved_items, late_items,
+)  # fmt: skip
 _TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
 _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.items.item_facts import Facts, begun_on, make_item
 from treasury.items.line_items import LINE_STATES
 from treasury.items.open_item import OpenItem
@@ -83,13 +84,7 @@ _STATUSES: Final = {
     "BLOCKED": ("blocked", "BLOCKED"),
 }
 """What the service says of a request where nothing else is known of it."""
-_REQUESTS: Final = """
-SELECT id, payment_reference, ramp_type, created_at,
-    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
-    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency
-FROM ramp_requests WHERE id IN (SELECT unnest($ids))
-ORDER BY created_at, id
-"""
+_REQUESTS: Final = step_sql("treasury.items.steps", "begun_requests")
 
 
 def request_items(facts: Facts) -> Iterator[OpenItem]:

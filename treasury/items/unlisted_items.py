@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any, Final
 
 from treasury.extract.completeness import named_nowhere, reference_gaps
+from treasury.ground.sql_files import step_sql
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import rail_of
@@ -18,21 +19,8 @@ from treasury.text import clean
 
 __all__ = ["unlisted_items", "unseen_items"]
 
-_UNLISTED: Final = """
-SELECT 'request' AS subject, id, coalesce(payment_reference, id) AS name, status, vanished_at,
-    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
-    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency,
-    CASE WHEN ramp_type = 'ON_RAMP' THEN 'out' ELSE 'in' END AS direction
-FROM ramp_requests WHERE vanished_at IS NOT NULL AND created_at < $end
-UNION ALL
-SELECT 'transfer' AS subject, id, coalesce(merchant_reference, id) AS name, status, vanished_at,
-    coalesce(fiat_amount, amount) AS amount,
-    CASE WHEN fiat_amount IS NULL THEN asset ELSE fiat_currency END AS currency, 'out' AS direction
-FROM transfers WHERE vanished_at IS NOT NULL AND coalesce(created_at, first_seen_at) < $end
-ORDER BY subject, vanished_at, id
-"""
 
-
+_UNLISTED: Final = step_sql("treasury.items.steps", "unlisted_records")
 _FINDINGS: Final = """
 SELECT finding_id, kind, table_name, subject, listed, held, why, valid_from AS since
 FROM sync_findings WHERE vanished_at IS NULL ORDER BY finding_id

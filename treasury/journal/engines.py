@@ -47,7 +47,12 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
         parsed = parsed.set(password=password.reveal())
     if parsed.get_backend_name() != "sqlite":
         engine = sa.create_engine(parsed, pool_pre_ping=True)
-        sa.event.listen(engine, "begin", _wait_at_most)
+
+        @sa.event.listens_for(engine, "begin")
+        def wait_at_most(connection: sa.Connection) -> None:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+
         return engine, engine
     reader = _sqlite_engine(parsed)
     if file_of(parsed) is None:
@@ -57,8 +62,20 @@ def open_engines(url: str | Path, password: Secret | None) -> tuple[sa.Engine, s
 
 def _sqlite_engine(url: sa.URL, **more: Any) -> sa.Engine:
     engine = sa.create_engine(url, connect_args={"timeout": WAIT_SECONDS}, **more)
-    sa.event.listen(engine, "connect", _set_up_sqlite)
-    sa.event.listen(engine, "begin", _begin)
+
+    @sa.event.listens_for(engine, "connect")
+    def set_up(connection: sqlite3.Connection, _: object) -> None:
+        connection.isolation_level = None  # the transactions are ours
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA journal_mode = PERSIST").close()
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        writing = connection.get_execution_options().get(WRITES, False)
+        # The pages that SQLite keeps are not those of a file that was copied over the one it read.
+        connection.exec_driver_sql("PRAGMA shrink_memory").close()
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
     return engine
 
 
@@ -66,24 +83,6 @@ def file_of(url: sa.URL) -> Path | None:
     """The file of a SQLite journal; None for another database, or one in memory."""
     database = url.database if url.get_backend_name() == "sqlite" else None
     return Path(database) if database and database != ":memory:" else None
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # the transactions are ours
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA journal_mode = PERSIST").close()
-
-
-def _begin(connection: sa.Connection) -> None:
-    writing = connection.get_execution_options().get(WRITES, False)
-    # The pages that SQLite keeps are not those of a file that was copied over the one it read.
-    connection.exec_driver_sql("PRAGMA shrink_memory").close()
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _wait_at_most(connection: sa.Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
 
 
 def create_file(database: Path) -> None:

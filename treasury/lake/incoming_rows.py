@@ -126,27 +126,23 @@ def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:
     """The rows and their content hash: 128 bits over every column that is not empty, by name.
 
     `volatile` columns, and top-level fields of `raw` with such a name, do not count. A column that
-    is empty does not either, so declaring a new one changes no hash that was stored.
+    is empty does not either, so declaring a new one changes no hash that was stored. A hash is
+    `4:` and 32 hexadecimal digits; it tells versions apart and damage, while that nobody edited a
+    file is for its SHA-256 to say.
     """
     counted = rows.drop_columns([name for name in volatile if name in rows.column_names])
     if volatile:
         place = counted.column_names.index(RAW.name)
         raws = [_drop(text, volatile) for text in counted[RAW.name].to_pylist()]
         counted = counted.set_column(place, RAW, pa.array(raws, TEXT))
-    batches = counted.to_batches(max_chunksize=_AT_ONCE)
-    hashes = pa.chunked_array([_hashed(batch) for batch in batches], TEXT)
-    return rows.append_column(HASH, hashes)
-
-
-def _hashed(rows: pa.RecordBatch) -> pa.Array:
-    """The hash of each row, as `4:` and 32 hexadecimal digits.
-
-    It tells versions apart and damage; that nobody edited a file is for its SHA-256 to say.
-    """
-    digests = b"".join(map(xxh3_128_digest, _content(rows).to_pylist()))
-    digits = pa.py_buffer(digests.hex().encode())
-    text = pa.Array.from_buffers(pa.binary(32), rows.num_rows, [None, digits])
-    return pc.binary_join_element_wise(RULE, text.cast(pa.binary()).cast(TEXT), "")
+    hashes = []
+    for batch in counted.to_batches(max_chunksize=_AT_ONCE):
+        digests = b"".join(map(xxh3_128_digest, _content(batch).to_pylist()))
+        digits = pa.py_buffer(digests.hex().encode())
+        text = pa.Array.from_buffers(pa.binary(32), batch.num_rows, [None, digits])
+        text = text.cast(pa.binary()).cast(TEXT)
+        hashes.append(pc.binary_join_element_wise(RULE, text, ""))
+    return rows.append_column(HASH, pa.chunked_array(hashes, TEXT))
 
 
 def _content(rows: pa.RecordBatch) -> pa.Array:

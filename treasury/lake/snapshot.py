@@ -163,8 +163,18 @@ class Snapshot:
     def _cursor(self, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for a query, with what it names; errors are told as the snapshot's."""
         with self._lock:
-            database = self._database()
-            self._bring(database, query)
+            database, folded = self._database(), query.casefold()
+            # further tables that it may name; all of them where it asks which there are
+            lists = any(word in folded for word in _LISTS)
+            for name in self._beside:
+                if (lists or name in folded) and name not in self._brought:
+                    given = f"{name}_given"
+                    database.register(given, self._beside[name]())
+                    database.execute(
+                        f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(given)}"
+                    )
+                    database.unregister(given)
+                    self._brought.add(name)
             cursor = database.cursor()
         with self._errors(), cursor:
             yield cursor
@@ -232,19 +242,6 @@ class Snapshot:
         if self.commit is None or name not in self.commit.versions:
             return None
         return self._opened(name, self.commit.versions[name])
-
-    def _bring(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
-        """Add the further tables that a query may name; all where it asks which there are."""
-        folded = query.casefold()
-        lists = any(word in folded for word in _LISTS)
-        for name in self._beside:
-            if (lists or name in folded) and name not in self._brought:
-                connection.register(f"{name}_given", self._beside[name]())
-                connection.execute(
-                    f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(name + '_given')}"
-                )
-                connection.unregister(f"{name}_given")
-                self._brought.add(name)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -206,7 +206,16 @@ def _out_of(document: Document, depth: int) -> Iterator[Document]:
     with document.open() as source:
         head = source.read(4)
     if head.startswith(_GZIP):
-        yield from _deeper(_gunzipped(document), depth)
+
+        @contextmanager
+        def opened() -> Iterator[ByteSource]:
+            with document.open() as packed:
+                counted = _Counted(packed)
+                with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
+                    yield _Bounded(plain, document.name, lambda: counted.count)
+
+        name = document.name.removesuffix(".gz")
+        yield from _deeper(Document(name, opened, document.is_asked_for), depth)
     elif head in {_ZIP, _EMPTY_ZIP}:
         yield from _members(document, depth)
     else:
@@ -218,19 +227,6 @@ def _deeper(document: Document, depth: int) -> Iterator[Document]:
     if depth >= _DEEPEST:
         raise StatementError(f"{document.name}: an archive in an archive in an archive", do=_DO)
     yield from _unpacked(document, depth + 1)
-
-
-def _gunzipped(document: Document) -> Document:
-    name = document.name.removesuffix(".gz")
-
-    @contextmanager
-    def opened() -> Iterator[ByteSource]:
-        with document.open() as packed:
-            counted = _Counted(packed)
-            with gzip.GzipFile(fileobj=io.BufferedReader(counted)) as plain:
-                yield _Bounded(plain, document.name, lambda: counted.count)
-
-    return Document(name, opened, document.is_asked_for)
 
 
 def _members(document: Document, depth: int) -> Iterator[Document]:

@@ -63,25 +63,22 @@ class Letters:
     @property
     def encoding(self) -> str:
         """The encoding of one byte a character that explains them best; each byte is in it."""
-        best, encoding = -1.0, "latin-1"
+        best, encoding, whole = -1.0, "latin-1", max(1, self._counts.total())
         for name, languages in _ENCODINGS:
+            characters = _decoded(name)
+            if any(byte not in characters for byte in self._counts):
+                continue
+            counted = [(characters[byte], count) for byte, count in self._counts.items()]
             for letters in languages:
-                points = self._points(name, letters)
-                if points is not None and points > best:
-                    best, encoding = points, name
+                alphabet = {*letters, *letters.upper()}
+                points = sum(
+                    count if character in alphabet else 0 if character in _SIGNS else -count
+                    for character, count in counted
+                )
+                share = points / whole + (_HINT if letters in self._hinted else 0)
+                if share > best:
+                    best, encoding = share, name
         return encoding
-
-    def _points(self, name: str, letters: str) -> float | None:
-        """How much of the text is in a language as one encoding has it; None if it cannot be."""
-        characters = _decoded(name)
-        if any(byte not in characters for byte in self._counts):
-            return None
-        alphabet = {*letters, *letters.upper()}
-        points = sum(
-            count if characters[byte] in alphabet else 0 if characters[byte] in _SIGNS else -count
-            for byte, count in self._counts.items()
-        )
-        return points / max(1, self._counts.total()) + (_HINT if letters in self._hinted else 0)
 
 
 _HINT: Final = 0.25

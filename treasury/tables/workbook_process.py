@@ -67,7 +67,12 @@ def written_beside(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -
 
 def work(name: str) -> int:
     """Write the workbook that is ordered in the folder `name`; the exit code of its process."""
-    threading.Thread(target=_end_with_caller, daemon=True).start()
+
+    def end_with_caller() -> None:  # nobody waits for the workbook when the input closes
+        os.read(0, 1)
+        os._exit(1)
+
+    threading.Thread(target=end_with_caller, daemon=True).start()
     folder = Path(name)
     try:
         book = decode_json((folder / _ORDER).read_bytes(), Workbook)
@@ -114,12 +119,6 @@ def _process(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
-
-
-def _end_with_caller() -> None:
-    """Nobody waits for the workbook when the input closes."""
-    os.read(0, 1)
-    os._exit(1)
 
 
 def _require_made(folder: Path, code: int) -> None:

@@ -14,8 +14,8 @@ from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 
 __all__ = [
-    "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "exchange", "id_of", "last_event",
-    "on_chain", "paid_out", "place_of", "reference", "who", "words",
+    "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "event_hop", "exchange", "id_of",
+    "last_event", "on_chain", "paid_out", "place_of", "reference", "who", "words",
 ]  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -70,14 +70,12 @@ def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
         paid = words(request["fiat_net_amount"], request["fiat_currency"])
-        yield Hop(
-            place="Payout",
-            state="seen",
-            says=f"service says sent: {paid}",
-            at=event["created_at"],
+        yield event_hop(
+            "Payout",
+            f"service says sent: {paid}",
+            event,
             amount=request["fiat_net_amount"],
             currency=request["fiat_currency"],
-            evidence=id_of(event),
         )
 
 
@@ -205,6 +203,12 @@ def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None
 def who(event: Row) -> str:
     """Who did what an event tells, as the service names them."""
     return event["email"] or event["username"] or "an unknown user"
+
+
+def event_hop(place: str, says: str, event: Row, state: HopState = "seen", **more: Any) -> Hop:
+    """A hop whose evidence is an event of the service."""
+    at = event["created_at"]
+    return Hop(place=place, state=state, says=says, at=at, evidence=id_of(event), **more)
 
 
 def id_of(event: Row | None) -> str:

@@ -13,6 +13,7 @@ from treasury.reconcile.differences import TELLERS, Today, difference_rows
 from treasury.reconcile.funding import REMARK_WORDS, funding_rows
 from treasury.trace.hops import (
     bank_line,
+    event_hop,
     exchange,
     id_of,
     last_event,
@@ -87,32 +88,14 @@ class RequestWay(Records):
         )
         changed = last_event(events, "AMOUNT_CHANGED")
         if changed is not None:
-            yield Hop(
-                place="Request",
-                state="seen",
-                says=f"amount changed by {who(changed)}",
-                at=changed["created_at"],
-                evidence=id_of(changed),
-            )
+            yield event_hop("Request", f"amount changed by {who(changed)}", changed)
         for kind, ended_words in ENDED.items():
             ended = last_event(events, kind)
             if ended is not None:
-                yield Hop(
-                    place="Request",
-                    state="ended",
-                    says=f"{ended_words}, by {who(ended)}",
-                    at=ended["created_at"],
-                    evidence=id_of(ended),
-                )
+                yield event_hop("Request", f"{ended_words}, by {who(ended)}", ended, "ended")
         approved = last_event(events, "APPROVED")
         if approved is not None:
-            yield Hop(
-                place="Approval",
-                state="seen",
-                says=f"approved by {who(approved)}",
-                at=approved["created_at"],
-                evidence=id_of(approved),
-            )
+            yield event_hop("Approval", f"approved by {who(approved)}", approved)
         elif request["status"] == "AWAITING_APPROVAL":
             yield Hop(
                 place="Approval",
@@ -190,13 +173,7 @@ class RequestWay(Records):
             received = (
                 words(request["amount_received"], unit) if request["amount_received"] else "it"
             )
-            yield Hop(
-                place="Service",
-                state="seen",
-                says=f"the service received {received}",
-                at=event["created_at"],
-                evidence=id_of(event),
-            )
+            yield event_hop("Service", f"the service received {received}", event)
         elif request["is_open"] and request["approved_at"] is not None:
             sent = self.row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
             hash_event = last_event(events, "TX_HASH_ADDED")

@@ -7,8 +7,8 @@ answers for a script. Who decides is the person at this shell; nobody can be nam
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["actions", "journal"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
 ID = "action_ids"
 OUTCOMES = ("carried-out", "not-carried-out")
 STATES = (
@@ -66,20 +64,13 @@ def _desk(context: click.Context) -> Actions:
     return workspace.actions
 
 
-def _ids(function: Callable[P, R]) -> Callable[P, R]:
-    return click.argument(ID, nargs=-1, required=True, metavar="ID...")(function)
-
-
-def _yes(function: Callable[P, R]) -> Callable[P, R]:
-    return click.option("--yes", is_flag=True, help="Do not ask.")(function)
-
-
-def _without_key(function: Callable[P, R]) -> Callable[P, R]:
-    return click.option(
-        "--without-key",
-        is_flag=True,
-        help="Leave out a key that is evidence only, where the service refuses it.",
-    )(function)
+_ids = click.argument(ID, nargs=-1, required=True, metavar="ID...")
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_without_key = click.option(
+    "--without-key",
+    is_flag=True,
+    help="Leave out a key that is evidence only, where the service refuses it.",
+)
 
 
 @actions.command()

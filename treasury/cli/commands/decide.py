@@ -585,15 +585,7 @@ def compare(
 
 
 _MOVED = (
-    "booking_date",
-    "account",
-    "direction",
-    "amount",
-    "from_outcome",
-    "from_reference",
-    "to_outcome",
-    "to_reference",
-    "cause",
-    "why",
-)
+    "booking_date", "account", "direction", "amount", "from_outcome", "from_reference",
+    "to_outcome", "to_reference", "cause", "why",
+)  # fmt: skip
 _WAITING = ("state", "due", "overdue", "direction", "reference", "send", "next_step")

@@ -89,16 +89,9 @@ def reconcile(
 
 
 LINE_COLUMNS = (
-    "booking_date",
-    "statement_account",
-    "direction",
-    "amount",
-    "on_screen",
-    "reference",
-    "reason",
-    "counterparty_name",
-    "remittance",
-)
+    "booking_date", "statement_account", "direction", "amount", "on_screen", "reference", "reason",
+    "counterparty_name", "remittance",
+)  # fmt: skip
 LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", "direction")
 
 
@@ -278,36 +271,17 @@ def fees(
 
 
 REQUEST_COLUMNS = (
-    "reference",
-    "completed_on",
-    "pair",
-    "chain",
-    "bank_account",
-    "fiat_gross",
-    "fee",
-    "fiat_net",
-    "crypto",
-    "exchange_rate",
-    "rate_deviation_bp",
-    "rate_bp",
-    "tier",
-    "expected_fee",
-    "finding",
-)
+    "reference", "completed_on", "pair", "chain", "bank_account", "fiat_gross", "fee", "fiat_net",
+    "crypto", "exchange_rate", "rate_deviation_bp", "rate_bp", "tier", "expected_fee", "finding",
+)  # fmt: skip
 """What a person reads of each request; the other forms have all columns."""
 FEE_SPARE = (
     "rate_deviation_bp", "exchange_rate", "bank_account", "chain", "rate_bp", "tier",
     "expected_fee", "crypto", "fiat_net", "completed_on", "pair",
 )  # fmt: skip
 CHECK_COLUMNS = (
-    "reference",
-    "completed_on",
-    "fiat_gross",
-    "fee",
-    "expected_fee",
-    "expected_by",
-    "finding",
-)
+    "reference", "completed_on", "fiat_gross", "fee", "expected_fee", "expected_by", "finding",
+)  # fmt: skip
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The company's users: what each role may do, and how one is invited.
+"""The company's users: what each role may do, how one is invited, changed and removed.
 
 A role holds scopes and an operation asks for one. Reading is open to every role, as the
 specification's read-only role says. An invitation's address is a secret of the one invited.
@@ -10,12 +10,16 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, result
-from treasury.sandbox.ramp.ramp_reference import RampBody
-from treasury.sandbox.state.shapes import User, decode, encode
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, result, stored
+from treasury.sandbox.http.idempotency import once
+from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
+from treasury.sandbox.state.shapes import Shape, User, decode, encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["SCOPES", "Invitation", "accept_invitation", "invite"]
+__all__ = [
+    "SCOPES", "ChangingRole", "ChangingStatus", "Invitation", "Principal", "accept_invitation",
+    "changing", "invite", "remove_user", "show_principal",
+]  # fmt: skip
 
 _VIEW: Final = frozenset((
     "view:ramp-request", "export:ramp-requests", "view:company-wallet",
@@ -49,6 +53,38 @@ class Invitation(RampBody, frozen=True, kw_only=True):
     last_name: _Name
 
 
+class ChangingRole(RampBody, frozen=True, kw_only=True):
+    """Another role."""
+
+    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
+
+
+class ChangingStatus(RampBody, frozen=True, kw_only=True):
+    """Whether a user may sign in."""
+
+    enabled: bool
+
+
+class CompanyClaim(Shape, frozen=True, kw_only=True):
+    """The company of a token."""
+
+    id: str
+    name: str
+
+
+class Principal(Shape, frozen=True, kw_only=True):
+    """The user of a token."""
+
+    user_id: str
+    username: str
+    email: str
+    first_name: str
+    last_name: str
+    realm_roles: list[str]
+    company: CompanyClaim
+    name: str
+
+
 def invite(world: World, call: Call) -> Reply:
     """A new user, who has yet to accept."""
     invitation = call.read(Invitation)
@@ -73,6 +109,48 @@ def accept_invitation(world: World, email: str) -> User | None:
                 msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
             )
     return None
+
+
+def show_principal(world: World, call: Call) -> Reply:
+    """GET /auth/user."""
+    user = call.user
+    claim = CompanyClaim(id=world.cast.company.id, name=world.cast.company.name)
+    return result(
+        encode(
+            Principal(
+                user_id=user.id, username=user.username, email=user.email,
+                first_name=user.first_name, last_name=user.last_name, realm_roles=[user.role],
+                company=claim, name=f"{user.first_name} {user.last_name}",
+            )
+        )
+    )  # fmt: skip
+
+
+def _user(world: World, call: Call) -> User:
+    """The user of an address; 403 for one's own: an administrator stays one."""
+    user = stored(world, "user", call.path["userId"], User)
+    if user.id == call.user.id:
+        raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
+    return user
+
+
+def changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
+    """What changes another user as a body of this shape says."""
+
+    def serve(world: World, call: Call) -> Reply:
+        user, body = _user(world, call), call.read(shape)
+        world.clock.tick()
+        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
+
+    return once(serve, keyed=False)
+
+
+def remove_user(world: World, call: Call) -> Reply:
+    """DELETE /company/users/{userId}."""
+    user = _user(world, call)
+    world.clock.tick()
+    world.store.remove("user", id=user.id)
+    return result("null")
 
 
 def _users(world: World) -> list[User]:

@@ -6,24 +6,28 @@ of a token, and users' roles, status and removal.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from treasury.sandbox.http.exchange import (
     Call,
-    Handler,
     Parameter,
-    Refusal,
     Reply,
     Route,
     invalid,
     result,
-    stored,
 )
 from treasury.sandbox.http.idempotency import once
 from treasury.sandbox.http.lists import detail_of
-from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
+from treasury.sandbox.ramp.people import (
+    ChangingRole,
+    ChangingStatus,
+    Principal,
+    changing,
+    remove_user,
+    show_principal,
+)
 from treasury.sandbox.ramp.ramp_requests import AddingHash, initiate
 from treasury.sandbox.state.shapes import (
     CryptoCurrency,
@@ -31,7 +35,6 @@ from treasury.sandbox.state.shapes import (
     FiatCurrency,
     RampItem,
     RampRequest,
-    Shape,
     User,
     decode,
     encode,
@@ -47,38 +50,6 @@ NEEDS_SCOPE: Final = {
     ("GET", "/ramp-requests/off-ramp/pairs"): "create:ramp-request",
 }
 """Reads that the published generation gives to holders of a scope alone."""
-
-
-class ChangingRole(RampBody, frozen=True, kw_only=True):
-    """Another role."""
-
-    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
-
-
-class ChangingStatus(RampBody, frozen=True, kw_only=True):
-    """Whether a user may sign in."""
-
-    enabled: bool
-
-
-class CompanyClaim(Shape, frozen=True, kw_only=True):
-    """The company of a token."""
-
-    id: str
-    name: str
-
-
-class Principal(Shape, frozen=True, kw_only=True):
-    """The user of a token."""
-
-    user_id: str
-    username: str
-    email: str
-    first_name: str
-    last_name: str
-    realm_roles: list[str]
-    company: CompanyClaim
-    name: str
 
 
 def _export(world: World, _: Call) -> Reply:
@@ -97,44 +68,6 @@ def _deposit_wallets(world: World, call: Call) -> Reply:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
     wallets = [w for w in world.cast.deposit_wallets.values() if not chains or w.chain in chains]
     return result(encode(wallets))
-
-
-def _principal(world: World, call: Call) -> Reply:
-    user = call.user
-    claim = CompanyClaim(id=world.cast.company.id, name=world.cast.company.name)
-    return result(
-        encode(
-            Principal(
-                user_id=user.id, username=user.username, email=user.email,
-                first_name=user.first_name, last_name=user.last_name, realm_roles=[user.role],
-                company=claim, name=f"{user.first_name} {user.last_name}",
-            )
-        )
-    )  # fmt: skip
-
-
-def _user(world: World, call: Call) -> User:
-    """The user of an address; 403 for one's own: an administrator stays one."""
-    user = stored(world, "user", call.path["userId"], User)
-    if user.id == call.user.id:
-        raise Refusal(403, "FORBIDDEN", "Nobody may change or remove themselves.")
-    return user
-
-
-def _changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
-    def serve(world: World, call: Call) -> Reply:
-        user, body = _user(world, call), call.read(shape)
-        world.clock.tick()
-        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
-
-    return once(serve, keyed=False)
-
-
-def _remove(world: World, call: Call) -> Reply:
-    user = _user(world, call)
-    world.clock.tick()
-    world.store.remove("user", id=user.id)
-    return result("null")
 
 
 _USERS: Final = "manage:company-users"
@@ -164,17 +97,17 @@ PUBLISHED: Final = (
         "GET", "/crypto-currencies/{id}", detail_of("crypto_currency", "cryptocurrency"),
         says="Get a cryptocurrency.", gives=CryptoCurrency,
     ),
-    Route("GET", "/auth/user", _principal, says="Get the user of the token.", gives=Principal),
+    Route("GET", "/auth/user", show_principal, says="Get the user of the token.", gives=Principal),
     Route(
-        "PUT", "/company/users/{userId}/role", _changing(ChangingRole), scope=_USERS,
+        "PUT", "/company/users/{userId}/role", changing(ChangingRole), scope=_USERS,
         says="Give a user another role.", takes=ChangingRole, gives=User,
     ),
     Route(
-        "PATCH", "/company/users/{userId}/status", _changing(ChangingStatus), scope=_USERS,
+        "PATCH", "/company/users/{userId}/status", changing(ChangingStatus), scope=_USERS,
         says="Let a user sign in, or not.", takes=ChangingStatus, gives=User,
     ),
     Route(
-        "DELETE", "/company/users/{userId}", once(_remove, keyed=False), scope=_USERS,
+        "DELETE", "/company/users/{userId}", once(remove_user, keyed=False), scope=_USERS,
         says="Remove a user.",
     ),
 )  # fmt: skip

@@ -56,20 +56,15 @@ async def answer_of(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
     return answer
 
 
-async def _truncated(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """The first half of the body, as if that were all."""
-    answer = await answer_of(app, scope, receive)
-    answer.body = answer.body[: len(answer.body) // 2]
-    return answer
+def _rewriting(rewrite: Callable[[Answer], bytes]) -> _Spoiler:
+    """The same answer with another body."""
 
+    async def spoil(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+        answer = await answer_of(app, scope, receive)
+        answer.body = rewrite(answer)
+        return answer
 
-async def _no_result(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
-    """A success without the result that it is about."""
-    answer = await answer_of(app, scope, receive)
-    body = _object(answer)
-    if body.pop("result", None) is not None:
-        answer.body = msgspec.json.encode(body)
-    return answer
+    return spoil
 
 
 def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoiler:
@@ -90,8 +85,18 @@ def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoile
 
 
 SPOILS: Final[dict[str, _Spoiler]] = {
-    "truncated": _truncated,
-    "no_result": _no_result,
+    # the first half of the body, as if that were all
+    "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
+    # a success without the result that it is about
+    "no_result": _rewriting(
+        lambda answer: (
+            msgspec.json.encode(
+                {name: value for name, value in _object(answer).items() if name != "result"}
+            )
+            if "result" in _object(answer)
+            else answer.body
+        )
+    ),
     "repeated_page": _replacing(list, -1),
     # as if a record had been added in front meanwhile: the last one of the page before again
     "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),

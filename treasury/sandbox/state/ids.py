@@ -79,17 +79,18 @@ def _digits(text: str) -> int:
     return int("".join(str(int(character, 36)) for character in text))
 
 
-def _belgian(random: Random) -> str:
-    stem = f"539{random.randrange(10**7):07d}"
-    return f"{stem}{int(stem) % 97 or 97:02d}"
+def _after(bank: str, digits: int, *, checked: bool = False) -> Callable[[Random], str]:
+    """Digits after those of the bank; where `checked`, the remainder by 97 stands after both."""
 
+    def number(random: Random) -> str:
+        stem = f"{bank}{random.randrange(10**digits):0{digits}d}"
+        return f"{stem}{int(stem) % 97 or 97:02d}" if checked else stem
 
-def _after(bank: str, digits: int) -> Callable[[Random], str]:
-    return lambda random: f"{bank}{random.randrange(10**digits):0{digits}d}"
+    return number
 
 
 _BBAN: Final[dict[str, Callable[[Random], str]]] = {
-    "BE": _belgian,
+    "BE": _after("539", 7, checked=True),
     "NL": _after("TEST", 10),
     "DE": _after("99999999", 10),
     "LT": _after("32500", 11),

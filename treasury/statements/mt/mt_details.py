@@ -273,13 +273,12 @@ def _remittance(texts: Sequence[str], pieces: Sequence[_Row]) -> Columns:
         ]
     if "" not in ways:
         return _together(ways, texts, lambda way, some: _cut(_BY_WAY[way], some, _of_keywords))
-    rows = list(zip(texts, *pieces, strict=True))
-    return _together(ways, rows, _keywords_or_pieces)
 
+    def keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
+        texts, *pieces = zip(*rows, strict=True)
+        return _cut(_BY_WAY[way], texts, _of_keywords) if way else {"remittance": _texts(pieces)}
 
-def _keywords_or_pieces(way: str, rows: Sequence[_Row]) -> Columns:
-    texts, *pieces = zip(*rows, strict=True)
-    return _cut(_BY_WAY[way], texts, _of_keywords) if way else {"remittance": _texts(pieces)}
+    return _together(ways, list(zip(texts, *pieces, strict=True)), keywords_or_pieces)
 
 
 _BY_WAY: Final = {"+": _KEYWORD, ":": _COLON_KEYWORD}

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
+from treasury.ground.sql_files import step_sql
 from treasury.lake import TEXT, Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
@@ -37,28 +38,7 @@ FROM statements WHERE {COUNTING} ORDER BY account, closing_date, statement_id
 _MOVEMENTS: Final = f"""
 SELECT entry_id FROM statement_entries WHERE {COUNTING} AND statement_id = $id
 """  # noqa: S608 - names of our own
-_LACKING: Final = f"""
-WITH gone AS (
-    SELECT booking_date FROM statement_entries WHERE {COUNTING} AND statement_id = $id
-), others AS (
-    SELECT s.statement_id, s.file_name, s.entry_count, s.format,
-        coalesce(s.from_date, s.opening_date, s.closing_date) AS first_day,
-        coalesce(s.to_date, s.closing_date) AS last_day
-    FROM statements AS s JOIN statements AS w ON w.statement_id = $id
-    WHERE s.{COUNTING} AND s.statement_id <> $id AND s.account IS NOT DISTINCT FROM w.account
-), stored AS (
-    SELECT statement_id, count(*) AS movements, bool_or(entry_status = 'SUPERSEDED'
-        AND booking_date IN (SELECT booking_date FROM gone)) AS superseded
-    FROM statement_entries WHERE {COUNTING} GROUP BY statement_id
-)
-SELECT o.statement_id, o.file_name
-FROM others AS o LEFT JOIN stored AS t ON t.statement_id = o.statement_id
-WHERE EXISTS (SELECT 1 FROM gone AS g WHERE g.booking_date BETWEEN o.first_day AND o.last_day)
-    AND (coalesce(t.movements, 0) < o.entry_count
-        OR ((o.format IN ('camt.052', 'camt.054', 'MT942') OR o.format LIKE 'CSV%')
-            AND coalesce(t.superseded, FALSE)))
-ORDER BY o.file_name, o.statement_id
-"""  # noqa: S608 - names of our own
+_LACKING: Final = step_sql("treasury.statements.store.steps", "lacking_statements")
 """Other statements of the account whose movements of the same days are stored with this one, and
 reports and exports of a day of which this statement had the last word."""
 

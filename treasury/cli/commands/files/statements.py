@@ -83,33 +83,17 @@ def read_files(
 
 
 ENTRY_COLUMNS = (
-    "account",
-    "booking_date",
-    "direction",
-    "amount",
-    "entry_status",
-    "counterparty_name",
-    "counterparty_account",
-    "end_to_end_id",
-    "remittance",
-    "inferred",
-    "position",
-)
+    "account", "booking_date", "direction", "amount", "entry_status", "counterparty_name",
+    "counterparty_account", "end_to_end_id", "remittance", "inferred", "position",
+)  # fmt: skip
 STATUS_COLUMNS = (
     "level", "original_message_id", "original_end_to_end_id", "status", "reasons", "details",
     "creditor_name", "amount", "currency", "created_at",
 )  # fmt: skip
 HEAD_COLUMNS = (
-    "file_name",
-    "format",
-    "account",
-    "sequence_number",
-    "opening_balance",
-    "closing_balance",
-    "entry_count",
-    "proved",
-    "proof",
-)
+    "file_name", "format", "account", "sequence_number", "opening_balance", "closing_balance",
+    "entry_count", "proved", "proof",
+)  # fmt: skip
 
 
 ENTRY_SPARE = (

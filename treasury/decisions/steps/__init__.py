@@ -1,0 +1,1 @@
+"""The SQL selections that decisions are held against."""

@@ -1,0 +1,13 @@
+-- Booked debits since $since with all that may name a payment file, one row each. Not stored.
+SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
+    upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
+    e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,
+    concat_ws(chr(10), array_to_string(e.remittance, chr(10)), e.additional_information)
+        AS remittance,
+    s.proved AND NOT coalesce(e.is_reversal OR e.is_twin, FALSE) AND e.return_reason IS NULL
+        AS is_certain
+FROM statement_entries AS e
+JOIN statements AS s ON s.statement_id = e.statement_id
+WHERE s.vanished_at IS NULL AND e.vanished_at IS NULL AND e.direction = 'DBIT' AND e.amount > 0
+    AND coalesce(e.entry_status, 'BOOK') = 'BOOK' AND e.booking_date >= $since
+ORDER BY e.entry_id

@@ -1,0 +1,1 @@
+"""The SQL steps by which stored records are held against each other."""

@@ -1,0 +1,1 @@
+"""The SQL selections of records that open items are made of."""

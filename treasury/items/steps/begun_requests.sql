@@ -1,0 +1,6 @@
+-- The ramp requests $ids in the unit of what they move, one row each. Not stored.
+SELECT id, payment_reference, ramp_type, created_at,
+    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_amount ELSE crypto_amount END AS amount,
+    CASE WHEN ramp_type = 'ON_RAMP' THEN fiat_currency ELSE crypto_currency END AS currency
+FROM ramp_requests WHERE id IN (SELECT unnest($ids))
+ORDER BY created_at, id

@@ -1,0 +1,1 @@
+"""The SQL steps of the stored statements."""
