@@ -32,6 +32,7 @@ ACTS = {
     "match": ("accept", "assign", "file", "ignore", "reject", "undo"),
     "notices": ("settle",),
     "periods": ("reopen",),
+    "rates": ("add",),
     "request": ("accept-payee", "mark-sent", "not-uploaded", "undo", "void-file", "will-not-fund"),
     "rules": ("save",),
     "statements": ("confirm", "profile", "withdraw"),

@@ -28,8 +28,8 @@ from treasury.calendar import Month
 from treasury.close.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
 from treasury.money import quantize
 
-HIGH = dict.fromkeys(MONTHS, Decimal(10**9))
-"""A value above any cost: nothing is impaired."""
+HIGH = dict.fromkeys(MONTHS, Decimal(10**15))
+"""A value above any cost, also of the least that there is of a coin: nothing is impaired."""
 
 
 def rounded(amount: Fraction) -> Decimal:

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.closing import Closing
+from treasury.close.coins.coin_accounts import COINS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.decisions.standing_verdicts import STANDING
@@ -25,7 +26,13 @@ OF_ANSWER = (
     "conversions", "excess_lines",
     "statements", "virtual_accounts",
 )  # fmt: skip
-OF_FACTS = {"late": LATE_ITEMS, "moved": STANDING, "actions": ACTIONS, "ledger": LEDGER}
+OF_FACTS = {
+    "late": LATE_ITEMS,
+    "moved": STANDING,
+    "actions": ACTIONS,
+    "ledger": LEDGER,
+    "coins": COINS,
+}
 
 
 def row_of(schema: pa.Schema, **values: Any) -> Row:

@@ -116,6 +116,12 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "balance_unexplained": {"balances": [balance("bank")]},
     "balance_not_proved": {"balances": [balance("custodial")]},
     "wallet_not_proved": {"balances": [balance("company", blocks=False)]},
+    "coins_untied": {
+        "coins": [
+            {"coin": "USDC", "pool": "0xA1", "name": "Operations", "problem": "1 USDC too many",
+             "next_step": "add the export"},
+        ]
+    },
     "no_account": {"statements": []},
     "statement_missing": {
         "statements": [

@@ -95,7 +95,9 @@ def test_where_the_workspace_has_no_private_folder_the_temporary_one_serves(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     if mode is not None:
-        (tmp_path / "workspace" / "spill").mkdir(parents=True, mode=mode)
+        spill = tmp_path / "workspace" / "spill"
+        spill.mkdir(parents=True)
+        spill.chmod(mode)
     with engine.connect(workspace=tmp_path / "workspace") as connection:
         (folder,) = spilled(connection)
     assert folder.parent == tmp_path / f"treasury-spill-{os.getuid()}"

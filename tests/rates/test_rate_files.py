@@ -49,7 +49,7 @@ def test_the_banks_history_is_read_with_every_digit(tmp_path: Path, is_packed: b
     assert len(rates) == 8
     file = read_rates(path, NOW, ZONE)
     assert set(file.table()["source"].to_pylist()) == {"ECB"}
-    assert any('"rate":"1.1150"' in raw for raw in file.table()["raw"].to_pylist()), "as published"
+    assert '["2026-10-28","EUR","USD","1.1150"]' in file.table()["raw"].to_pylist(), "as published"
 
 
 def test_a_companys_own_file_has_days_and_instants(tmp_path: Path) -> None:

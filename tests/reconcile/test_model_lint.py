@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from treasury import Workspace
 from treasury.close import roll_forward
+from treasury.close.coins import coin_events
 from treasury.close.ledger import accounting
 from treasury.desk import dictionary
 from treasury.reconcile import matching, monthly
@@ -172,6 +173,7 @@ MODEL = (
     lookup.CHOSEN,
     *steps_of(roll_forward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
+    *steps_of(coin_events.PACKAGE).values(),
     *(step for package in STANDING_ALONE for step in steps_of(package).values()),
 )
 

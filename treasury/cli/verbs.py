@@ -18,97 +18,126 @@ __all__ = ["ARROW_ALONE", "EXTRAS", "VERBS", "VerbEntry", "Verbs"]
 
 
 class VerbEntry(msgspec.Struct, frozen=True):
-    """The module of a verb, and its line in the list of verbs; its function is called as it is."""
+    """The module of a verb, and its line in the list of verbs."""
 
     module: str
     about: str
 
 
-_VERBS: Final = {
-    "init": {
-        "init": "Begin a workspace: say whose it is, what it is connected to, which accounts it"
-        " has.",
-    },
-    "practice": {
-        "demo": "Run the whole job on the practice company and show the first screen.",
-        "practice": "Run COMMAND beside a running sandbox, in a synced practice workspace.",
-        "sandbox": "Serve both services for practice on loopback, until interrupted.",
-    },
-    "notebook": {
-        "notebook": "Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and"
-        " others.",
-    },
-    "sync": {
-        "sync": "Pull what both services know into the lake.",
-        "watch": "Sync, read the inbox and send notices, again and again until stopped.",
-        "notify": "Tell the people and webhooks of the settings what is new, once.",
-        "notices": "Look at the notices that were sent, and settle those that may not have"
-        " arrived.",
-    },
-    "files.statements": {
-        "statements": "Read bank statements and say what they prove.",
-    },
-    "files.wallets": {
-        "wallets": "Prove company wallets, which no service shows, by explorer exports and stated"
-        " balances.",
-    },
-    "files.rates": {
-        "rates": "Add reference rates, and list what is there: the ECB's, and the company's own.",
-    },
-    "coins": {
-        "coins": "Coins at month end: what they are carried at or worth, and how they are"
-        " measured.",
-    },
-    "desk": {
-        "reconcile": "Reconcile a month: every bank line with its one outcome and the reason.",
-        "exceptions": "List everything that is open in a month: each item once, whose move it is,"
-        " what to do.",
-        "awaiting-funds": "List requests that wait for their funds, and what to do about each.",
-        "trace": "Follow one payment from end to end: each hop with its evidence, or what is"
-        " missing.",
-        "fees": "Report the fees of the requests completed in a month or several.",
-        "status": "Show the first screen: what is proved, what is open.",
-        "sql": "Run QUERY, one SELECT, over the tables of the lake.",
-    },
-    "decide": {
-        "decide": "Take the decisions of a sheet that `treasury exceptions --sheet` wrote.",
-        "match": "Decide what a bank line belongs to: accept, reject, ignore, assign, undo.",
-        "request": "Remark on a ramp request, by its reference or id; a remark proves nothing.",
-        "rules": "Change the rules of matching and ageing, after seeing what that moves.",
-        "periods": "Closed months: list, verify, reopen them; `treasury close` closes one.",
-        "compare": "Show what moved between two answers for a month, and why.",
-    },
-    "export": {
-        "export": "Write a month as double entry: journal.csv and month.beancount.",
-    },
-    "items": {
-        "items": "Open items: remark on them; carry them past a close: propose, accept, withdraw.",
-    },
-    "close": {
-        "close": "Prepare a month to be closed, or sign what a colleague prepared, and write its"
-        " pack.",
-        "verify": "Check every file of PACK and compute it again; exits 1 naming what differs.",
-    },
-    "lake": {
-        "tables": "List the tables, or every column of table NAME: meaning, unit, source.",
-        "changes": "List what changed in TABLE, from what to what: a row for each field.",
-        "durations": "List how long each record of TABLE was in each status, and how that is"
-        " known.",
-        "doctor": "Say what is there, what is missing or damaged, and the next step of each.",
-        "lake": "Look at the stored tables and keep them in shape.",
-    },
-    "actions": {
-        "actions": "Propose, approve and execute what changes something at the services.",
-    },
-    "journal": {
-        "journal": "Look at what people decided.",
-    },
-}
-"""By the module that a verb is in: its name, and its line."""
 VERBS: Final = {
-    name: VerbEntry(module, about)
-    for module, verbs in _VERBS.items()
-    for name, about in verbs.items()
+    "init": VerbEntry(
+        "init",
+        "Begin a workspace: say whose it is, what it is connected to, which accounts it has.",
+    ),
+    "demo": VerbEntry(
+        "practice", "Run the whole job on the practice company and show the first screen."
+    ),
+    "practice": VerbEntry(
+        "practice",
+        "Run COMMAND beside a running sandbox, in a synced practice workspace.",
+    ),
+    "notebook": VerbEntry(
+        "notebook",
+        "Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.",
+    ),
+    "sandbox": VerbEntry(
+        "practice", "Serve both services for practice on loopback, until interrupted."
+    ),
+    "sync": VerbEntry("sync", "Pull what both services know into the lake."),
+    "watch": VerbEntry(
+        "sync", "Sync, read the inbox and send notices, again and again until stopped."
+    ),
+    "notify": VerbEntry("sync", "Tell the people and webhooks of the settings what is new, once."),
+    "notices": VerbEntry(
+        "sync",
+        "Look at the notices that were sent, and settle those that may not have arrived.",
+    ),
+    "statements": VerbEntry("files.statements", "Read bank statements and say what they prove."),
+    "wallets": VerbEntry(
+        "files.wallets",
+        "Prove company wallets, which no service shows, by explorer exports and stated balances.",
+    ),
+    "rates": VerbEntry(
+        "files.rates",
+        "Add reference rates, and list what is there: the ECB's, and the company's own.",
+    ),
+    "reconcile": VerbEntry(
+        "desk",
+        "Reconcile a month: every bank line with its one outcome and the reason.",
+    ),
+    "exceptions": VerbEntry(
+        "desk",
+        "List everything that is open in a month: each item once, whose move it is, what to do.",
+    ),
+    "decide": VerbEntry(
+        "decide",
+        "Take the decisions of a sheet that `treasury exceptions --sheet` wrote.",
+    ),
+    "awaiting-funds": VerbEntry(
+        "desk",
+        "List requests that wait for their funds, and what to do about each.",
+    ),
+    "trace": VerbEntry(
+        "desk",
+        "Follow one payment from end to end: each hop with its evidence, or what is missing.",
+    ),
+    "fees": VerbEntry("desk", "Report the fees of the requests completed in a month or several."),
+    "coins": VerbEntry(
+        "coins",
+        "Coins at month end: what they are carried at or worth, and how they are measured.",
+    ),
+    "export": VerbEntry(
+        "export", "Write a month as double entry: journal.csv and month.beancount."
+    ),
+    "match": VerbEntry(
+        "decide",
+        "Decide what a bank line belongs to: accept, reject, ignore, assign, undo.",
+    ),
+    "request": VerbEntry(
+        "decide",
+        "Remark on a ramp request, by its reference or id; a remark proves nothing.",
+    ),
+    "rules": VerbEntry(
+        "decide", "Change the rules of matching and ageing, after seeing what that moves."
+    ),
+    "items": VerbEntry(
+        "items",
+        "Open items: remark on them; carry them past a close: propose, accept, withdraw.",
+    ),
+    "periods": VerbEntry(
+        "decide",
+        "Closed months: list, verify, reopen them; `treasury close` closes one.",
+    ),
+    "compare": VerbEntry("decide", "Show what moved between two answers for a month, and why."),
+    "close": VerbEntry(
+        "close",
+        "Prepare a month to be closed, or sign what a colleague prepared, and write its pack.",
+    ),
+    "verify": VerbEntry(
+        "close",
+        "Check every file of PACK and compute it again; exits 1 naming what differs.",
+    ),
+    "status": VerbEntry("desk", "Show the first screen: what is proved, what is open."),
+    "sql": VerbEntry("desk", "Run QUERY, one SELECT, over the tables of the lake."),
+    "tables": VerbEntry(
+        "lake", "List the tables, or every column of table NAME: meaning, unit, source."
+    ),
+    "changes": VerbEntry(
+        "lake", "List what changed in TABLE, from what to what: a row for each field."
+    ),
+    "durations": VerbEntry(
+        "lake",
+        "List how long each record of TABLE was in each status, and how that is known.",
+    ),
+    "doctor": VerbEntry(
+        "lake",
+        "Say what is there, what is missing or damaged, and the next step of each.",
+    ),
+    "lake": VerbEntry("lake", "Look at the stored tables and keep them in shape."),
+    "actions": VerbEntry(
+        "actions", "Propose, approve and execute what changes something at the services."
+    ),
+    "journal": VerbEntry("journal", "Look at what people decided."),
 }
 
 ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})

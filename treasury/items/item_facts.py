@@ -101,8 +101,10 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def is_alike(self, other: Facts) -> bool:
         """Whether both tell the same of one answer, so that the same is open."""
-        return all(getattr(self.r, name) is getattr(other.r, name) for name in _OF_ANSWER) and all(
-            getattr(self, name) == getattr(other, name) for name in _BESIDE
+        return (
+            all(getattr(self.r, name) is getattr(other.r, name) for name in _OF_ANSWER)
+            and all(getattr(self, name) == getattr(other, name) for name in _OF_DAY)
+            and all(_same(getattr(self, name), getattr(other, name)) for name in _BESIDE)
         )
 
     def day(self, instant: datetime | None) -> date | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -130,7 +130,6 @@ _SUMS: Final = (
 _QUANTITIES: Final = tuple(
     f"{name}_quantity" for name in ("opening", "acquired", "transferred", "disposed", "closing")
 )
-_DAY: Final = timedelta(days=1)
 Row = Mapping[str, Any]
 
 

@@ -7,7 +7,8 @@ WITH gone AS (
         coalesce(s.from_date, s.opening_date, s.closing_date) AS first_day,
         coalesce(s.to_date, s.closing_date) AS last_day
     FROM statements AS s JOIN statements AS w ON w.statement_id = $id
-    WHERE s.vanished_at IS NULL AND s.statement_id <> $id AND s.account IS NOT DISTINCT FROM w.account
+    WHERE s.vanished_at IS NULL AND s.statement_id <> $id
+        AND (s.account = w.account OR (s.account IS NULL AND w.account IS NULL))
 ), stored AS (
     SELECT statement_id, count(*) AS movements, bool_or(entry_status = 'SUPERSEDED'
         AND booking_date IN (SELECT booking_date FROM gone)) AS superseded
