@@ -5,10 +5,10 @@ SELECT
     t.sender_account_id, t.receiver_account_id,
     coalesce(s.name, t.sender_account_id) AS sender, coalesce(r.name, t.receiver_account_id) AS receiver,
     s.id IS NOT NULL AS sender_is_ours, r.id IS NOT NULL AS receiver_is_ours,
-    CAST(coalesce(t.created_at, t.first_seen_at) AT TIME ZONE a.zone AS DATE) AS since,
-    CAST(m.settled_at AT TIME ZONE a.zone AS DATE) AS settled_on,
-    CASE WHEN so.observed_at >= m.settled_at THEN CAST(so.observed_at AT TIME ZONE a.zone AS DATE) END AS sender_seen_on,
-    CASE WHEN ro.observed_at >= m.settled_at THEN CAST(ro.observed_at AT TIME ZONE a.zone AS DATE) END AS receiver_seen_on,
+    CAST(coalesce(t.created_at, t.first_seen_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS since,
+    CAST(m.settled_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS settled_on,
+    CASE WHEN so.observed_at >= m.settled_at THEN CAST(so.observed_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) END AS sender_seen_on,
+    CASE WHEN ro.observed_at >= m.settled_at THEN CAST(ro.observed_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) END AS receiver_seen_on,
     coalesce(g.sender_kept_it, 0) AS sender_kept_it,
     coalesce(g.receiver_lacks_it, 0) AS receiver_lacks_it
 FROM transfers AS t

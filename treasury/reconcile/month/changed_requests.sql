@@ -4,7 +4,7 @@ SELECT
     r.id AS request_id, r.payment_reference AS reference, r.ramp_type, r.status,
     l.received AS amount, r.fiat_currency AS currency, l.received_on AS since,
     r.fiat_amount AS asked_now, h.asked_before, e.changed_as, l.entry_id,
-    CAST(coalesce(e.changed_at, h.changed_at) AT TIME ZONE a.zone AS DATE) AS changed_on
+    CAST(coalesce(e.changed_at, h.changed_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS changed_on
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
 JOIN request_lines AS l ON l.request_id = r.id AND l.received > 0 AND l.received <> r.fiat_amount
@@ -21,4 +21,4 @@ LEFT JOIN (
     QUALIFY row_number() OVER (PARTITION BY p.id ORDER BY p.valid_to DESC) = 1
 ) AS h ON h.id = r.id
 WHERE r.ramp_type = 'ON_RAMP'
-    AND CAST(coalesce(e.changed_at, h.changed_at) AT TIME ZONE a.zone AS DATE) >= l.received_on
+    AND CAST(coalesce(e.changed_at, h.changed_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE) >= l.received_on

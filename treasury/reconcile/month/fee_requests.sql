@@ -4,7 +4,7 @@ SELECT
     r.id AS request_id,
     r.payment_reference AS reference,
     r.ramp_type,
-    CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS completed_on,
+    CAST(r.completed_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS completed_on,
     r.fiat_currency,
     r.crypto_currency,
     r.crypto_chain,

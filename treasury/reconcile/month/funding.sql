@@ -50,14 +50,14 @@ FROM (
         ) AS is_inactive,
         r.blockchain_transaction_hash,
         CASE WHEN r.ramp_type = 'OFF_RAMP' AND coalesce(r.blockchain_transaction_hash, '') <> ''
-            THEN CAST(coalesce(r.updated_at, r.created_at) AT TIME ZONE a.zone AS DATE)
+            THEN CAST(coalesce(r.updated_at, r.created_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE)
         END AS hash_given_on,
         r.approved_at,
-        CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE) AS approved_on,
+        CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS approved_on,
         e.covered_to AS evidence_to,
         e.account AS evidence_account,
         coalesce(
-            e.covered_from <= CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE)
+            e.covered_from <= CAST(coalesce(r.approved_at, r.created_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE)
             AND e.covered_to >= a.last_finished_day, FALSE
         ) AS covers
     FROM ramp_requests AS r

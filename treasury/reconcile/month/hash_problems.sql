@@ -8,7 +8,7 @@ SELECT DISTINCT
         WHEN o.amount <> u.amount THEN 'HASH OF WRONG AMOUNT'
     END AS state,
     u.request_id, u.reference, u.what, u.hash, u.chain, u.asset, u.asset AS currency, u.amount,
-    CAST(u.used_at AT TIME ZONE a.zone AS DATE) AS since,
+    CAST(u.used_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS since,
     o.reference AS other, o.transfer_id, o.chain AS other_chain, o.asset AS other_asset, o.amount AS other_amount
 FROM hash_uses AS u
 CROSS JOIN asked AS a
@@ -19,7 +19,7 @@ UNION ALL
 SELECT
     'HASH ON WRONG CHAIN' AS state,
     u.request_id, u.reference, u.what, u.hash, u.chain, u.asset, u.asset AS currency, u.amount,
-    CAST(u.used_at AT TIME ZONE a.zone AS DATE) AS since,
+    CAST(u.used_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS since,
     CAST(NULL AS VARCHAR) AS other, CAST(NULL AS VARCHAR) AS transfer_id, CAST(NULL AS VARCHAR) AS other_chain,
     CAST(NULL AS VARCHAR) AS other_asset, CAST(NULL AS DECIMAL(38, 18)) AS other_amount
 FROM hash_uses AS u

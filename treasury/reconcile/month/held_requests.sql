@@ -14,7 +14,7 @@ SELECT
     r.fiat_currency AS rail_currency,
     CASE
         WHEN l.received > 0 AND r.status <> 'PROCESSING' THEN l.last_received_on
-        ELSE CAST(coalesce(e.seen_at, r.updated_at, r.approved_at, r.created_at) AT TIME ZONE a.zone AS DATE)
+        ELSE CAST(coalesce(e.seen_at, r.updated_at, r.approved_at, r.created_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE)
     END AS since,
     l.is_instant = 1 AND r.status <> 'PROCESSING' AS is_instant,
     CASE WHEN r.ramp_type = 'ON_RAMP' THEN l.received END AS received,

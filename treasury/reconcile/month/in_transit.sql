@@ -7,7 +7,7 @@ SELECT
     l.amount,
     r.fiat_currency AS currency,
     CASE r.status WHEN 'AWAITING_FUNDS' THEN 'bank or service: funds not seen yet' ELSE 'service: ' || r.status END AS where_now,
-    CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS arrived_on,
+    CAST(r.completed_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS arrived_on,
     CAST(NULL AS DATE) AS may_have_arrived_on,
     r.id AS request_id
 FROM ramp_requests AS r
@@ -21,7 +21,7 @@ UNION ALL
 SELECT
     'off-ramp, crypto sent and money not received' AS what,
     r.payment_reference AS reference,
-    CAST(h.sent_at AT TIME ZONE a.zone AS DATE) AS left_on,
+    CAST(h.sent_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS left_on,
     r.crypto_amount AS amount,
     r.crypto_currency AS currency,
     'service: ' || r.status AS where_now,

@@ -17,7 +17,7 @@ FROM (
     SELECT
         q.*,
         CASE WHEN q.ramp_type = 'ON_RAMP' THEN q.fiat_amount ELSE q.fiat_net_amount END AS expected,
-        CAST(coalesce(q.completed_at, q.updated_at, q.created_at) AT TIME ZONE z.zone AS DATE) AS completed_on
+        CAST(coalesce(q.completed_at, q.updated_at, q.created_at) AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS completed_on
     FROM ramp_requests AS q CROSS JOIN asked AS z
     WHERE q.status = 'SUCCEEDED' AND coalesce(q.completed_at, q.updated_at, q.created_at) < z.month_end
 ) AS r

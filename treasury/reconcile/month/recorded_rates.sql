@@ -3,7 +3,7 @@
 SELECT asset, currency, quoted_on, min(rate) AS lowest, max(rate) AS highest
 FROM (
     SELECT r.crypto_currency AS asset, r.fiat_currency AS currency,
-        CAST(r.created_at AT TIME ZONE a.zone AS DATE) AS quoted_on, r.exchange_rate AS rate
+        CAST(r.created_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS quoted_on, r.exchange_rate AS rate
     FROM ramp_requests AS r
     CROSS JOIN asked AS a
     JOIN (SELECT DISTINCT asset, currency FROM conversion_accounts) AS c
@@ -11,7 +11,7 @@ FROM (
     WHERE r.exchange_rate > 0
     UNION ALL
     SELECT t.asset, t.fiat_currency AS currency,
-        CAST(t.created_at AT TIME ZONE a.zone AS DATE) AS quoted_on, t.exchange_rate AS rate
+        CAST(t.created_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS quoted_on, t.exchange_rate AS rate
     FROM transfers AS t
     CROSS JOIN asked AS a
     JOIN (SELECT DISTINCT asset, currency FROM conversion_accounts) AS c

@@ -6,7 +6,7 @@ SELECT
     coalesce(t.status, r.status) NOT IN ('SUCCEEDED', 'CANCELLED', 'REJECTED', 'DENIED', 'FAILED') AS is_open,
     r.status AS status_now,
     NOT r.is_open AS has_ended,
-    CAST(n.changed_at AT TIME ZONE a.zone AS DATE) AS changed_on
+    CAST(n.changed_at AT TIME ZONE (SELECT zone FROM asked) AS DATE) AS changed_on
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
 LEFT JOIN (
