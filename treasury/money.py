@@ -17,7 +17,8 @@ from treasury.errors import InputError
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
-    "plain_digits", "product", "quantize", "rounded", "total", "typed_amount",
+    "plain_digits", "product", "quantize", "rounded", "rounded_ratio", "total", "typed_amount",
+    "whole_units",
 ]  # fmt: skip
 
 PRECISION: Final = 38
@@ -168,8 +169,18 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 def rounded(exact: Fraction, places: int) -> Decimal:
     """A fraction at so many decimals, half up as every product and ratio."""
-    digits = half_up(abs(exact.numerator) * 10**places, exact.denominator)
-    return Decimal(f"{'-' if exact < 0 and digits else ''}{digits}E-{places}")
+    return rounded_ratio(exact.numerator, exact.denominator, places)
+
+
+def rounded_ratio(numerator: int, denominator: int, places: int) -> Decimal:
+    """A ratio of whole numbers at so many decimals, half up; the denominator is above zero."""
+    digits = half_up(abs(numerator) * 10**places, denominator)
+    return Decimal(f"{'-' if numerator < 0 and digits else ''}{digits}E-{places}")
+
+
+def whole_units(amount: Decimal) -> int:
+    """An amount of a table in units of its last decimal, exact: 1.5 is 15 with 17 zeros."""
+    return int(_WIDE.scaleb(amount, SCALE))
 
 
 def is_exact_in(amount: Decimal, currency: str) -> bool:

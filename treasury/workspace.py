@@ -568,6 +568,10 @@ class Workspace:
         Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
         for each fee, one request at a time, and what it says is marked so. Raises NothingStored
         where the services were never read.
+
+        Each request has what its conversion cost by the reference rates beside the fee: values,
+        `cost`, `stated_fee` and `reference_difference` in `value_currency`, or why there is none in
+        `not_valued`. `costs.by_pair` sums them, with what virtual accounts converted.
         """
         from treasury.reconcile.monthly import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of
@@ -576,11 +580,16 @@ class Workspace:
         span = self._months(months)
         r = self.reconcile(span.last)
 
+        def earlier() -> list[Reconciliation]:
+            return [self.reconcile(month) for month in span if month != span.last]
+
         def report(calculated: Mapping[str, Decimal] | None = None) -> Fees:
             if span.first == span.last:
                 return fees_of(r, calculated=calculated)
             zone = self.settings.zone
-            return fees_between(self.snapshot(), r, span.first, zone, calculated=calculated)
+            return fees_between(
+                self.snapshot(), r, span.first, zone, calculated=calculated, earlier=earlier
+            )
 
         if not calculate:
             return report()

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.funding import FUNDING
 from treasury.reconcile.matching import Matches
 from treasury.reconcile.monthly import Reconciliation
@@ -76,6 +76,7 @@ SCHEMAS: dict[str, pa.Schema] = {
                 day="completed_on",
             ),
             ("has_detail", pa.bool_()),
+            ("completed_at", INSTANT),
         ]
     ),
     "fee_accruals": _schema(

@@ -191,6 +191,11 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return None
         return ReferenceValue(exact=Fraction(amount) * rate.rate, currency=in_, rate=rate)
 
+    def has_instants(self, currency: str) -> bool:
+        """Whether rates with an instant were given of a currency, or of what it is crossed by."""
+        codes = (currency, self.at_par.get(currency, EURO), *_BRIDGES)
+        return any(pair.instants for code in codes for pair in self._stored_pairs(code).values())
+
     def absence(self, currency: str, day: date) -> str:
         """Why an amount in a currency has no value in euros on a day, in words."""
         brought = self.brought()

@@ -148,6 +148,9 @@ _OWN: Final = (
     "report", "journal", "roll_forward",
 )  # fmt: skip
 _FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
+_VALUED: Final = (
+    "given_value", "received_value", "cost", "stated_fee", "reference_difference",
+)  # fmt: skip
 _ASSET: Final = ("known_in", "known_out", "converted")
 CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_OWN, ("currency",)),
@@ -155,6 +158,9 @@ CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_ASSET, ("asset",)),
     **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
     "crypto": ("crypto_currency",),
+    "given": ("given_currency",),
+    "received": ("received_currency",),
+    **dict.fromkeys(_VALUED, ("value_currency",)),
 }
 """The column that holds the currency of an amount's column: the first of these that is there."""
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -82,7 +83,7 @@ scenario_option = click.option(
     type=click.Choice(SCENARIOS),
     default="full",
     show_default=True,
-    help="Which bank files the company has.",
+    help="Which bank files the company has, and what its provider takes in the rate.",
 )
 seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
@@ -168,6 +169,8 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
             with TerminalProgress() as progress:
                 _step("sync", lambda: workspace.sync(progress=progress))
             _step("statements", lambda: workspace.statements.add(files))
+            for published in rate_files(folder):
+                _step("rates", partial(workspace.rates.add, published))
             _step("close", lambda: workspace.close(month).report)
         finally:
             workspace.close_clients()
@@ -188,6 +191,8 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
         try:
             workspace.sync()
             workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+            for published in rate_files(folder):
+                workspace.rates.add(published)
         finally:
             workspace.close_clients()
         variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}
@@ -244,7 +249,13 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     for old in bank.glob("*.xml"):
         old.unlink()
     company.write_bank_files(bank)
+    company.write_rate_file(folder / "rates")
     return Workspace(folder)
+
+
+def rate_files(folder: Path) -> list[Path]:
+    """The practice bank's rates beside a workspace, where its provider follows any."""
+    return sorted((folder / "rates").glob("*.csv"))
 
 
 def settings_text(company: Sandbox, served: Served) -> str:

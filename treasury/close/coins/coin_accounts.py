@@ -27,7 +27,7 @@ from treasury.close.coins.coin_events import (
     coin_events,
     unproved_conversions,
 )
-from treasury.close.coins.coin_value import REPORTING, CoinRates, CoinValues
+from treasury.close.coins.coin_value import REPORTING, CoinRates, CoinValues, rates_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
     CoinTerms,
@@ -40,7 +40,6 @@ from treasury.close.coins.coin_walk import (
 from treasury.close.result_words import count, day
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import difference, format_amount, total
-from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import Tabular, html_table
@@ -204,7 +203,7 @@ def coin_accounts(
     rates: CoinRates | None = None,
 ) -> CoinAccounts:
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
-    draft = _Draft(r, zone, balances, CoinValues(rates or _rates_of(r)))
+    draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
     events = COIN_EVENTS.empty_table()
     if measured and r.basis is not None:
@@ -235,13 +234,6 @@ def coin_accounts(
             for name, (rows, schema) in tables.items()
         },
     )
-
-
-def _rates_of(r: Reconciliation) -> ReferenceRates:
-    """The reference rates of the records that the answer was made from."""
-    if r.basis is None:
-        return ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
-    return ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
 
 
 class _Start(msgspec.Struct, frozen=True):

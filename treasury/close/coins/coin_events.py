@@ -20,7 +20,10 @@ from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
-__all__ = ["COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events", "unproved_conversions"]
+__all__ = [
+    "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events", "conversion_problem",
+    "unproved_conversions",
+]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.coins.steps"
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("coin_events",))
@@ -84,7 +87,7 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
     """The coins of conversions whose quantity and cost are both proved by the month's end."""
     end = r.month.end(zone)
     for row in r.conversions.to_pylist():
-        if _conversion_problem(row, end) or not row["converted"]:
+        if conversion_problem(row, end) or not row["converted"]:
             continue
         closed_on = row["closed_at"].astimezone(zone).date()
         begun = Month.of(closed_on).start(zone)
@@ -109,7 +112,7 @@ def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str
     """Coins of conversions that count in no pool by the month's end, and why; as COIN_UNPROVED."""
     end = r.month.end(zone)
     for row in r.conversions.to_pylist():
-        problem = _conversion_problem(row, end)
+        problem = conversion_problem(row, end)
         begun = row["opened_at"] or row["closed_at"]
         if problem and row["converted"] and begun < end:
             yield {
@@ -127,7 +130,7 @@ def _conversion_id(row: Mapping[str, Any]) -> str:
     return f"conversion:{row['account_id']}:{row['asset']}:{closed_at}"
 
 
-def _conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
+def conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
     """Why the coins of an interval are not acquired at a known cost by then; empty where they are.
 
     Of an interval that closes later nothing says how much of it was there at the end.

@@ -10,8 +10,10 @@ from typing import Final, Protocol
 import msgspec
 
 from treasury.money import half_up, quantize
+from treasury.rates import ReferenceRates
+from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["REPORTING", "CoinRates", "CoinValues", "Valued"]
+__all__ = ["REPORTING", "CoinRates", "CoinValues", "Valued", "rates_of"]
 
 REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
@@ -77,3 +79,10 @@ class CoinValues:
         shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
         rate = Decimal(shown).scaleb(-SHOWN, _WIDE)
         return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
+
+
+def rates_of(r: Reconciliation) -> ReferenceRates:
+    """The reference rates of the records that the answer was made from."""
+    if r.basis is None:
+        return ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
+    return ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)

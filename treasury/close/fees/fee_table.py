@@ -7,9 +7,10 @@ whatever else they are by: no currency is ever added to another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month, Months
+from treasury.close.coins.coin_value import rates_of
+from treasury.close.fees.conversion_costs import (
+    COST,
+    ConversionCosts,
+    account_exchanges,
+    conversion_costs,
+    request_exchanges,
+)
 from treasury.close.fees.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
@@ -62,8 +71,10 @@ REQUESTS: Final = pa.schema(
         ("others_that_day", INTEGER),
         ("rate_of_others", AMOUNT),
         ("rate_deviation_bp", RATE),
+        ("completed_at", INSTANT),
     ]
 )
+"""What is recorded of a request, and its fee computed again."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """What sums may be by, besides the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
@@ -120,12 +131,21 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     Gross, fee, net, expected fee and variance (recorded less expected) are in `fiat_currency`,
     crypto in `crypto_currency`; rates are in basis points. `accruals`: requests funded by the end
     of the last month that had not completed by then. `sql` is the query behind the requests.
+
+    Each request also has what its conversion cost by the reference rates, in `value_currency`:
+    `given_value` less `received_value` is `cost`, which is `stated_fee` and
+    `reference_difference`; a request without a value says why in `not_valued`. `costs` sums them
+    by month and pair, with what virtual accounts are proved to have converted.
+
+    `recorded` are the requests without their costs, `answers` the months that were reconciled, the
+    last one last: their rates and conversions are read when costs are asked for.
     """
 
     months: Months
-    requests: pa.Table
+    recorded: pa.Table
     accruals: pa.Table
     sql: str
+    answers: Callable[[], Sequence[Reconciliation]]
 
     @property
     def title(self) -> str:
@@ -136,6 +156,29 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             for sums in self.by_currency()
         ]
         return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
+
+    @cached_property
+    def requests(self) -> pa.Table:
+        """A row a request: what is recorded, its fee computed again, what its conversion cost."""
+        table = self.recorded
+        for name in COST.names:
+            cost = self.costs.each[name].slice(0, self.recorded.num_rows)
+            table = table.append_column(name, cost)
+        return table
+
+    @cached_property
+    def costs(self) -> ConversionCosts:
+        """What the conversions cost: the requests, and what virtual accounts converted."""
+        *earlier, last = self.answers()
+        rates = rates_of(last)
+        return conversion_costs(
+            chain(
+                request_exchanges(self.recorded),
+                *(account_exchanges(r, is_last=False) for r in earlier),
+                account_exchanges(last),
+            ),
+            rates,
+        )
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -160,14 +203,14 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         keys = ("fiat_currency", *names)
         rows = [
             {**dict(zip(keys, key, strict=True)), **_sums_row(sums)}
-            for key, sums in _summed(self.requests, keys)
+            for key, sums in _summed(self.recorded, keys)
         ]
         return pa.Table.from_pylist(rows, schema=schema)
 
     @cached_property
     def sums(self) -> tuple[FeeTotal, ...]:
         """The sums of all months, one for each fiat currency."""
-        return tuple(sums for _, sums in _summed(self.requests, ("fiat_currency",)))
+        return tuple(sums for _, sums in _summed(self.recorded, ("fiat_currency",)))
 
     def by_currency(self) -> list[FeeTotal]:
         """The sums of all months, a row for each fiat currency."""
@@ -179,7 +222,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
 
         `fee_change` is in the fiat currency, `rate_change_bp` in basis points.
         """
-        groups = dict(_summed(self.requests, ("fiat_currency", "month")))
+        groups = dict(_summed(self.recorded, ("fiat_currency", "month")))
         rows: list[dict[str, Any]] = []
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
@@ -197,7 +240,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def to_check(self) -> pa.Table:
         """The requests whose recorded fee no rounding explains."""
-        return self.requests.filter(pc.starts_with(self.requests["finding"], CHECK))
+        return self.requests.filter(pc.starts_with(self.recorded["finding"], CHECK))
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The requests, sums, trend and accruals."""
@@ -205,6 +248,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             "Requests": self.requests,
             "Sums": self.totals,
             "Trend": self.trend,
+            "Conversion costs": self.costs.by_pair,
+            "Conversions": self.costs.each,
             "Accruals": self.accruals,
         }
 
@@ -237,9 +282,10 @@ def fees_of(r: Reconciliation, *, calculated: Mapping[str, Decimal] | None = Non
     """The fees of a reconciled month; `calculated` has the calculator's fees by request id."""
     return Fees(
         months=Months(r.month, r.month),
-        requests=_requests(r.fee_requests, calculated or {}),
+        recorded=_requests(r.fee_requests, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
+        answers=lambda: (r,),
     )
 
 
@@ -250,8 +296,13 @@ def fees_between(
     zone: ZoneInfo,
     *,
     calculated: Mapping[str, Decimal] | None = None,
+    earlier: Callable[[], Sequence[Reconciliation]] = tuple,
 ) -> Fees:
-    """The fees from the month `first` to the reconciled month, whose accruals count."""
+    """The fees from the month `first` to the reconciled month, whose accruals count.
+
+    `earlier` gives the months before it as they were reconciled, for what virtual accounts
+    converted in them.
+    """
     steps = [steps_of(MONTH_PACKAGE)[STEP]]
     months_asked = pa.table(
         {
@@ -266,9 +317,10 @@ def fees_between(
         recorded = connection.table(STEP).to_arrow_table()
     return Fees(
         months=Months(first, r.month),
-        requests=_requests(recorded, calculated or {}),
+        recorded=_requests(recorded, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
+        answers=lambda: (*earlier(), r),
     )
 
 

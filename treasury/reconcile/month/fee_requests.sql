@@ -16,7 +16,8 @@ SELECT
     r.exchange_rate,
     r.fee_percentage,
     CASE WHEN t.tiers = 1 THEN t.tier ELSE 'tier not determinable' END AS tier,
-    r.has_detail
+    r.has_detail,
+    r.completed_at
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
 LEFT JOIN (

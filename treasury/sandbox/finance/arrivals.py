@@ -23,7 +23,6 @@ from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available, suspense
 from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, decode
 from treasury.sandbox.state.store import make_record
-from treasury.sandbox.story.rates import conversion_rate
 from treasury.sandbox.story.world import World
 
 __all__ = ["CONVERTS", "Arrival", "arrive_by_sepa", "arrive_by_session", "convert", "release"]
@@ -100,7 +99,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
-    rate = conversion_rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
+    rate = world.quotes.rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
     coins = net_crypto(arrival.euros, Decimal(0), rate, arrival.asset)
     place = suspense(arrival.account_id)
     move(

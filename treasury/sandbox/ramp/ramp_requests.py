@@ -38,7 +38,6 @@ from treasury.sandbox.state.shapes import (
     decode,
     encode,
 )
-from treasury.sandbox.story.rates import conversion_rate
 from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
@@ -103,7 +102,7 @@ def create(world: World, call: Call) -> Reply:
     moment = world.clock.tick()
     request = world.life.create(
         new.ramp_type, amount_of(world, new.amount, fiat.currency if on_ramp else asset),
-        conversion_rate(asset, world.clock.today, fiat.currency), asset,
+        world.quotes.rate(asset, world.clock.today, fiat.currency, on_ramp=on_ramp), asset,
         reference=_reference(world), user=user, at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
         bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,

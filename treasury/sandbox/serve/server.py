@@ -38,6 +38,7 @@ from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
 from treasury.sandbox.story.lines import Source
 from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS
+from treasury.sandbox.story.rates import rate_file
 from treasury.sandbox.story.volume import NONE, Volume
 from treasury.sandbox.story.world import World
 
@@ -57,6 +58,10 @@ class Served:
         self.ramp_url = self.base_url + RAMP
         self.requests: list[tuple[str, str, str]] = []
         """Method, path and query of every call, in order of arrival."""
+
+
+FIRST_FIXING: Final = date(2026, 4, 1)
+"""The first day of the practice bank's rates."""
 
 
 class Sandbox:
@@ -177,6 +182,20 @@ class Sandbox:
             (folder / name).write_bytes(content)
             written.append(folder / name)
         return written
+
+    def write_rate_file(self, folder: Path) -> Path | None:
+        """Write what the practice bank published to this day, in the ECB's form.
+
+        None, and nothing written, where the provider's rates follow nothing that is published.
+        """
+        world = self._world
+        if not world.quotes.is_published:
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        path, today = folder / "eurofxref-hist.csv", world.clock.today
+        days = (today - timedelta(back) for back in range((today - FIRST_FIXING).days + 1))
+        path.write_text(rate_file(days), "utf-8")
+        return path
 
     def truth(self) -> list[dict[str, Any]]:
         """What each bank line really is; for tests and benchmarks only."""

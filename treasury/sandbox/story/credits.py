@@ -23,7 +23,7 @@ from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text
-from treasury.sandbox.story.rates import conversion_rate
+from treasury.sandbox.story.rates import Quotes
 
 __all__ = ["Conversion", "Credits"]
 
@@ -76,8 +76,9 @@ _STRANGERS: Final = 24
 class Credits:
     """Tells what arrives on the virtual accounts, month by month."""
 
-    def __init__(self, cast: Cast, random: Random, book: Book) -> None:
+    def __init__(self, cast: Cast, random: Random, book: Book, quotes: Quotes) -> None:
         self._cast = cast
+        self._quotes = quotes
         self._random = random
         self._book = book
         self._numbers = count(1)
@@ -197,7 +198,7 @@ class Credits:
             account = by_id[line.expectation.id]
             day = line.booked if line.unbroken else line.booked + timedelta(_EMPTY_CODE_DAYS)
             asset = account.target_cryptocurrency
-            rate = conversion_rate(asset, day)
+            rate = self._quotes.rate(asset, day)
             coins = net_crypto(line.amount, Decimal(0), rate, asset)
             conversions.append(Conversion(day, account.account_id, asset, coins, line.amount))
         return sorted(conversions, key=lambda conversion: (conversion.day, conversion.account_id))

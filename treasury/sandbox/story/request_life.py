@@ -9,9 +9,10 @@ divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -32,16 +33,21 @@ from treasury.sandbox.state.shapes import (
 )
 from treasury.sandbox.state.store import Record, sortable
 from treasury.sandbox.story.cast import FEES, PLATFORM, Cast
+from treasury.sandbox.story.rates import Quotes
 
 __all__ = ["Life", "amounts_of", "record_of", "tier_percentage"]
+
+
+_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Life:
     """Takes ramp requests from step to step; event ids come from one stream."""
 
-    def __init__(self, cast: Cast, ids: Ids) -> None:
+    def __init__(self, cast: Cast, ids: Ids, quotes: Quotes = Quotes()) -> None:  # noqa: B008 - it is frozen
         self._cast = cast
         self._ids = ids
+        self._quotes = quotes
         self.deposit_bank = cast.deposit_bank
         """Where wires in euros go of requests that are made or approved from now on."""
 
@@ -132,7 +138,9 @@ class Life:
         )  # fmt: skip
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
-        """Crypto delivered, or fiat paid out."""
+        """Crypto delivered, or fiat paid out; where rates are published, at that day's."""
+        if self._quotes.is_published:
+            request = self._converted(request, at.astimezone(_BRUSSELS).date())
         if request.ramp_type == "OFF_RAMP":
             return self._step(
                 request, ("PAYMENT_SENT", "COMPLETED"), PLATFORM, at, status="SUCCEEDED"
@@ -141,6 +149,14 @@ class Life:
             request, ("COMPLETED",), PLATFORM, at,
             status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
         )  # fmt: skip
+
+    def _converted(self, request: RampRequest, day: date) -> RampRequest:
+        """The request at the rate of the day on which it is converted."""
+        asset, fiat = request.crypto_currency.currency, request.fiat_currency.currency
+        on_ramp = request.ramp_type == "ON_RAMP"
+        rate = self._quotes.rate(asset, day, fiat, on_ramp=on_ramp)
+        amounts = amounts_of(request.ramp_type, request.amount, rate, asset)
+        return msgspec.structs.replace(request, exchange_rate=number(rate), **amounts)
 
     def fail(self, request: RampRequest, at: datetime) -> RampRequest:
         """The service could not carry it out."""

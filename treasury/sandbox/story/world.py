@@ -35,6 +35,7 @@ from treasury.sandbox.story.credits import Conversion, Credits
 from treasury.sandbox.story.lines import Book, Line, StatementAccount
 from treasury.sandbox.story.neighbour import neighbour_cast
 from treasury.sandbox.story.plans import plans
+from treasury.sandbox.story.rates import QUOTES, Quotes
 from treasury.sandbox.story.request_life import Life, record_of
 from treasury.sandbox.story.request_story import Desk, Funding
 from treasury.sandbox.story.transfer_story import Wallets
@@ -47,7 +48,7 @@ NETWORK_FEES: Final = "network_fees"
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
-SCENARIOS: Final = ("full", "no-provider-report")
+SCENARIOS: Final = ("full", "no-provider-report", *QUOTES)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -73,7 +74,8 @@ class World:
                 f"there is no scenario {scenario!r}", do=f"use one of: {', '.join(SCENARIOS)}"
             )
         self.profile = profile
-        streams, story = Streams(seed), _story_of(seed, is_neighbour=is_neighbour)
+        self.quotes = QUOTES.get(scenario, Quotes())
+        streams, story = Streams(seed), _story_of(seed, self.quotes, is_neighbour=is_neighbour)
         self.cast, self.fundings = story.cast, story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
@@ -89,11 +91,12 @@ class World:
         self._random = streams.of("live")
         self.ids = Ids(self._random)
         """Makes the ids of whatever happens after the story."""
-        self.life = Life(self.cast, self.ids)
+        self.life = Life(self.cast, self.ids, self.quotes)
         past = Past(self.cast, seed, volume)
         self.store.makers |= past.makers
-        identity = {"seed": str(seed), "scenario": scenario, "profile": profile}
-        identity["volume"] = str(volume)
+        identity = {
+            "seed": str(seed), "scenario": scenario, "profile": profile, "volume": str(volume),
+        }  # fmt: skip
         if is_new(self.store, identity, story.fingerprint):
             with self.store.transaction():
                 moves = streams.of("moves")
@@ -224,7 +227,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
+def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool) -> _Story:
     streams, book = Streams(seed), Book()
     cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
     if is_neighbour:
@@ -236,10 +239,10 @@ def _story_of(seed: int, *, is_neighbour: bool) -> _Story:
         )  # fmt: skip
         requests, conversions, fundings = [request], [], []
     else:
-        life = Life(cast, Ids(streams.of("events")))
+        life = Life(cast, Ids(streams.of("events")), quotes)
         desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
         requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
-        conversions = Credits(cast, streams.of("credits"), book).tell()
+        conversions = Credits(cast, streams.of("credits"), book, quotes).tell()
         tell_business(cast, streams.of("business"), book)
         fundings = desk.fundings
     lines = tuple(book.numbered())
@@ -265,7 +268,7 @@ def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
             "provider_report", Decimal("25310.40"),
         ),
     ]  # fmt: skip
-    return accounts if scenario == "full" else accounts[:2]
+    return accounts[:2] if scenario == "no-provider-report" else accounts
 
 
 def _records(cast: Cast, wallets: Wallets) -> Iterator[Record]:
