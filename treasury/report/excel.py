@@ -17,6 +17,7 @@ from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.coins.coin_events import COIN_UNPROVED
+from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
@@ -208,6 +209,10 @@ COIN_SHEETS: Final = (
     _all_of("Coin movements", COIN_MOVEMENTS),
     _all_of("Coins not proved", COIN_UNPROVED),
 )
+COST_SHEETS: Final = (
+    _all_of("Conversion costs", COSTS_BY_PAIR),
+    _all_of("Conversions valued", CONVERSION_COSTS),
+)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -224,7 +229,8 @@ REMARKS: Final = Sheet(
 LEDGERS: Final = _all_of("Ledger", LEDGER)
 SHEETS: Final = (
     STEPS, OPEN, LINES, BALANCE_SHEET, AWAITING, IN_TRANSIT, BRIDGED, VIRTUAL, CONVERTED, FEES,
-    ACCRUALS, *COIN_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER, LATE, REMARKS, LEDGERS,
+    *COST_SHEETS, ACCRUALS, *COIN_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER, LATE, REMARKS,
+    LEDGERS,
 )  # fmt: skip
 
 
@@ -241,6 +247,8 @@ FILES: Final = {
     "Virtual accounts": "virtual_accounts",
     "Conversions": "conversions",
     "Fees": "fees",
+    "Conversion costs": "conversion_costs",
+    "Conversions valued": "conversions_valued",
     "Accruals": "fee_accruals",
     "Coins": "coins",
     "Coin movements": "coin_movements",
@@ -282,6 +290,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Virtual accounts": r.virtual_accounts,
         "Conversions": r.conversions,
         "Fees": closing.fees.requests,
+        "Conversion costs": closing.fees.costs.by_pair,
+        "Conversions valued": closing.fees.costs.each,
         "Accruals": _in_words(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Coins": closing.coins.coins,
         "Coin movements": closing.coins.movements,

@@ -1,18 +1,35 @@
-"""The fees of a month as a section of the report: totals, each request, accruals apart."""
+"""The fees of a month, and what its conversions cost, as two sections of the report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
 from treasury.close.close_words import UNREAD, fees_words
+from treasury.close.coins.coin_value import REPORTING
+from treasury.close.fees.conversion_costs import ConversionCosts
 from treasury.close.fees.fee_table import CHECK, Fees, FeeTotal
 from treasury.close.result_words import DIRECTIONS, amount_words, count, day
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.tables.tabular import value_text
+from treasury.text import clean
 
-__all__ = ["fees_section"]
+__all__ = ["conversion_costs_section", "fees_section"]
+
+RESTS: Final = (
+    "Cost: the value given less the value received, by the reference rates of the day; it is the"
+    " stated fee and the difference to the reference. Minus: more was received than given."
+)
+MARKET: Final = (
+    "A fixing is of 14:15 and a conversion of any hour, so that the difference includes what the"
+    " market did. It is called in the rate only where rates with an instant were given."
+)
+OF_CONVERTED: Final = (
+    "Basis points of the difference are of what was converted: on-ramp without the fee, off-ramp"
+    " the coins. A day without a fixing has the one before it."
+)
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
@@ -135,3 +152,76 @@ def _accruals(r: Reconciliation) -> tuple[Grid, ...]:
             sheet="Accruals",
         ),
     )
+
+
+def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False) -> Section:
+    """What conversions cost by month and pair; its figure is `conversion_costs`."""
+    title, name = "What conversions cost", "conversion-costs"
+    if not costs.each.num_rows:
+        none = f"{UNREAD}." if is_unread else "No conversion in the month."
+        return Section(name, title, none)
+    grids = [
+        make_grid(
+            "Conversions by pair and month",
+            "Pair | Month | >Conversions | >Given | >Stated fee | >Difference to the reference"
+            " | >bp | >From, bp | >To, bp | >Cost",
+            costs.by_pair,
+            _pair_row,
+            foot=tuple(
+                (
+                    make_cell("All", sums.difference_is),
+                    Cell(),
+                    make_cell(sums.conversions),
+                    Cell(),
+                    make_cell(amount_words(sums.stated_fee, REPORTING)),
+                    make_cell(amount_words(sums.reference_difference, REPORTING)),
+                    _points(sums.reference_difference_bp),
+                    Cell(),
+                    Cell(),
+                    make_cell(amount_words(sums.cost, REPORTING)),
+                )
+                for sums in costs.sums
+            ),
+            sheet="Conversion costs",
+        )
+    ]
+    if costs.not_valued:
+        grids.append(
+            make_grid(
+                "Without a value: in no sum above",
+                "Conversion | Day | Pair | >Given | >Received | Why",
+                costs.without_value,
+                lambda row: (
+                    make_cell(row["reference"] or "no reference", row["source"]),
+                    make_cell(day(row["converted_on"])),
+                    make_cell(row["pair"]),
+                    amount_cell(row, "given", "given_currency"),
+                    amount_cell(row, "received", "received_currency"),
+                    make_cell(row["not_valued"]),
+                ),
+                sheet="Conversions valued",
+            )
+        )
+    rests_on = clean("Reference rates: " + "; ".join(costs.rests_on) + ".")
+    notes = (RESTS, MARKET, OF_CONVERTED, *((rests_on,) if costs.rests_on else ()))
+    return Section(name, title, f"{costs.title}.", tuple(grids), notes, "conversion-costs")
+
+
+def _pair_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    without = f"{row['not_valued']} without a value" if row["not_valued"] else ""
+    amounts = [
+        amount_cell(row, name, "value_currency")
+        for name in ("given_value", "stated_fee", "reference_difference", "cost")
+    ]
+    return (
+        make_cell(row["pair"], row["difference_is"]),
+        make_cell(row["month"]),
+        make_cell(row["conversions"], without),
+        *amounts[:3],
+        *(_points(row[f"{name}_bp"]) for name in ("reference_difference", "lowest", "highest")),
+        amounts[3],
+    )
+
+
+def _points(basis_points: Decimal | None) -> Cell:
+    return Cell("–" if basis_points is None else f"{basis_points:,.2f}")

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from treasury.calendar import Month
+from treasury.close.fees.conversion_costs import IN_THE_RATE
 from treasury.close.result_words import amount_words, amounts_words, count
 from treasury.money import total
 from treasury.report.drawing import (
@@ -38,14 +39,19 @@ if TYPE_CHECKING:
     from treasury.report.drawing import Frame
 
 __all__ = [
-    "cash_by_day", "cash_words", "fees_and_rate", "fees_and_rate_words", "fees_by_month",
-    "fees_by_month_words", "funding_times", "funding_times_words", "open_items_by_age",
+    "cash_by_day", "cash_words", "conversion_costs", "conversion_costs_words", "fees_and_rate",
+    "fees_and_rate_words", "fees_by_month", "fees_by_month_words", "funding_times",
+    "funding_times_words", "open_items_by_age",
     "open_items_words",
 ]  # fmt: skip
 
 _LINES: Final = ("source", "line_class", "booking_date", "currency", "direction", "amount")
 _REQUESTS: Final = ("direction", "completed_on", "fiat_currency", "fiat_gross", "fee", "rate_bp")
 _TREND: Final = ("month", "fiat_currency", "requests", "fee", "rate_bp")
+_PAIRS: Final = (
+    "month", "pair", "conversions", "value_currency", "reference_difference",
+    "reference_difference_bp", "lowest_bp", "highest_bp", "difference_is",
+)  # fmt: skip
 _ITEMS: Final = ("currency", "amount", "age_days")
 _TIMES: Final = ("direction", "seconds")
 
@@ -202,6 +208,68 @@ def fees_by_month_words(trend: Frame) -> str:
         for row in rows
     )
     return f"Fees and effective rate by month: {'; '.join(parts)}."
+
+
+def conversion_costs(costs: Frame) -> Figure:
+    """The difference to the reference rates by pair, in basis points, each with its range.
+
+    `costs` as in `ConversionCosts.by_pair`.
+    """
+    rows = _valued_pairs(costs)
+    with style():
+        figure, (axes,) = panels(1, height=max(1.6, 0.5 * len(rows) + 1))
+        if not rows:
+            nothing(axes, "No conversion has a value")
+            return settled(figure)
+        points = [float(row["reference_difference_bp"]) for row in rows]
+        axes.barh(range(len(rows)), points, height=0.5, color=INK["first"], zorder=2)
+        for at, row in enumerate(rows):
+            bounds = [float(row["lowest_bp"]), float(row["highest_bp"])]
+            axes.plot(bounds, [at, at], color=INK["text"], linewidth=1.2, marker="|", zorder=3)
+            euros = amount_text(row["reference_difference"], row["value_currency"])
+            axes.annotate(
+                f"{row['reference_difference_bp']} bp · {euros} ·"
+                f" {count(row['conversions'], 'conversion')}",
+                (max(0.0, *bounds), at), xytext=(6, 0), textcoords="offset points",
+                va="center", fontsize=8, annotation_clip=False,
+            )  # fmt: skip
+        axes.axvline(0, color=INK["muted"], linewidth=0.9, zorder=1)
+        axes.set_yticks(range(len(rows)), [_pair_label(row, rows) for row in rows])
+        axes.invert_yaxis()
+        least, most = axes.get_xlim()
+        axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
+        axes.set_title("Difference to the reference by pair: basis points of what was converted")
+        legend(axes, [("the line is the range of single conversions", INK["muted"])])
+        return settled(figure)
+
+
+def conversion_costs_words(costs: Frame) -> str:
+    """What `conversion_costs` shows."""
+    rows = _valued_pairs(costs)
+    if not rows:
+        return "No conversion has a value."
+    parts = (
+        f"{_pair_label(row, rows)} {row['reference_difference_bp']} basis points, between"
+        f" {row['lowest_bp']} and {row['highest_bp']},"
+        f" {amount_words(row['reference_difference'], row['value_currency'])}"
+        f" on {count(row['conversions'], 'conversion')}"
+        for row in rows
+    )
+    return f"Difference to the reference rates: {'; '.join(parts)}."
+
+
+def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:
+    return [row for row in records(costs, _PAIRS) if row["reference_difference_bp"] is not None]
+
+
+def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """The pair, with what tells it from the figure's other rows: its month, what its rates are."""
+    words = [row["pair"]]
+    if len({other["month"] for other in rows}) > 1:
+        words.append(row["month"])
+    if len({other["difference_is"] for other in rows}) > 1:
+        words.append(IN_THE_RATE if row["difference_is"] == IN_THE_RATE else "to the reference")
+    return ", ".join(words)
 
 
 def open_items_by_age(items: Frame) -> Figure:

@@ -12,6 +12,8 @@ from treasury.report.drawing import figure_svg
 from treasury.report.figures import (
     cash_by_day,
     cash_words,
+    conversion_costs,
+    conversion_costs_words,
     fees_and_rate,
     fees_and_rate_words,
     funding_times,
@@ -38,6 +40,7 @@ class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
 def month_figures(closing: Closing) -> dict[str, Drawn]:
     """The figures of a month by the name of their file."""
     r, requests, waits = closing.r, closing.fees.requests, closing.waits
+    costs = closing.fees.costs.by_pair
     # The items whose money is counted, with their age at the month's end in calendar days.
     last = closing.r.month.last
     items = [
@@ -54,6 +57,7 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
     return {
         "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
         "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
+        "conversion-costs": Drawn(conversion_costs(costs), conversion_costs_words(costs)),
         "funding": Drawn(funding_times(waits), funding_times_words(waits)),
         "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
     }

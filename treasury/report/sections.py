@@ -38,7 +38,7 @@ from treasury.report.exceptions import (
     earlier_section,
     exceptions_section,
 )
-from treasury.report.fee_section import fees_section
+from treasury.report.fee_section import conversion_costs_section, fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import open_words, overdue_words
 from treasury.tables.tabular import value_text
@@ -88,6 +88,7 @@ def sections(closing: Closing) -> list[Section]:
         exceptions_section(r),
         _collections(r),
         fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
+        conversion_costs_section(closing.fees.costs, is_unread=closing.is_unread),
         coins_section(closing.coins),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late, zone),

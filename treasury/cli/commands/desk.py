@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
@@ -21,6 +21,9 @@ from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS, Turn
 from treasury.workspace import Workspace, find_workspace
+
+if TYPE_CHECKING:
+    from treasury.report import Fees
 
 __all__ = ["awaiting_funds", "exceptions", "fees", "reconcile", "sql", "status", "trace"]
 
@@ -211,6 +214,7 @@ FUNDING_SPARE = (
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
 @click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
 @click.option("--trend", is_flag=True, help="Sums of each month and the change to the one before.")
+@click.option("--cost", is_flag=True, help="What conversions cost by the reference rates, by pair.")
 @click.option("--calculate", is_flag=True, help="Ask the service's calculator for each fee.")
 @click.option(
     "--invoice",
@@ -226,14 +230,15 @@ def fees(
     per_request: bool,
     by: str | None,
     trend: bool,
+    cost: bool,
     calculate: bool,
     invoice: str | None,
     form: str,
 ) -> None:
     """Report the fees of the requests completed in a month or several."""
-    if sum((per_request, by is not None, trend, invoice is not None)) > 1:
+    if sum((per_request, by is not None, trend, cost, invoice is not None)) > 1:
         raise InputError(
-            "--per-request, --by, --trend and --invoice are four answers", do="ask for one"
+            "--per-request, --by, --trend, --cost and --invoice are five answers", do="ask for one"
         )
     workspace = workspace_of(context, as_of)
     if invoice is not None:
@@ -246,13 +251,24 @@ def fees(
         result = workspace.fees(month, calculate=calculate)
     finally:
         workspace.close_clients()
+    if cost:
+        _print_costs(result, form)
+    else:
+        names = None if by is None else [name.strip() for name in by.split(",")]
+        _print_fees(result, form, per_request=per_request, trend=trend, names=names)
+
+
+def _print_fees(
+    result: Fees, form: str, *, per_request: bool, trend: bool, names: list[str] | None
+) -> None:
+    """The fees of a month or several, as each request, by month, or summed by what is named."""
     table = result.totals
     if per_request:
         table = result.requests
     elif trend:
         table = result.trend
-    elif by is not None:
-        table = result.by(*(name.strip() for name in by.split(",")))
+    elif names is not None:
+        table = result.by(*names)
     columns = REQUEST_COLUMNS if per_request else ()
     print_rows(
         table,
@@ -270,6 +286,32 @@ def fees(
         print_rows(result.to_check, form, columns=CHECK_COLUMNS, title="Fees to check")
 
 
+def _print_costs(fees: Fees, form: str) -> None:
+    """What conversions cost by pair and month; as a table also what has no value, and why."""
+    costs = fees.costs
+    is_mixed = len(costs.sums) > 1
+    print_rows(
+        costs.by_pair,
+        form,
+        columns=(*COST_COLUMNS, *(("difference_is",) if is_mixed else ())),
+        spare=COST_SPARE,
+        title=f"Conversions of {fees.months.title}: {costs.title}",
+        empty="no conversion",
+    )
+    if form != "table":
+        return
+    if costs.not_valued:
+        print_rows(costs.without_value, form, columns=WITHOUT_VALUE, title="Without a value")
+    if costs.rests_on:
+        echo_folded(f"Reference rates: {'; '.join(costs.rests_on)}")
+
+
+COST_COLUMNS = (
+    "month", "pair", "conversions", "given_value", "stated_fee", "reference_difference",
+    "reference_difference_bp", "lowest_bp", "highest_bp", "cost", "not_valued",
+)  # fmt: skip
+COST_SPARE = ("given_value", "cost", "lowest_bp", "highest_bp", "month")
+WITHOUT_VALUE = ("converted_on", "source", "reference", "pair", "not_valued")
 REQUEST_COLUMNS = (
     "reference", "completed_on", "pair", "chain", "bank_account", "fiat_gross", "fee", "fiat_net",
     "crypto", "exchange_rate", "rate_deviation_bp", "rate_bp", "tier", "expected_fee", "finding",

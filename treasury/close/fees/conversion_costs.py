@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
@@ -101,7 +102,11 @@ COSTS_BY_PAIR: Final = pa.schema(
 """A row a month, pair and kind of difference: sums of the `conversions` that have a value, and the
 least and the most of their differences in basis points. `not_valued` counts those without one,
 which are in no sum."""
-NOT_VALUED: Final = ("converted_on", "source", "reference", "pair", "given", "not_valued")
+NOT_VALUED: Final = [
+    "converted_on", "source", "reference", "pair", "given", "given_currency", "received",
+    "received_currency", "not_valued",
+]  # fmt: skip
+"""What is shown of a conversion without a value."""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,12 +177,19 @@ class ConversionCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the conversions of some months cost. `each` as in CONVERSION_COSTS, a row each.
 
     `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, a sum for each kind of difference.
+    `rests_on` names the sources of the rates, the last day that was taken, and what is assumed.
     """
 
     each: pa.Table
     by_pair: pa.Table
     sums: tuple[CostSum, ...]
     not_valued: int
+    rests_on: tuple[str, ...]
+
+    @property
+    def without_value(self) -> pa.Table:
+        """The conversions without a value, and why; in no sum."""
+        return self.each.filter(pc.not_equal(self.each["not_valued"], "")).select(NOT_VALUED)
 
     @property
     def title(self) -> str:
@@ -268,6 +280,7 @@ def conversion_costs(exchanges: Iterable[Exchange], rates: ReferenceRates) -> Co
         by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
         sums=tuple(sums[name].whole(name) for name in sorted(sums)),
         not_valued=without.total(),
+        rests_on=appraisal.rests_on,
     )
 
 
@@ -277,6 +290,14 @@ class _Appraisal:
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
         self._dated: dict[tuple[str, str, date], tuple[_Terms | None, str]] = {}
+        self._last_days: dict[str, date] = {}
+        self._assumptions: set[str] = set()
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """The sources of the rates that were taken, each to its last day, and the assumptions."""
+        sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
+        return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
     def value(self, exchange: Exchange) -> tuple[_Valued | None, str]:
         """The values of a conversion, or why it has none."""
@@ -327,7 +348,15 @@ class _Appraisal:
             if rate is None
         ]
         known = [rate for rate in rates if rate is not None]
-        return (None, "; ".join(absences)) if absences else (_Terms.of(*known), "")
+        if absences:
+            return None, "; ".join(absences)
+        for rate in known:
+            if rate.source:
+                last = self._last_days.get(rate.source, rate.day)
+                self._last_days[rate.source] = max(last, rate.day)
+            if rate.assumption:
+                self._assumptions.add(rate.assumption)
+        return _Terms.of(*known), ""
 
 
 class _Terms(msgspec.Struct, frozen=True):
@@ -378,7 +407,8 @@ class _Sum:
         for exact in sums:
             common *= exact.denominator
         numerators = [exact.numerator * (common // exact.denominator) for exact in sums]
-        return _Valued(common, *numerators, difference_is, "")
+        given, received, fee, converted = numerators
+        return _Valued(common, given, received, fee, converted, difference_is, "")
 
     def whole(self, difference_is: str) -> CostSum:
         """The sums as a person reads them."""

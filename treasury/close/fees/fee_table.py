@@ -249,7 +249,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             "Sums": self.totals,
             "Trend": self.trend,
             "Conversion costs": self.costs.by_pair,
-            "Conversions": self.costs.each,
+            "Conversions valued": self.costs.each,
             "Accruals": self.accruals,
         }
 

@@ -127,6 +127,8 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "checklist": checklist(closing).table,
         "balances": closing.balances,
         "fees": closing.fees.requests,
+        "conversion_costs": closing.fees.costs.by_pair,
+        "conversions_valued": closing.fees.costs.each,
         "funding_times": closing.waits,
         "roll_forward": closing.rolled.roll_forward,
         "open_items": closing.items.arrow,
