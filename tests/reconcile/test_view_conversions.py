@@ -21,7 +21,7 @@ from treasury.reconcile import Reconciliation
 from treasury.reconcile.conversion import Conversion, conversion_rows
 from treasury.reconcile.rules import Rules
 from treasury.sandbox import Sandbox
-from treasury.sandbox.story.rates import conversion_rate
+from treasury.sandbox.story.rates import Quotes
 
 ZONE = ZoneInfo("Europe/Brussels")
 
@@ -44,7 +44,7 @@ def told_conversions(
         account, asset = accounts[about["id"]]
         euros, booked = Decimal(line["amount"]), date.fromisoformat(line["booking_date"])
         day = booked if line["unbroken"] else booked + timedelta(days=2)
-        coins = net_crypto(euros, Decimal(0), conversion_rate(asset, day), asset)
+        coins = net_crypto(euros, Decimal(0), Quotes().rate(asset, day), asset)
         total = sums.setdefault((account, asset), [Decimal(0), Decimal(0)])
         total[0] += coins
         total[1] += euros

@@ -219,9 +219,10 @@ def test_the_trend_has_every_month_and_its_change() -> None:
     ]
     some = Fees(
         months=months,
-        requests=pa.Table.from_pylist(rows, schema=fees().requests.schema),
+        recorded=pa.Table.from_pylist(rows, schema=fees().recorded.schema),
         accruals=pa.table({}),
         sql="",
+        answers=lambda: (reconciliation(),),
     )
     shown = [
         (r["fiat_currency"], r["month"], r["fee"], r["fee_change"], r["rate_change_bp"])
@@ -240,7 +241,14 @@ def test_the_trend_has_every_month_and_its_change() -> None:
 def test_the_workbook_has_every_request_and_keeps_text_as_text(tmp_path: Path) -> None:
     path = fees(fee(tier='=HYPERLINK("http://x")')).to_excel(tmp_path / "fees.xlsx")
     book = openpyxl.load_workbook(path)
-    assert book.sheetnames == ["Requests", "Sums", "Trend", "Accruals"]
+    assert book.sheetnames == [
+        "Requests",
+        "Sums",
+        "Trend",
+        "Conversion costs",
+        "Conversions valued",
+        "Accruals",
+    ]
     cells = {head.value: value for head, value in zip(*book["Requests"].iter_rows(), strict=True)}
     book.close()
     assert cells["tier"].value == '=HYPERLINK("http://x")'

@@ -116,6 +116,7 @@ def test_sections_stand_in_the_order_of_the_desk() -> None:
         "exceptions",
         "collections",
         "fees",
+        "conversion-costs",
         "coins",
         "decisions",
         "earlier",
