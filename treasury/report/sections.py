@@ -38,6 +38,7 @@ from treasury.report.exceptions import (
     earlier_section,
     exceptions_section,
 )
+from treasury.report.exposure.exposure_section import exposure_section
 from treasury.report.fee_section import fees_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import open_words, overdue_words
@@ -89,6 +90,7 @@ def sections(closing: Closing) -> list[Section]:
         _collections(r),
         fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
         coins_section(closing.coins),
+        exposure_section(closing.exposure, is_unread=closing.is_unread),
         decisions_section(r, zone),
         earlier_section(r, closing.rolled.late, zone),
         _assumptions(closing),
