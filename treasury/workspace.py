@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from treasury.close.checklist import Checklist
     from treasury.close.coins.agreed_measurement import Measurement
     from treasury.close.coins.coin_accounts import CoinAccounts
+    from treasury.close.exposure.exposure_limits import ExposureLimits
+    from treasury.close.exposure.provider_exposure import ProviderExposure
     from treasury.close.ledger.transit_bridge import TransitBridge
     from treasury.decisions.comparison import Comparison
     from treasury.decisions.remarks import Marking
@@ -104,8 +106,9 @@ class Workspace:
     """A treasury desk on disk.
 
     Verbs: `sync`, `statements.add`, `reconcile`, `awaiting_funds`, `trace`, `fees`, `accounting`,
-    `coins`, `close`, `sql`, `status`, `at`, `compare`, `matches`, `funding`, `rules`, `items`,
-    `limits`, `measurement`, `exceptions_sheet`, `decide`, `periods`, `panels`.
+    `coins`, `exposure`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
+    `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`,
+    `exceptions_sheet`, `decide`, `periods`, `panels`.
     Months are written "2026-10", instants "2026-11-01T09:00Z".
     """
 
@@ -636,6 +639,27 @@ class Workspace:
         require_synced(self.snapshot())
         return self.periods.month(month).coins
 
+    def exposure(self, month: str | Month | None = None) -> ProviderExposure:
+        """All our money that stands with the provider at a month's end, by day and by age.
+
+        Without a month it is the last one that has ended; of one that has not, it is what stands
+        there now. Raises NothingStored.
+        """
+        from treasury.reconcile.monthly import require_synced
+
+        require_synced(self.snapshot())
+        return self.periods.month(month).exposure
+
+    def confirmation_letter(self, path: str | Path, month: str | Month | None = None) -> Path:
+        """Write the letter by which the provider confirms that, as HTML to print.
+
+        Raises NothingStored, InputError where the file is there already, StorageError where it
+        cannot be written.
+        """
+        from treasury.report.exposure.confirmation_letter import write_letter
+
+        return write_letter(self.exposure(month), Path(path))
+
     def checklist(self, month: str | Month | None = None) -> Checklist:
         """What has to be true before a month is locked, what is, and what blocks."""
         from treasury.close.checklist import checklist
@@ -858,6 +882,11 @@ class Workspace:
     def measurement(self) -> Measurement:
         """How coins are measured, by two people: `propose`, `accept`, `list`, `openings`."""
         return self._desk().measurement
+
+    @cached_property
+    def exposure_limits(self) -> ExposureLimits:
+        """How much may stand with the provider, by two people: `propose`, `accept`, `list`."""
+        return self._desk().exposure_limits
 
     @cached_property
     def limits(self) -> Limits:

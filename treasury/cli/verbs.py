@@ -86,6 +86,13 @@ VERBS: Final = {
         "coins",
         "Coins at month end: what they are carried at or worth, and how they are measured.",
     ),
+    "exposure": VerbEntry(
+        "exposure",
+        "Show what stands with the provider, its peak, its age and its limits; write a letter.",
+    ),
+    "exposure-limits": VerbEntry(
+        "exposure", "Show how much may stand with the provider; two people change it."
+    ),
     "export": VerbEntry(
         "export", "Write a month as double entry: journal.csv and month.beancount."
     ),

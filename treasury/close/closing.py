@@ -21,6 +21,8 @@ from treasury.close.balances import month_balances
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.coins.coin_entries import CoinBooks, coin_books
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, exposure_limits
+from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
 from treasury.close.ledger.ledger_comparison import LedgerComparison
@@ -79,8 +81,9 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
     ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
     amounts below which an item does not block, as in LIMITS, `remarks` what people said of items,
-    as in ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with;
-    `decisions` counts the journal's decisions up to `head`, on which all rests, and
+    as in ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with,
+    `exposure_limits` what may stand with the provider, as in EXPOSURE_LIMITS; `decisions` counts
+    the journal's decisions up to `head`, on which all rests, and
     `journal_problem` says why the journal does not verify, or nothing.
     """
 
@@ -96,6 +99,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
     remarks: pa.Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
     coins: CoinHistory = CoinHistory()
+    exposure_limits: pa.Table = msgspec.field(default_factory=EXPOSURE_LIMITS.empty_table)
     agreed_to: int = 0
     decisions: int = 0
     head: Head | None = None
@@ -117,7 +121,8 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
 
     `balances` as in BALANCES, `waits` as in FUNDING_TIMES, `sql` the query of the outcomes.
     `stored_waits` are those that a close stored; any other month's are worked out when asked for,
-    as its coins are, unless one is measured: then `measured_coins` are there from the beginning.
+    as its coins are, unless one is measured: then `measured_coins` are there from the beginning;
+    so is `limited_exposure` where what stands with the provider has a limit.
     `period` is the close that locked it, None while it is open; `preparation` waits for a second
     person to sign it. `stored_by` says of a month that
     other models closed what of it is as they stored it, and is empty for any other.
@@ -136,6 +141,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     stored_by: str = ""
     stored_waits: pa.Table | None = None
     measured_coins: CoinAccounts | None = None
+    limited_exposure: ProviderExposure | None = None
 
     @property
     def sql(self) -> str:
@@ -184,6 +190,13 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
         return _books_of(self.measured_coins)
 
     @cached_property
+    def exposure(self) -> ProviderExposure:
+        """All that stood with the provider at the month's end, by day, and against its limits."""
+        if self.limited_exposure is not None:
+            return self.limited_exposure
+        return provider_exposure(self.r, self.zone, self.rolled.exposure_limits)
+
+    @cached_property
     def bridge(self) -> TransitBridge:
         """Money in transit by the report, the journal and the roll-forward."""
         return transit_bridge(self.r, self.rolled.items, self.zone)
@@ -209,6 +222,9 @@ def closing_of(
     coins = None
     if rolled.coins.measured.num_rows:
         coins = coin_accounts(r, zone, balances, rolled.coins)
+    exposure = None
+    if rolled.exposure_limits.num_rows:
+        exposure = provider_exposure(r, zone, rolled.exposure_limits)
     compared = None
     if ledger is not None:
         compared = compare_with(r, ledger, balances, _books_of(coins))
@@ -220,6 +236,7 @@ def closing_of(
         synced_at=synced,
         ledger=None if compared is None else compared.lines,
         coins=None if coins is None else coins.measured,
+        exposure=None if exposure is None else exposure.totals,
         late=rolled.late,
         corrections=rolled.corrections,
         moved=rolled.moved,
@@ -238,6 +255,7 @@ def closing_of(
         ledger=compared,
         ledger_file=ledger,
         measured_coins=coins,
+        limited_exposure=exposure,
     )
 
 
@@ -272,6 +290,7 @@ def closing_from(
         limits=limits_in_force(agreed),
         remarks=item_remarks(agreed),
         coins=examined.coins,
+        exposure_limits=exposure_limits(examined.decided.entries),
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from treasury.close.coins.coin_events import STEPS as COIN_STEPS
 from treasury.close.evidence import LakeState
+from treasury.close.exposure.provider_exposure import STEPS as EXPOSURE_STEPS
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.extract import TABLES as SERVICE_TABLES
 from treasury.journal.decision_history import DECISIONS
@@ -105,7 +106,7 @@ def _catalogue() -> dict[str, Table]:
 @cache
 def _read_tables() -> dict[str, tuple[str, ...]]:
     """The tables and histories that the steps read, each with the columns that order its rows."""
-    read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS)))
+    read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS, *EXPOSURE_STEPS)))
     tables: dict[str, tuple[str, ...]] = {}
     for table in _catalogue().values():
         if table.records:

@@ -495,6 +495,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Whether what stands in the policy for two people to agree on is what they agreed on last."""
     from treasury.actions.authority.policy import load_policy
     from treasury.close.coins.agreed_measurement import measurement_not_in_force
+    from treasury.close.exposure.exposure_limits import limits_not_in_force
     from treasury.items.materiality import not_in_force
     from treasury.journal.decision_log import read_decided
 
@@ -502,6 +503,7 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
         entries, policy = read_decided(journal).entries, load_policy(folder)
         differ = not_in_force(entries, policy)
         measures_otherwise = measurement_not_in_force(entries, policy)
+        exposes_otherwise = limits_not_in_force(entries, policy)
     except SettingsError as error:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
@@ -520,6 +522,13 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
             "missing",
             "the terms of [coins] are not those in force: two people put them in force",
             "run `treasury coins measurement --propose --reason …`, and have a colleague accept it",
+        )
+    if exposes_otherwise:
+        yield HealthFinding(
+            "policy",
+            "missing",
+            "the limits of [exposure] are not those in force: two people put them in force",
+            "run `treasury exposure-limits --propose --reason …`, and have a colleague accept",
         )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import Measurement
+from treasury.close.exposure.exposure_limits import ExposureLimits
 from treasury.close.period_pins import (
     basis_on,
 )
@@ -239,6 +240,11 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     def limits(self) -> Limits:
         """Amounts below which an open item does not block a close."""
         return Limits(self.journal, self.policy, until=self.until, zone=self.zone)
+
+    @property
+    def exposure_limits(self) -> ExposureLimits:
+        """How much may stand with the provider."""
+        return ExposureLimits(self.journal, self.policy, until=self.until, zone=self.zone)
 
     @property
     def measurement(self) -> Measurement:

@@ -10,14 +10,17 @@ from typing import Any, Final
 from treasury.calendar import Month
 from treasury.identifiers import plain_account
 from treasury.items.item_facts import Facts, make_item
+from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
+from treasury.money import format_amount
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
 __all__ = [
-    "NOT_PROVABLE", "balance_items", "coin_items", "journal_items", "ledger_items",
-    "source_items", "statement_items", "unprovable_accounts", "virtual_account_items",
+    "NOT_PROVABLE", "balance_items", "coin_items", "exposure_items", "journal_items",
+    "ledger_items", "source_items", "statement_items", "unprovable_accounts",
+    "virtual_account_items",
 ]  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -208,3 +211,35 @@ def coin_items(facts: Facts) -> Iterator[OpenItem]:
                 since=facts.month.last,
                 next_step=f"{clean(row['problem'])}: {row['next_step']}",
             )
+
+
+def exposure_items(facts: Facts) -> Iterator[OpenItem]:
+    """An item for each limit of what stands with the provider that is passed, or not provable.
+
+    It names no amount: the money is counted by the items of its own.
+    """
+    for row in facts.exposure.to_pylist() if facts.exposure is not None else ():
+        if row["standing"] not in _EXPOSED:
+            continue
+        kind, state = _EXPOSED[row["standing"]]
+        stands, limit = (format_amount(row[of], row["currency"]) for of in ("amount", "limit"))
+        words = KINDS[kind].next_step
+        doubt = f"{row['not_provable']:,} rows are in no sum: {words}"
+        yield make_item(
+            facts,
+            kind,
+            "exposure",
+            f"{row['scope']}/{facts.month}",
+            name=f"{stands} with the provider, {row['scope']}; limit {limit}",
+            state=state,
+            since=min(facts.month.last, facts.today),
+            currency=row["currency"],
+            next_step=words if row["standing"] == "above" else doubt,
+        )
+
+
+_EXPOSED: Final = {
+    "above": ("exposure_above_limit", "ABOVE LIMIT"),
+    "not provable": ("exposure_not_provable", "NOT PROVABLE"),
+}
+"""The kind and the state of a limit that is not known to be kept."""

@@ -35,7 +35,8 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """What could speak against "nothing is open", each asked once.
 
     `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and
-    ACTIONS, `coins` those of COINS, `corrections` those of CORRECTIONS; `moved` are decisions whose
+    ACTIONS, `coins` those of COINS, `exposure` those of EXPOSURE_TOTALS, `corrections` those of
+    CORRECTIONS; `moved` are decisions whose
     facts are no longer as they were seen, as in STANDING.
     `synced_at` is when the services were last read, None for never; `journal_problem` says why the
     journal does not verify, or nothing.
@@ -51,6 +52,7 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     moved: pa.Table | None = None
     actions: pa.Table | None = None
     coins: pa.Table | None = None
+    exposure: pa.Table | None = None
     journal_problem: str = ""
 
     @property
@@ -116,7 +118,16 @@ _OF_ANSWER: Final = tuple(
     field for field in Reconciliation.__struct_fields__ if field not in ("as_of", "basis")
 )
 _OF_DAY: Final = ("zone", "today", "commit", "synced_at", "is_stale", "journal_problem")
-_BESIDE: Final = ("balances", "ledger", "late", "corrections", "moved", "actions", "coins")
+_BESIDE: Final = (
+    "balances",
+    "ledger",
+    "late",
+    "corrections",
+    "moved",
+    "actions",
+    "coins",
+    "exposure",
+)
 
 
 def _same(one: pa.Table | None, other: pa.Table | None) -> bool:

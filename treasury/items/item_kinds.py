@@ -53,6 +53,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 _FUNDS: Final = "treasury awaiting-funds"
 _LINES: Final = "treasury match open"
 _ALL: Final = "treasury exceptions"
+_EXPOSURE: Final = "treasury exposure"
 _STATEMENTS: Final = "treasury statements list"
 _ACTIONS: Final = "treasury actions list"
 
@@ -139,6 +140,11 @@ _TABLE: Final = (
     ItemKind("late_item", "Learnt after its month was closed", "decisions",
              "us", "until accepted",
              "Decide each; it posts in the open month", "treasury periods late"),
+    ItemKind("exposure_above_limit", "More with the provider than its limit", "transit",
+             "us", "until accepted",
+             "Bring it below the limit, or agree on another limit", _EXPOSURE),
+    ItemKind("exposure_not_provable", "Limit with the provider, not provable", "transit",
+             "us", "never", "Do what each row that is not provable says", _EXPOSURE),
     ItemKind("wallet_not_proved", "Company wallet without evidence", "balances",
              "us", "never",
              "Add an explorer export: `treasury wallets add`", "treasury wallets list"),

@@ -20,6 +20,7 @@ from treasury.items.decision_items import action_items, late_items, moved_items
 from treasury.items.evidence_items import (
     balance_items,
     coin_items,
+    exposure_items,
     journal_items,
     ledger_items,
     source_items,
@@ -43,8 +44,9 @@ __all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
     journal_items, statement_items, source_items, balance_items, virtual_account_items,
-    ledger_items, coin_items, unseen_items, unlisted_items, line_items, request_items,
-    conversion_items, own_transfer_items, payment_items, action_items, moved_items, late_items,
+    ledger_items, coin_items, exposure_items, unseen_items, unlisted_items, line_items,
+    request_items, conversion_items, own_transfer_items, payment_items, action_items, moved_items,
+    late_items,
 )  # fmt: skip
 _TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
 _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}

@@ -21,7 +21,16 @@ __all__ = ["Decided", "decide", "read_decided", "require_present"]
 
 Plan = TypeVar("Plan")
 
-KINDS: Final = ("match.", "request.", "payment_file.", "item.", "period.", "rules.", "coins.")
+KINDS: Final = (
+    "match.",
+    "request.",
+    "payment_file.",
+    "item.",
+    "period.",
+    "rules.",
+    "coins.",
+    "exposure.",
+)
 """The kinds that rest on each other."""
 _ACTIONS: Final = "action."
 

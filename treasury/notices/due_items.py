@@ -19,7 +19,7 @@ from treasury.notices.masking import masked
 
 __all__ = ["DueItem", "due_items"]
 
-_AT_MONTHS_END: Final = ("balance", "ledger", "statement", "virtual_account")
+_AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
 """Subjects that a month proves at its end, or day by day."""
 _NOT_READ: Final = "not_synced"
 IN_DOUBT: Final = "notice_unknown"

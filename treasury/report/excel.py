@@ -17,6 +17,12 @@ from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.coins.coin_events import COIN_UNPROVED
+from treasury.close.exposure.provider_exposure import (
+    EXPOSURE,
+    EXPOSURE_AGES,
+    EXPOSURE_DAYS,
+    EXPOSURE_TOTALS,
+)
 from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
@@ -213,6 +219,12 @@ COST_SHEETS: Final = (
     _all_of("Conversion costs", COSTS_BY_PAIR),
     _all_of("Conversions valued", CONVERSION_COSTS),
 )
+EXPOSURE_SHEETS: Final = (
+    _all_of("Provider exposure", EXPOSURE),
+    _all_of("Exposure totals", EXPOSURE_TOTALS),
+    _all_of("Exposure by day", EXPOSURE_DAYS),
+    _all_of("Exposure by age", EXPOSURE_AGES),
+)
 REMARKS: Final = Sheet(
     "Remarks",
     (
@@ -229,8 +241,8 @@ REMARKS: Final = Sheet(
 LEDGERS: Final = _all_of("Ledger", LEDGER)
 SHEETS: Final = (
     STEPS, OPEN, LINES, BALANCE_SHEET, AWAITING, IN_TRANSIT, BRIDGED, VIRTUAL, CONVERTED, FEES,
-    *COST_SHEETS, ACCRUALS, *COIN_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER, LATE, REMARKS,
-    LEDGERS,
+    *COST_SHEETS, ACCRUALS, *COIN_SHEETS, *EXPOSURE_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER,
+    LATE, REMARKS, LEDGERS,
 )  # fmt: skip
 
 
@@ -253,6 +265,10 @@ FILES: Final = {
     "Coins": "coins",
     "Coin movements": "coin_movements",
     "Coins not proved": "coins_unproved",
+    "Provider exposure": "exposure",
+    "Exposure totals": "exposure_totals",
+    "Exposure by day": "exposure_days",
+    "Exposure by age": "exposure_ages",
     "Statements": "statements",
     "Roll-forward": "roll_forward",
     "Requests rolled forward": "requests_rolled_forward",
@@ -296,6 +312,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Coins": closing.coins.coins,
         "Coin movements": closing.coins.movements,
         "Coins not proved": closing.coins.unproved,
+        **closing.exposure.sheets(),
         "Statements": r.statements,
     }
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from treasury.close.closing import Closing
 from treasury.report.drawing import figure_svg
+from treasury.report.exposure.exposure_figure import exposure_by_day, exposure_words
 from treasury.report.figures import (
     cash_by_day,
     cash_words,
@@ -54,10 +55,14 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
         and item.since is not None
         and item.subject not in ("balance", "ledger")
     ]
+    stood, limit = closing.exposure.days, closing.exposure.whole["limit"]
     return {
         "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
         "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
         "conversion-costs": Drawn(conversion_costs(costs), conversion_costs_words(costs)),
         "funding": Drawn(funding_times(waits), funding_times_words(waits)),
+        "exposure": Drawn(
+            exposure_by_day(stood, r.month, limit), exposure_words(stood, r.month, limit)
+        ),
         "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
     }

@@ -27,7 +27,7 @@ from treasury.report.screen import exception_words, open_words
 from treasury.report.sections import sections, tally
 from treasury.text import clean
 
-__all__ = ["inline_svg", "render_html"]
+__all__ = ["inline_svg", "page_environment", "render_html"]
 
 TEMPLATE: Final = "report.html"
 _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
@@ -54,7 +54,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
         carried = len(closing.items)
         headline = f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
     return (
-        _environment()
+        page_environment()
         .get_template(TEMPLATE)
         .render(
             month=r.month.title,
@@ -118,7 +118,8 @@ def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     return (prepared, ("Reviewed by", clean(close.reviewed_by), when))
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Where templates of pages are read: what they are given is escaped, and nothing is missing."""
     return Environment(
         loader=PackageLoader("treasury.report"),
         autoescape=True,

@@ -143,7 +143,7 @@ _OWN: Final = (
     "amount", "accepted_amount", "matched_amount", "send", "opening_balance", "closing_balance",
     "fiat", "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference",
     "invoiced", "recorded", "vat", "money_in", "money_out", "fees", "unexplained", "in_doubt",
-    "undecided",
+    "undecided", "cleared", "peak", "limit", "above_limit",
     "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "standing_blocked",
     "report", "journal", "roll_forward",
 )  # fmt: skip
@@ -157,6 +157,7 @@ CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_FIAT, ("fiat_currency",)),
     **dict.fromkeys(_ASSET, ("asset",)),
     **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
+    "value": ("value_currency",),
     "crypto": ("crypto_currency",),
     "given": ("given_currency",),
     "received": ("received_currency",),

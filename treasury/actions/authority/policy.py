@@ -38,13 +38,19 @@ workspace has one person the file has to say so, and every decision then says it
     cost_formula = "fifo"
     reversal = "none"
 
+    [exposure]
+    total = "400000.00"
+
+    [exposure.currencies]
+    EUR = 250000
+
 A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
 name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)
 in a day of the reporting time zone under all rules that name the kind. A name that nobody vouches
 for counts as one from the environment. With `signed = true` every entry of the journal after number
 `signed_after` has to be signed by a key of the person who wrote it. The limits below `materiality`
-say up to which amount an open item does not block a close, and `coins` how coins are measured; two
-people put them in force.
+say up to which amount an open item does not block a close, `coins` how coins are measured, and
+`exposure` how much may stand with the provider; two people put them in force.
 """
 
 from __future__ import annotations
@@ -62,6 +68,7 @@ import msgspec
 
 from treasury.actions.action_facts import Fact
 from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with_coin_amounts
+from treasury.actions.authority.exposure_policy import ExposurePolicy, with_exposure_amounts
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
@@ -131,6 +138,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
     coins: CoinPolicy | None = None
+    exposure: ExposurePolicy | None = None
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
     signed: bool = False
@@ -241,7 +249,7 @@ def parse_policy(text: str, path: Path) -> Policy:
     """The policy that the text of a file is; SettingsError names the file and the key."""
     try:
         content = tomllib.loads(text, parse_float=Decimal)
-        policy = convert(_amounts(content), Policy)
+        policy = convert(_amounts(content, text), Policy)
         read_keys(policy.keys)
         check_coins(policy.coins, text)
         if policy.hub is not None:
@@ -268,7 +276,7 @@ def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str,
 _LIMITS: Final = ("two_people_from", "at_most", "per_day")
 
 
-def _amounts(content: dict[str, Any]) -> dict[str, Any]:
+def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
     """The same with exact amounts in the limits; `text` is no key of the file."""
     if "text" in content:
         raise InputError("there is no key text", do="remove it")
@@ -289,4 +297,5 @@ def _amounts(content: dict[str, Any]) -> dict[str, Any]:
                 for name, amount in limits.items()
             }
     with_coin_amounts(content.get("coins"))
+    with_exposure_amounts(content.get("exposure"), text)
     return content

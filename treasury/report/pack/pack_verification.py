@@ -25,6 +25,7 @@ from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
 from treasury.close.coins.coin_events import COIN_EVENTS
 from treasury.close.evidence import FORMAT, Evidence, code_of, encode
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
 from treasury.close.period_pins import basis_on, examine, outcomes_hash, reconcile
@@ -150,6 +151,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
             lots=_table(tables / "coin_lots_before.parquet", COIN_LOTS),
             events=_table(tables / "coin_events_before.parquet", COIN_EVENTS),
         ),
+        exposure_limits=_table(tables / "exposure_limits.parquet", EXPOSURE_LIMITS),
         agreed_to=evidence.agreed_to or 0,
         decisions=evidence.decisions,
         head=evidence.journal,

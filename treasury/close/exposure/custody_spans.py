@@ -1,0 +1,355 @@
+"""What stands with the provider on accounts: coins in custody, and credits that are no coins yet.
+
+A balance is what was observed, with what is known to have moved since. Where two observations show
+that something was converted between them, the lower of both levels is sure and the rest is in
+doubt; a credit counts as fiat until an observation holds its coins, so that no money counts twice.
+Where more left than was sure to be there, coins of those credits left unseen: then neither counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.close.exposure.exposure_walk import Span
+from treasury.close.result_words import moment
+from treasury.money import difference, total
+from treasury.reconcile.clocks import end_of, rail_of, reacts_by
+from treasury.reconcile.conversion import Conversion
+from treasury.reconcile.rules import Rules
+
+__all__ = ["CREDIT", "CUSTODY", "CustodyFacts", "Unclear", "credit_spans", "custody_spans"]
+
+Row = Mapping[str, Any]
+Balance = tuple[str, str]
+"""An account's id, and the asset."""
+
+CUSTODY: Final = "custodial balance"
+CREDIT: Final = "credit not converted"
+ZERO: Final = Decimal(0)
+NEVER: Final = datetime.max.replace(tzinfo=UTC)
+PROVED: Final = ("proved", "proved_as_group")
+WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
+ASK: Final = "ask the provider; next time sync shortly before and after"
+FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
+"""Of shares of one line that may be the same money, the one that counts."""
+
+
+class CustodyFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; account names.
+
+    `unproved` are the virtual accounts whose credits no report proves, as in the month's answer.
+    """
+
+    balance_levels: Sequence[Row]
+    conversion_credits: Sequence[Row]
+    credits_back: Sequence[Row]
+    conversions: Sequence[Conversion]
+    unproved: Sequence[Row]
+    names: Mapping[str, str]
+
+
+class Unclear(msgspec.Struct, frozen=True):
+    """A time in which nothing tells how much of an account's credits was coins, or had left."""
+
+    since: datetime
+    until: datetime
+
+
+def custody_spans(
+    facts: CustodyFacts, zone: ZoneInfo
+) -> tuple[list[Span], dict[Balance, list[Unclear]]]:
+    """Every custodial balance over time, and when it tells nothing of its account's credits."""
+    spans: list[Span] = []
+    unclear: dict[Balance, list[Unclear]] = {}
+    levels: dict[Balance, list[Row]] = defaultdict(list)
+    for row in facts.balance_levels:
+        levels[row["account_id"], row["asset"]].append(row)
+    for balance, rows in sorted(levels.items()):
+        teller = _Teller(balance, facts.names.get(balance[0]) or balance[0], rows, zone)
+        spans += teller.spans()
+        unclear[balance] = teller.unclear
+    return spans, unclear
+
+
+class _Teller:
+    """One balance from its first observation on."""
+
+    def __init__(self, balance: Balance, name: str, rows: Sequence[Row], zone: ZoneInfo) -> None:
+        self.unclear: list[Unclear] = []
+        self._account, self._asset = balance
+        self._name = name
+        self._rows = sorted(rows, key=lambda row: (row["moment"], row["is_observed"]))
+        self._zone = zone
+
+    def spans(self) -> list[Span]:
+        seen = [
+            place
+            for place, row in enumerate(self._rows)
+            if row["is_observed"] and not row["unread"]
+        ]
+        spans: list[Span] = []
+        for first, last in pairwise([*seen, None]):
+            assert first is not None
+            spans += self._between(first, last)
+        return spans
+
+    def _between(self, first: int, last: int | None) -> Iterator[Span]:
+        """From an observation to the next one, or to whatever is known to have moved last."""
+        opening = self._rows[first]
+        closing = None if last is None else self._rows[last]
+        begin, end = opening["moment"], None if closing is None else closing["moment"]
+        if end is not None and end <= begin:
+            return
+        if closing is not None and closing["unstated"] != opening["unstated"]:
+            yield self._doubt(begin, end, None, "a transfer states no amount", FULL)
+            return
+        level = _level(opening)
+        converted = ZERO if closing is None else difference(_level(closing), level)
+        sure = total((level, min(converted, ZERO)))
+        seen = f"balance seen {moment(begin, self._zone)}"
+        if end is not None:
+            seen = f"balances seen {moment(begin, self._zone)} and {moment(end, self._zone)}"
+        moves = self._rows[first + 1 : last]
+        bounds = [(begin, opening), *((row["moment"], row) for row in moves)]
+        for at, (since, row) in enumerate(bounds):
+            until = bounds[at + 1][0] if at + 1 < len(bounds) else end
+            if until is not None and until <= since:
+                continue
+            amount = total((sure, row["known_in"], row["known_out"].copy_negate()))
+            if row["unstated"] != opening["unstated"]:
+                yield self._doubt(since, until, None, "a transfer states no amount", FULL)
+                return
+            if amount < 0:
+                yield self._doubt(
+                    since, end, abs(converted) or None,
+                    "more left than the balance before held: coins of credits came unseen", ASK,
+                )  # fmt: skip
+                self.unclear.append(Unclear(since, end or NEVER))
+                return
+            if amount:
+                moved = "" if not at else f"; known moves to {moment(since, self._zone)}"
+                later = "" if end is not None else "; no later balance was seen"
+                yield self._span(since, until, amount, evidence=f"{seen}{moved}{later}")
+        if converted and closing is not None:
+            between = f"{moment(begin, self._zone)} and {moment(end, self._zone)}"
+            words = "converted" if converted > 0 else "lost from the balance"
+            yield self._doubt(
+                begin, end, abs(converted),
+                f"{words} between {between}: it may lie on either side", ASK,
+            )  # fmt: skip
+
+    def _span(
+        self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
+    ) -> Span:
+        return Span(
+            kind=CUSTODY, subject="balance", subject_id=f"{self._account}/{self._asset}",
+            reference=self._name, state=columns.pop("state", ""), amount=amount,
+            currency=self._asset, since=since, until=until, began=since, **columns,
+        )  # fmt: skip
+
+    def _doubt(
+        self, since: datetime, until: datetime | None, amount: Decimal | None, problem: str,
+        next_step: str,
+    ) -> Span:  # fmt: skip
+        return self._span(
+            since, until, amount, state="NOT PROVABLE", is_proved=False, problem=problem,
+            next_step=next_step,
+        )  # fmt: skip
+
+
+def _level(row: Row) -> Decimal:
+    """What a balance holds beyond what is known to have moved."""
+    return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
+
+
+# Credits of virtual accounts
+
+
+def credit_spans(
+    facts: CustodyFacts,
+    unclear: Mapping[Balance, Sequence[Unclear]],
+    rules: Rules,
+    zone: ZoneInfo,
+) -> Iterator[Span]:
+    """Every credit of a virtual account from its booking to the balance that holds its coins."""
+    named = _named(facts.conversions)
+    unnamed = _unnamed(facts.conversions)
+    observed: dict[Balance, list[datetime]] = defaultdict(list)
+    for row in facts.balance_levels:
+        if row["is_observed"] and not row["unread"]:
+            observed[row["account_id"], row["asset"]].append(row["moment"])
+    for row in _once(facts.conversion_credits):
+        balance = row["account_id"], row["asset"]
+        since = datetime.combine(row["booking_date"], time(), zone)
+        span = Span(
+            kind=CREDIT, subject="line", subject_id=row["entry_id"],
+            reference=row["reference"] or row["entry_id"], state="", amount=row["amount"],
+            currency=row["currency"], since=since, until=None, began=since,
+            evidence=f"credited {row['booking_date']}, by the provider's report",
+        )  # fmt: skip
+        own = named.get((*balance, row["entry_id"]), _Named())
+        shown = sorted(observed[balance])
+        if own.converted is None and own.perhaps is None and own.waits is None:
+            own.perhaps = next((at for at in unnamed.get(balance, ()) if at > since), None)
+        for part in _of_credit(span, own, _resolved(row, shown, rules, zone)):
+            yield from _where_clear(part, unclear.get(balance, ()))
+    yield from _went_back(facts.credits_back, zone)
+    for row in facts.unproved:
+        since = datetime.combine(date(1970, 1, 1), time(), zone)
+        yield Span(
+            kind=CREDIT, subject="virtual_account", subject_id=row["virtual_bank_account_id"],
+            reference=row["name"] or row["iban"] or "", state="NOT PROVABLE", amount=None,
+            currency=row["currency"] or "", since=since, until=None, began=since, is_proved=False,
+            problem="no complete provider report shows the credits",
+            next_step="ask for the report of the account that the credits are booked on",
+        )  # fmt: skip
+
+
+class _Named(msgspec.Struct):
+    """What the conversions say of a credit.
+
+    The balance that surely holds its coins, the first that may, the state in which it waits.
+    """
+
+    converted: datetime | None = None
+    perhaps: datetime | None = None
+    waits: str | None = None
+    not_shown: bool = False
+
+
+def _named(conversions: Iterable[Conversion]) -> dict[tuple[str, str, str], _Named]:
+    named: dict[tuple[str, str, str], _Named] = defaultdict(_Named)
+    for row in conversions:
+        for entry in row.entry_ids:
+            of = named[row.account_id, row.asset, entry]
+            if row.state in PROVED:
+                of.converted = row.closed_at
+            elif row.state in WAITING:
+                of.waits = WAITING[row.state]
+            else:
+                of.not_shown = True
+        for entry in row.edge_ids:
+            of = named[row.account_id, row.asset, entry]
+            if of.perhaps is None or (row.closed_at is not None and row.closed_at < of.perhaps):
+                of.perhaps = row.closed_at
+    return named
+
+
+def _unnamed(conversions: Iterable[Conversion]) -> dict[Balance, list[datetime]]:
+    """When balances were seen that may hold credits which nobody could name."""
+    moments: dict[Balance, list[datetime]] = defaultdict(list)
+    for row in conversions:
+        if row.state == "not_provable" and row.closed_at is not None:
+            moments[row.account_id, row.asset].append(row.closed_at)
+    return {balance: sorted(at) for balance, at in moments.items()}
+
+
+def _once(credits_: Iterable[Row]) -> list[Row]:
+    """Each share of a line once: one that a person gave elsewhere counts where it was given."""
+    ordered = sorted(
+        credits_,
+        key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
+    )
+    once: list[Row] = []
+    for row in ordered:
+        before = once[-1] if once else None
+        is_share = before is not None and row["outcome"] == before["outcome"] == "matched"
+        if before is None or before["entry_id"] != row["entry_id"] or is_share:
+            once.append(row)
+    return once
+
+
+def _resolved(row: Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo) -> datetime | None:
+    """The first balance that was seen after a credit's time was out; it tells what became of it."""
+    day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
+    place = bisect_left(shown, end_of(day, zone))
+    return shown[place] if place < len(shown) else None
+
+
+def _of_credit(span: Span, own: _Named, resolved: datetime | None) -> Iterator[Span]:
+    """A credit as what the balances tell of it."""
+    converted = own.converted
+    left_by = "" if converted is None else "converted: its coins are in the balance"
+    if own.not_shown:
+        yield _doubt(
+            span, "given to this account by a person; its balances do not hold it",
+            "look at the decision again: undo it, or ask the provider",
+        )  # fmt: skip
+    elif own.perhaps is not None and (converted is None or own.perhaps < converted):
+        until = converted or (None if resolved is None else max(resolved, own.perhaps))
+        known = msgspec.structs.replace(span, left_at=until, left_by=left_by)
+        yield from _lasting(msgspec.structs.replace(known, until=own.perhaps))
+        yield from _lasting(
+            _doubt(
+                msgspec.structs.replace(
+                    known, since=max(own.perhaps, span.since), until=until
+                ),
+                "it may be in the balance, or not yet be converted", ASK,
+            )
+        )  # fmt: skip
+    else:
+        yield from _lasting(
+            msgspec.structs.replace(
+                span, until=converted, left_at=converted, left_by=left_by, state=own.waits or ""
+            )
+        )
+
+
+def _where_clear(span: Span, unclear: Sequence[Unclear]) -> Iterator[Span]:
+    """The span, in doubt while the balance of its account tells nothing."""
+    if not span.is_proved:
+        yield span
+        return
+    at = span.since
+    for dark in unclear:
+        if dark.until <= at or (span.until is not None and dark.since >= span.until):
+            continue
+        yield from _lasting(msgspec.structs.replace(span, since=at, until=max(dark.since, at)))
+        dark_until = None if dark.until == NEVER else dark.until
+        ends = min(filter(None, (dark_until, span.until)), default=None)
+        yield from _lasting(
+            _doubt(
+                msgspec.structs.replace(span, since=max(dark.since, at), until=ends),
+                "coins of the account's credits came and left between two balances", ASK,
+            )
+        )  # fmt: skip
+        if ends is None:
+            return
+        at = ends
+    yield from _lasting(msgspec.structs.replace(span, since=at))
+
+
+def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[Span]:
+    for row in rows:
+        since = datetime.combine(row["booking_date"], time(), zone)
+        back = end_of(row["back_on"], zone)
+        yield from _lasting(
+            Span(
+                kind=CREDIT, subject="line", subject_id=row["entry_id"],
+                reference=row["entry_id"], state="SENT BACK", amount=row["amount"],
+                currency=row["currency"], since=since, until=back, began=since, left_at=back,
+                left_by=f"sent back to its payer on {row['back_on']}",
+                evidence=f"credited {row['booking_date']}, by the provider's report",
+            )
+        )  # fmt: skip
+
+
+def _lasting(span: Span) -> Iterator[Span]:
+    if span.until is None or span.until > span.since:
+        yield span
+
+
+def _doubt(span: Span, problem: str, next_step: str) -> Span:
+    return msgspec.structs.replace(
+        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
+    )

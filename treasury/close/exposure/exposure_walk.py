@@ -1,0 +1,172 @@
+"""What stood at an instant, at the end of each day, and at its most: sums over spans of time.
+
+An amount stands at an instant when it came before it and had not left by it. Between the instants
+at which something comes or leaves nothing moves, so that the most is found by looking right after
+each of them; where a day begins too, because its reference rate may be another.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.money import difference, total
+
+__all__ = ["DayEnd", "Peak", "Span", "amounts_by_day", "currency_peaks", "standing", "value_peak"]
+
+RateOf = Callable[[str, date], Fraction | None]
+"""What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
+ZERO: Final = Decimal(0)
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount that stands with the provider from one instant until another.
+
+    `since` and `until` bound the time in which it stands in this way, `began` is when the money
+    came and `left_at` when it left the provider for good; None: not yet, as far as is known. A span
+    that is not `is_proved` is in no sum: its `amount` is what is in doubt, where that is known.
+    """
+
+    kind: str
+    subject: str
+    subject_id: str
+    reference: str
+    state: str
+    amount: Decimal | None
+    currency: str
+    since: datetime
+    until: datetime | None
+    began: datetime
+    left_at: datetime | None = None
+    left_by: str = ""
+    evidence: str = ""
+    is_proved: bool = True
+    problem: str = ""
+    next_step: str = ""
+
+
+class Peak(msgspec.Struct, frozen=True):
+    """The most that stood, and the first instant right after which it did."""
+
+    amount: Decimal | Fraction
+    at: datetime
+
+
+class DayEnd(msgspec.Struct, frozen=True):
+    """What stood at the end of a day: amounts by kind and currency, those that are not zero."""
+
+    day: date
+    at: datetime
+    amounts: Mapping[tuple[str, str], Decimal]
+
+
+def standing(spans: Iterable[Span], at: datetime) -> list[Span]:
+    """The spans that stand at an instant."""
+    return [span for span in spans if span.since < at and (span.until is None or span.until > at)]
+
+
+def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
+    """What stood at the end of each day, given with its instant, in their order."""
+    moves = _moves(spans)
+    sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    days: list[DayEnd] = []
+    at = 0
+    for day, end in ends:
+        while at < len(moves) and moves[at].comes_by(end):
+            move = moves[at]
+            key = move.span.kind, move.span.currency
+            sums[key] = total((sums[key], move.amount))
+            at += 1
+        days.append(DayEnd(day, end, {key: amount for key, amount in sums.items() if amount}))
+    return days
+
+
+def currency_peaks(spans: Sequence[Span], begin: datetime, end: datetime) -> dict[str, Peak]:
+    """The most that stood of each currency between two instants."""
+    peaks: dict[str, Peak] = {}
+    for moment, sums in _levels(spans, begin, end, ()):
+        for currency, amount in sums.items():
+            if currency not in peaks or amount > peaks[currency].amount:
+                peaks[currency] = Peak(amount, moment)
+    return {currency: peak for currency, peak in peaks.items() if peak.amount}
+
+
+def value_peak(
+    spans: Sequence[Span],
+    begin: datetime,
+    end: datetime,
+    *,
+    day_starts: Sequence[datetime],
+    rate_of: RateOf,
+    zone: ZoneInfo,
+) -> Peak | None:
+    """The most that all of it was worth between two instants, by the rate of each day.
+
+    What has no rate on a day is in no sum of that day. None where nothing ever had a value.
+    """
+    best: Peak | None = None
+    for moment, sums in _levels(spans, begin, end, day_starts):
+        day = moment.astimezone(zone).date()
+        worth = Fraction(0)
+        for currency, amount in sums.items():
+            rate = rate_of(currency, day) if amount else None
+            if rate is not None:
+                worth += Fraction(amount) * rate
+        if worth and (best is None or worth > best.amount):
+            best = Peak(worth, moment)
+    return best
+
+
+class _Move(msgspec.Struct, frozen=True):
+    """An amount that comes, or leaves: with its sign, and the span that it is of."""
+
+    moment: datetime
+    amount: Decimal
+    span: Span
+    leaves: bool
+
+    def comes_by(self, end: datetime) -> bool:
+        """Whether it counts at an instant: what comes at it does not, what leaves at it has."""
+        return self.moment <= end if self.leaves else self.moment < end
+
+
+def _moves(spans: Iterable[Span]) -> list[_Move]:
+    """What comes and leaves, in the order of time; at one instant what leaves is first."""
+    moves: list[_Move] = []
+    for span in spans:
+        if span.amount is None:
+            continue
+        moves.append(_Move(span.since, span.amount, span, leaves=False))
+        if span.until is not None:
+            moves.append(_Move(span.until, span.amount.copy_negate(), span, leaves=True))
+    return sorted(moves, key=lambda move: (move.moment, not move.leaves))
+
+
+def _levels(
+    spans: Sequence[Span], begin: datetime, end: datetime, also: Sequence[datetime]
+) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
+    """Sums by currency right after each instant from `begin` up to before `end` that matters."""
+    moves = _moves(spans)
+    moments = sorted({begin, *(move.moment for move in moves), *also})
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    at = 0
+    for moment in moments[: bisect_right(moments, end)]:
+        while at < len(moves) and moves[at].moment <= moment:
+            currency = moves[at].span.currency
+            sums[currency] = total((sums[currency], moves[at].amount))
+            at += 1
+        if begin <= moment < end:
+            yield moment, sums
+
+
+def without(amount: Decimal, parts: Iterable[Decimal]) -> Decimal:
+    """What is left of an amount after its parts; never below zero."""
+    return max(difference(amount, total(parts)), ZERO)

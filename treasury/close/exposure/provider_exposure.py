@@ -1,0 +1,601 @@
+"""Provider exposure: all our money that stands with the provider, at an instant and over a month.
+
+Each amount is a span of time with its evidence; sums, days, ages, the peak and what is held against
+a limit are read from the same spans. What is not proved is in rows of its own and in no sum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.calendar import Month
+from treasury.close.exposure.custody_spans import (
+    CUSTODY,
+    CustodyFacts,
+    credit_spans,
+    custody_spans,
+)
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, WHOLE
+from treasury.close.exposure.exposure_walk import (
+    Span,
+    amounts_by_day,
+    currency_peaks,
+    standing,
+    value_peak,
+)
+from treasury.close.exposure.request_spans import RequestFacts, request_spans
+from treasury.close.result_words import amount_words, count, moment
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
+from treasury.money import difference, exponent, rounded, total
+from treasury.rates import ReferenceRates
+from treasury.reconcile.clocks import end_of, rail_of
+from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
+from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_question
+from treasury.reconcile.treasury_view import conversions_of
+from treasury.tables.tabular import Tabular, html_table
+from treasury.text import safe_html
+
+__all__ = [
+    "EXPOSURE", "EXPOSURE_AGES", "EXPOSURE_DAYS", "EXPOSURE_TOTALS", "STEPS", "ProviderExposure",
+    "exposure_of", "provider_exposure",
+]  # fmt: skip
+
+PACKAGE: Final = "treasury.close.exposure.steps"
+OWN_STEPS: Final = ("provider_debits", "provider_requests", "provider_payouts", "credits_back")
+READ: Final = (
+    *OWN_STEPS, "request_turns", "balance_levels", "conversion_accounts", "conversion_intervals",
+    "conversion_credits", "recorded_rates", "provider_coverage",
+)  # fmt: skip
+STEPS: Final = stored(
+    in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
+)
+"""The steps that give what moved, over those of matching and of the month that they read."""
+REPORTING: Final = "EUR"
+"""The currency of every reference value."""
+EXPOSURE: Final = pa.schema(
+    [
+        ("kind", TEXT),
+        ("reference", TEXT),
+        ("state", TEXT),
+        ("amount", AMOUNT),
+        ("in_doubt", AMOUNT),
+        ("currency", TEXT),
+        ("value", AMOUNT),
+        ("value_currency", TEXT),
+        ("rate_day", DATE),
+        ("valued_by", TEXT),
+        ("since", INSTANT),
+        ("age", INTEGER),
+        ("clock", TEXT),
+        ("cleared_at", INSTANT),
+        ("cleared_by", TEXT),
+        ("evidence", TEXT),
+        ("problem", TEXT),
+        ("next_step", TEXT),
+        ("subject", TEXT),
+        ("subject_id", TEXT),
+    ]
+)
+"""A row for each amount that stood with the provider at the instant, in `currency`; `value` of it
+in `value_currency`. What is not provable has no `amount` and says in `problem` why; `in_doubt` is
+what may stand there, where that is known. `age` counts days of `clock` since the money came. What
+left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
+EXPOSURE_TOTALS: Final = pa.schema(
+    [
+        ("scope", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("value", AMOUNT),
+        ("value_currency", TEXT),
+        ("rate_day", DATE),
+        ("valued_by", TEXT),
+        ("cleared", AMOUNT),
+        ("not_provable", INTEGER),
+        ("peak", AMOUNT),
+        ("peak_at", INSTANT),
+        ("limit", AMOUNT),
+        ("above_limit", AMOUNT),
+        ("days_above", INTEGER),
+        ("standing", TEXT),
+    ]
+)
+"""A row for each currency, and one of scope `all` in the reporting currency, amounts in `currency`:
+what stood at the instant, what of it cleared since, the most in the month, and the limit.
+`days_above` counts the days that ended above it. `not_provable` counts the rows that are in no sum,
+and under `all` those without a reference rate as well. `standing` is `no limit`, `within`, `above`,
+or `not provable` where it is not above and something is in no sum."""
+EXPOSURE_DAYS: Final = pa.schema(
+    [
+        ("day", DATE),
+        ("at", INSTANT),
+        ("kind", TEXT),
+        ("currency", TEXT),
+        ("amount", AMOUNT),
+        ("value", AMOUNT),
+        ("value_currency", TEXT),
+        ("rate_day", DATE),
+        ("valued_by", TEXT),
+    ]
+)
+"""A row for each day, kind and currency at the end of the day, and one of kind `all` in the
+reporting currency, whose `valued_by` names the currencies that had no rate that day."""
+EXPOSURE_AGES: Final = pa.schema(
+    [
+        ("age", TEXT),
+        ("currency", TEXT),
+        ("positions", INTEGER),
+        ("amount", AMOUNT),
+        ("value", AMOUNT),
+        ("value_currency", TEXT),
+    ]
+)
+"""A row for each age and currency of what stood at the instant; custodial balances have none."""
+_AGES: Final = (
+    (1, "0 to 1 day"), (5, "2 to 5 days"), (10, "6 to 10 days"), (30, "11 to 30 days"),
+)  # fmt: skip
+OLDER: Final = "over 30 days"
+AT_CALL: Final = "at call: custodial balance"
+NO_LIMIT, WITHIN, ABOVE, NOT_PROVABLE = "no limit", "within", "above", "not provable"
+ZERO: Final = Decimal(0)
+Row = Mapping[str, Any]
+
+
+class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What stood with the provider at `at`, and over the month up to it.
+
+    `positions` as in EXPOSURE, `totals` as in EXPOSURE_TOTALS, `days` as in EXPOSURE_DAYS, `ages`
+    as in EXPOSURE_AGES. `peak` is the most that all of it was worth in the month, in the reporting
+    currency, right after `peak_at`; None where nothing had a value. `cleared_to` is the instant up
+    to which what cleared is known.
+    """
+
+    month: Month
+    at: datetime
+    zone: ZoneInfo
+    company: str
+    environment: str
+    cleared_to: datetime
+    positions: pa.Table
+    totals: pa.Table
+    days: pa.Table
+    ages: pa.Table
+    notes: tuple[str, ...] = ()
+    sql: str = ""
+
+    @property
+    def proved(self) -> pa.Table:
+        """The positions that are in the sums."""
+        return self.positions.filter(pc.equal(self.positions["problem"], ""))
+
+    @property
+    def not_provable(self) -> pa.Table:
+        """The positions that are in no sum."""
+        return self.positions.filter(pc.not_equal(self.positions["problem"], ""))
+
+    @property
+    def whole(self) -> Row:
+        """The row of all that stood there, in the reporting currency."""
+        row: dict[str, Any] = self.totals.filter(pc.equal(self.totals["scope"], WHOLE)).to_pylist()[
+            0
+        ]
+        return row
+
+    @property
+    def currencies(self) -> pa.Table:
+        """The totals without the row of all."""
+        return self.totals.filter(pc.not_equal(self.totals["scope"], WHOLE))
+
+    @property
+    def title(self) -> str:
+        """`With the provider at 31 Oct 24:00: EUR 71,000.00; 4 positions not provable`."""
+        row = self.whole
+        doubt = count(self.not_provable.num_rows, "position") + " not provable"
+        known = amount_words(row["value"], row["value_currency"])
+        words = f"With the provider at {self.instant}: {known}"
+        return f"{words}; {doubt}" if self.not_provable.num_rows else words
+
+    @property
+    def instant(self) -> str:
+        """The instant of the question in words: the end of the month as the end of its last day."""
+        if self.at == self.month.end(self.zone):
+            last = moment(self.at - timedelta(seconds=1), self.zone)
+            return f"the end of {last.rpartition(' ')[0].rpartition(' ')[0]}"
+        return moment(self.at, self.zone)
+
+    def sheets(self) -> Mapping[str, pa.Table]:
+        """Each position, the sums, the days, the ages."""
+        return {
+            "Provider exposure": self.positions,
+            "Exposure totals": self.totals,
+            "Exposure by day": self.days,
+            "Exposure by age": self.ages,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
+        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
+        return f"{head}{html_table(self.totals)}{html_table(self.positions)}"
+
+
+def provider_exposure(
+    r: Reconciliation, zone: ZoneInfo, limits: pa.Table | None = None
+) -> ProviderExposure:
+    """What stood with the provider at the month's end, or at the question where that is earlier.
+
+    `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
+    """
+    rates = ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
+    spans: list[Span] = []
+    if r.basis is not None:
+        rates = ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
+        spans = _spans(r, zone)
+    return exposure_of(spans, r, zone, rates, limits)
+
+
+def exposure_of(
+    spans: Sequence[Span],
+    r: Reconciliation,
+    zone: ZoneInfo,
+    rates: ReferenceRates,
+    limits: pa.Table | None = None,
+) -> ProviderExposure:
+    """The exposure that spans make up, by the month and the instant of an answer."""
+    at = min(r.month.end(zone), r.as_of)
+    draft = _Draft(spans, r.month, at, zone, rates)
+    positions = draft.positions(r.as_of)
+    days = draft.days()
+    totals = draft.totals(
+        positions, days, EXPOSURE_LIMITS.empty_table() if limits is None else limits
+    )
+    return ProviderExposure(
+        month=r.month,
+        at=at,
+        zone=zone,
+        company=r.company,
+        environment=r.environment,
+        cleared_to=r.as_of,
+        positions=pa.Table.from_pylist(positions, schema=EXPOSURE),
+        totals=pa.Table.from_pylist(totals, schema=EXPOSURE_TOTALS),
+        days=pa.Table.from_pylist(days, schema=EXPOSURE_DAYS),
+        ages=pa.Table.from_pylist(draft.ages(positions), schema=EXPOSURE_AGES),
+        notes=NOTES,
+        sql=compose(STEPS, "provider_debits"),
+    )
+
+
+NOTES: Final = (
+    "A bank date has no hour: money left us with the beginning of its day, and came with its end.",
+    "A credit counts as fiat until a balance that was seen holds its coins.",
+    "A payout counts at its net amount from the completion until the bank shows it.",
+    "What is not provable, or has no reference rate, is in rows of its own and in no sum.",
+)
+
+
+def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
+    """Everything that ever stood with the provider, from the records of an answer."""
+    assert r.basis is not None
+    question, snapshot = r.basis.question, r.basis.snapshot
+    with run_on_question(snapshot, question, r.basis.decisions, STEPS) as steps_run:
+        connection = steps_run.connection
+
+        def rows(name: str) -> list[dict[str, Any]]:
+            return connection.table(name).to_arrow_table().to_pylist()
+
+        credits_ = rows("conversion_credits")
+        custody = CustodyFacts(
+            balance_levels=[
+                row
+                for row in rows("balance_levels")
+                if row["account_id"] is not None and row["asset"] is not None
+            ],
+            conversion_credits=credits_,
+            credits_back=rows("credits_back"),
+            conversions=conversions_of(connection, question, credits_),
+            unproved=[
+                row
+                for row in r.virtual_accounts.to_pylist()
+                if row["proof"].startswith("NOT PROVABLE")
+            ],
+            names=dict(connection.execute("SELECT id, name FROM accounts").fetchall()),
+        )
+        requests = RequestFacts(
+            provider_requests=rows("provider_requests"),
+            provider_debits=rows("provider_debits"),
+            provider_payouts=rows("provider_payouts"),
+            request_turns=rows("request_turns"),
+        )
+    balances, unclear = custody_spans(custody, zone)
+    return [
+        *request_spans(requests, r.rules, zone),
+        *credit_spans(custody, unclear, r.rules, zone),
+        *balances,
+    ]
+
+
+class _Draft:
+    """The tables of an exposure while they are made."""
+
+    def __init__(
+        self,
+        spans: Sequence[Span],
+        month: Month,
+        at: datetime,
+        zone: ZoneInfo,
+        rates: ReferenceRates,
+    ) -> None:
+        self._spans = spans
+        self._proved = [span for span in spans if span.is_proved]
+        self._month = month
+        self._at = at
+        self._zone = zone
+        self._rates = rates
+        self._day = self._day_of(at)
+
+    def _day_of(self, at: datetime) -> date:
+        """The day that an instant ends or lies in."""
+        return (at - timedelta(microseconds=1)).astimezone(self._zone).date()
+
+    # Positions
+
+    def positions(self, known_to: datetime) -> list[dict[str, Any]]:
+        """A row for each amount; those in doubt alike are one row."""
+        spans = standing(self._spans, self._at)
+        rows = [self._position(span, known_to) for span in spans if span.is_proved]
+        doubts: dict[tuple[str, ...], list[Span]] = defaultdict(list)
+        for span in spans:
+            if not span.is_proved:
+                own = span.subject_id if span.kind == CUSTODY else span.reference
+                key = (span.kind, own, span.currency, span.problem, span.next_step)
+                doubts[key].append(span)
+        rows += [self._doubted(alike) for _, alike in sorted(doubts.items())]
+        names = ("kind", "currency", "since", "reference", "subject_id")
+        return sorted(
+            rows,
+            key=lambda row: (
+                row["problem"] != "",
+                *(self._at if row[name] is None else row[name] for name in names),
+            ),
+        )
+
+    def _position(self, span: Span, known_to: datetime) -> dict[str, Any]:
+        assert span.amount is not None
+        has_left = span.left_at is not None and span.left_at <= known_to
+        return self._stated(span) | {
+            "amount": span.amount,
+            "in_doubt": None,
+            "cleared_at": span.left_at if has_left else None,
+            "cleared_by": span.left_by if has_left else "",
+            **self._worth(span.amount, span.currency, self._day),
+        }
+
+    def _doubted(self, alike: Sequence[Span]) -> dict[str, Any]:
+        amounts = [span.amount for span in alike if span.amount is not None]
+        first = min(alike, key=lambda span: span.began)
+        many = "" if len(alike) == 1 else count(len(alike), "amount") + ": "
+        return self._stated(first) | {
+            "amount": None,
+            "in_doubt": total(amounts) if len(amounts) == len(alike) else None,
+            "value": None,
+            "value_currency": REPORTING,
+            "valued_by": NOT_PROVABLE,
+            "cleared_by": "",
+            "problem": f"{many}{first.problem}",
+        }
+
+    def _stated(self, first: Span) -> dict[str, Any]:
+        """What is said of a row but for its amounts."""
+        rail = rail_of(first.currency)
+        has_age = first.kind != CUSTODY and first.subject != "virtual_account"
+        began = first.began.astimezone(self._zone).date()
+        return {
+            "kind": first.kind,
+            "reference": first.reference,
+            "state": first.state,
+            "currency": first.currency,
+            "since": first.began if first.subject != "virtual_account" else None,
+            "age": rail.between(began, self._day) if has_age else None,
+            "clock": rail.unit if has_age else "",
+            "evidence": first.evidence,
+            "problem": first.problem,
+            "next_step": first.next_step,
+            "subject": first.subject,
+            "subject_id": first.subject_id,
+        }
+
+    def _worth(self, amount: Decimal, currency: str, day: date) -> dict[str, Any]:
+        value = self._rates.value(amount, currency, day, REPORTING)
+        if value is None:
+            absence = self._rates.absence(currency, day)
+            return {"value": None, "value_currency": REPORTING, "valued_by": absence}
+        published = value.rate.day if value.rate.source else None
+        return {
+            "value": value.amount,
+            "value_currency": REPORTING,
+            "rate_day": published,
+            "valued_by": value.rate.basis or "euros",
+        }
+
+    def _rate(self, currency: str, day: date) -> Fraction | None:
+        rate = self._rates.rate(currency, REPORTING, day)
+        return None if rate is None else rate.rate
+
+    def _exact(self, amounts: Iterable[tuple[Decimal, str]], day: date) -> Fraction:
+        """What amounts are worth together, not rounded; what has no rate is left out."""
+        return sum(
+            (
+                Fraction(amount) * rate
+                for amount, currency in amounts
+                if (rate := self._rate(currency, day)) is not None
+            ),
+            Fraction(0),
+        )
+
+    # Days
+
+    def days(self) -> list[dict[str, Any]]:
+        """What stood at the end of each day of the month up to the instant."""
+        ends = [
+            (day, min(end_of(day, self._zone), self._at))
+            for day in self._month.days()
+            if end_of(day - timedelta(days=1), self._zone) < self._at
+        ]
+        rows: list[dict[str, Any]] = []
+        for end in amounts_by_day(self._proved, ends):
+            base = {"day": end.day, "at": end.at}
+            rows += [
+                base
+                | {"kind": kind, "currency": currency, "amount": amount}
+                | self._worth(amount, currency, end.day)
+                for (kind, currency), amount in sorted(end.amounts.items())
+            ]
+            amounts = [(amount, currency) for (_, currency), amount in end.amounts.items()]
+            value = _rounded(self._exact(amounts, end.day))
+            lacking = sorted(
+                {currency for _, currency in amounts if self._rate(currency, end.day) is None}
+            )
+            without_rate = f"without {', '.join(lacking)}: no reference rate" if lacking else ""
+            rows.append(
+                base
+                | {
+                    "kind": WHOLE, "currency": REPORTING, "amount": value, "value": value,
+                    "value_currency": REPORTING, "valued_by": without_rate,
+                }
+            )  # fmt: skip
+        return rows
+
+    # Sums
+
+    def totals(
+        self, positions: Sequence[Row], days: Sequence[Row], limits: pa.Table
+    ) -> list[dict[str, Any]]:
+        """A row a currency, and one of all."""
+        start = self._month.start(self._zone)
+        peaks = currency_peaks(self._proved, start, self._at)
+        agreed = {row["scope"]: row["limit"] for row in limits.to_pylist()}
+        rows = []
+        currencies = {row["currency"] for row in positions} | peaks.keys() | agreed.keys()
+        for currency in sorted(currencies - {WHOLE}):
+            own = [row for row in positions if row["currency"] == currency]
+            proved = [row for row in own if not row["problem"]]
+            amount = total(row["amount"] for row in proved)
+            peak = peaks.get(currency)
+            day_ends = _day_ends(days, currency)
+            rows.append(
+                {
+                    "scope": currency, "currency": currency, "amount": amount,
+                    "cleared": total(row["amount"] for row in proved if row["cleared_at"]),
+                    "not_provable": len(own) - len(proved),
+                    "peak": peak and peak.amount, "peak_at": peak and peak.at,
+                    **self._worth(amount, currency, self._day),
+                    **_held(amount, agreed.get(currency), day_ends, len(own) - len(proved)),
+                }
+            )  # fmt: skip
+        return [*rows, self._whole(rows, positions, days, agreed.get(WHOLE))]
+
+    def _whole(
+        self,
+        rows: Sequence[Row],
+        positions: Sequence[Row],
+        days: Sequence[Row],
+        limit: Decimal | None,
+    ) -> dict[str, Any]:
+        value = _rounded(self._exact(((row["amount"], row["currency"]) for row in rows), self._day))
+        cleared = _rounded(
+            self._exact(((row["cleared"], row["currency"]) for row in rows), self._day)
+        )
+        start = self._month.start(self._zone)
+        day_starts = [end_of(day - timedelta(days=1), self._zone) for day in self._month.days()]
+        peak = value_peak(
+            self._proved,
+            start,
+            self._at,
+            day_starts=day_starts,
+            rate_of=self._rate,
+            zone=self._zone,
+        )
+        lacking = sum(1 for row in positions if row["value"] is None)
+        unvalued = sorted(
+            {row["currency"] for row in positions if row["value"] is None and not row["problem"]}
+        )
+        return {
+            "scope": WHOLE,
+            "currency": REPORTING,
+            "amount": value,
+            "value": value,
+            "value_currency": REPORTING,
+            "valued_by": f"without {', '.join(unvalued)}: no reference rate" if unvalued else "",
+            "cleared": cleared,
+            "not_provable": lacking,
+            "peak": None if peak is None else _rounded(Fraction(peak.amount)),
+            "peak_at": peak and peak.at,
+            **_held(value, limit, _day_ends(days, WHOLE), lacking),
+        }
+
+    # Ages
+
+    def ages(self, positions: Sequence[Row]) -> list[dict[str, Any]]:
+        """What is proved by how long it has stood, oldest last."""
+        order = [words for _, words in _AGES] + [OLDER, AT_CALL]
+        groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
+        for row in positions:
+            if not row["problem"]:
+                groups[order.index(_age_words(row)), row["currency"]].append(row["amount"])
+        return [
+            {"age": order[place], "currency": currency, "positions": len(amounts)}
+            | {"amount": total(amounts)}
+            | {
+                name: value
+                for name, value in self._worth(total(amounts), currency, self._day).items()
+                if name in ("value", "value_currency")
+            }
+            for (place, currency), amounts in sorted(groups.items())
+        ]
+
+
+def _age_words(row: Row) -> str:
+    if row["kind"] == CUSTODY:
+        return AT_CALL
+    return next((words for most, words in _AGES if row["age"] <= most), OLDER)
+
+
+def _rounded(worth: Fraction) -> Decimal:
+    return rounded(worth, exponent(REPORTING))
+
+
+def _day_ends(days: Iterable[Row], scope: str) -> list[Decimal]:
+    """What stood of a scope at the end of each day that has any of it."""
+    sums: dict[date, list[Decimal]] = defaultdict(list)
+    for row in days:
+        if scope == (WHOLE if row["kind"] == WHOLE else row["currency"]):
+            sums[row["day"]].append(row["amount"])
+    return [total(amounts) for amounts in sums.values()]
+
+
+def _held(
+    amount: Decimal, limit: Decimal | None, day_ends: Iterable[Decimal], in_no_sum: int
+) -> dict[str, Any]:
+    """An amount against its limit."""
+    if limit is None:
+        return {"limit": None, "above_limit": None, "days_above": None, "standing": NO_LIMIT}
+    above = difference(amount, limit)
+    within = NOT_PROVABLE if in_no_sum else WITHIN
+    return {
+        "limit": limit,
+        "above_limit": above if above > 0 else None,
+        "days_above": sum(1 for day_end in day_ends if day_end > limit),
+        "standing": ABOVE if above > 0 else within,
+    }

@@ -1,0 +1,339 @@
+"""What stands with the provider for ramp requests: fiat that was debited, coins that were sent.
+
+A debit stands until the service delivered its coins or the bank shows the money back; coins that
+were sent stand until the service completed the request, and then its payout until the bank shows
+it. A bank date has no hour: money left with the beginning of its day and came with its end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from treasury.close.exposure.exposure_walk import Span, without
+from treasury.close.result_words import moment
+from treasury.money import total
+from treasury.reconcile.clocks import end_of, rail_of, reacts_by
+from treasury.reconcile.rules import Rules
+
+__all__ = ["BLOCKED", "IN_TRANSIT", "PAYOUT", "SENT", "STUCK", "RequestFacts", "request_spans"]
+
+Row = Mapping[str, Any]
+
+IN_TRANSIT: Final = "fiat in transit"
+SENT: Final = "crypto sent"
+STUCK: Final = "stuck"
+BLOCKED: Final = "blocked"
+PAYOUT: Final = "payout outstanding"
+ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
+DECIDE: Final = "decide the line: `treasury match open`"
+UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", DECIDE)
+ELSEWHERE: Final = (
+    "it went to another account than the provider named",
+    "ask the bank and the provider who has it",
+)
+_WORDS: Final = {
+    "sent": "",
+    "above": "MORE THAN WAS ASKED",
+    "twice": "PAID TWICE",
+    "contradicted": "CONTRADICTED",
+}
+
+
+class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows of the steps of the same names, and the statuses that each request had."""
+
+    provider_requests: Sequence[Row]
+    provider_debits: Sequence[Row]
+    provider_payouts: Sequence[Row]
+    request_turns: Sequence[Row]
+
+
+class _Turn(msgspec.Struct, frozen=True):
+    """A status from an instant on."""
+
+    moment: datetime
+    status: str
+
+
+def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[Span]:
+    """Every amount that ever stood with the provider for a request."""
+    turns: dict[str, list[Row]] = defaultdict(list)
+    for row in facts.request_turns:
+        turns[row["request_id"]].append(row)
+    debits, payouts = _by_request(facts.provider_debits), _by_request(facts.provider_payouts)
+    for request in facts.provider_requests:
+        own = request["request_id"]
+        teller = _Teller(request, _ordered(turns.get(own, ())), rules, zone)
+        if request["ramp_type"] == "ON_RAMP":
+            yield from teller.debited(debits.get(own, ()))
+        elif request["sent_at"] is not None:
+            yield from teller.sent(payouts.get(own, ()))
+
+
+def _by_request(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["request_id"]].append(row)
+    return groups
+
+
+def _ordered(rows: Iterable[Row]) -> list[_Turn]:
+    """The turns of a request by time: of one instant the one that counts is last."""
+    ordered = sorted(
+        rows, key=lambda row: (row["moment"], row["is_record"], row["seen_at"], row["status"])
+    )
+    return [_Turn(row["moment"], row["status"]) for row in ordered]
+
+
+class _Teller:
+    """One request, told as spans."""
+
+    def __init__(self, request: Row, turns: Sequence[_Turn], rules: Rules, zone: ZoneInfo) -> None:
+        self._request = request
+        self._turns = turns
+        self._rules = rules
+        self._zone = zone
+
+    # On-ramp: fiat that was debited
+
+    def debited(self, lines: Sequence[Row]) -> Iterator[Span]:
+        """Fiat sent for it, line by line."""
+        completed: datetime | None = self._request["completed_at"]
+        has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
+        is_stated = not any(line["standing"] in ("sent", "contradicted") for line in lines)
+        if is_stated and self._request["received_at"] is not None:
+            yield from self._stated(completed)
+            lines = [line for line in lines if line["standing"] != "undecided"]
+        for line in lines:
+            since = _start_of(line["booking_date"], self._zone)
+            whole = self._span(
+                kind=IN_TRANSIT, state=_WORDS.get(line["standing"], ""), amount=line["amount"],
+                currency=line["currency"], since=since, until=None, began=since,
+                evidence=_booked(line), subject="line" if line["standing"] != "sent" else "request",
+            )  # fmt: skip
+            if line["standing"] == "undecided":
+                yield from _standing_at_all(_in_doubt(_left(whole, completed, ""), *UNDECIDED))
+            elif line["standing"] == "elsewhere":
+                yield _in_doubt(whole, *ELSEWHERE)
+            elif line["back_on"] is not None:
+                back = end_of(line["back_on"], self._zone)
+                yield from self._by_status(_left(whole, back, _back(line)))
+            elif line["standing"] == "sent":
+                yield from self._by_status(_left(whole, completed, _completed(completed)))
+            else:
+                yield from self._stranded(whole, line, has_proved=has_proved)
+
+    def _stated(self, completed: datetime | None) -> Iterator[Span]:
+        """Fiat that the service says it received and no line is known to have brought."""
+        since: datetime = self._request["received_at"]
+        whole = self._span(
+            kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
+            currency=self._request["fiat_currency"], since=since, until=None, began=since,
+            evidence=f"service: payment received {moment(since, self._zone)}; no line shows it",
+        )  # fmt: skip
+        yield from self._by_status(_left(whole, completed, _completed(completed)))
+
+    def _stranded(self, whole: Span, line: Row, *, has_proved: bool) -> Iterator[Span]:
+        """Money that nothing was asked for: it stands until a line may have brought it back."""
+        whole = msgspec.structs.replace(whole, kind=STUCK)
+        perhaps, completed = line["perhaps_back_on"], self._request["completed_at"]
+        if perhaps is not None:
+            yield from _doubted_from(
+                whole, end_of(perhaps, self._zone),
+                f"a credit of {perhaps} may have brought it back", DECIDE,
+            )  # fmt: skip
+        elif line["standing"] == "contradicted" and completed is not None and not has_proved:
+            yield from _doubted_from(
+                whole, completed, "the service delivered, and no other line paid for it",
+                "find out what is wrong: the payment, or the record",
+            )  # fmt: skip
+        else:
+            yield whole
+
+    # Off-ramp: coins that were sent, then a payout
+
+    def sent(self, lines: Sequence[Row]) -> Iterator[Span]:
+        """Coins sent for it until it completed, then what is not paid out of its net."""
+        request = self._request
+        since: datetime = request["sent_at"]
+        if request["is_from_custody"]:
+            if not request["is_settled"]:
+                return  # the coins still stand in the custodial balance
+            since = max(since, request["settled_at"])
+        received = [line for line in lines if line["standing"] == "received"]
+        ends = [end_of(line["booking_date"], self._zone) for line in received]
+        completed = min(filter(None, (request["completed_at"], *ends)), default=None)
+        settled = self._settled(received)
+        coins = self._span(
+            kind=SENT, state="", amount=request["crypto_amount"],
+            currency=request["crypto_currency"], since=since, until=completed, began=since,
+            left_at=settled, left_by="" if settled is None else "payout received",
+            evidence=f"service: coins sent or seen {moment(since, self._zone)}",
+        )  # fmt: skip
+        ended = next((turn for turn in self._turns if turn.status in ENDED), None)
+        if request["is_hash_in_doubt"]:
+            yield _in_doubt(
+                coins, "its transaction hash stands for something else as well",
+                "find which request each hash paid",
+            )  # fmt: skip
+        elif completed is None and ended is not None and request["status"] in ENDED:
+            told = f"the request is {ended.status}; nothing shows whether its coins came back"
+            for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
+                yield from self._by_status(span) if span.is_proved else (span,)
+        else:
+            yield from self._by_status(coins)
+        if completed is not None and not request["is_hash_in_doubt"]:
+            yield from self._payout(completed, since, received, lines)
+
+    def _settled(self, received: Sequence[Row]) -> datetime | None:
+        """When the bank had shown all of the net; None while something is outstanding."""
+        net, so_far = self._request["fiat_net_amount"], []
+        for line in received:
+            so_far.append(line["amount"])
+            if net is not None and total(so_far) >= net:
+                return end_of(line["booking_date"], self._zone)
+        return None
+
+    def _payout(
+        self, completed: datetime, began: datetime, received: Sequence[Row], lines: Sequence[Row]
+    ) -> Iterator[Span]:
+        net: Decimal | None = self._request["fiat_net_amount"]
+        settled = self._settled(received)
+        whole = self._span(
+            kind=PAYOUT, state="", amount=net, currency=self._request["fiat_currency"],
+            since=completed, until=None, began=began, left_at=settled,
+            left_by="" if settled is None else "payout received",
+            evidence=f"service: completed {moment(completed, self._zone)}; no payout at the bank",
+        )  # fmt: skip
+        if net is None:
+            if not received:
+                yield _in_doubt(whole, "its net amount is not recorded", "ask the provider")
+            return
+        bounds = [completed, *(end_of(line["booking_date"], self._zone) for line in received)]
+        perhaps = [line for line in lines if line["standing"] == "undecided"]
+        maybe_on = min((line["booking_date"] for line in perhaps), default=None)
+        for at, since in enumerate(bounds):
+            left = without(net, (line["amount"] for line in received[:at]))
+            until = bounds[at + 1] if at + 1 < len(bounds) else None
+            if not left or (until is not None and until <= since):
+                continue
+            words = whole.evidence if not at else f"{whole.evidence} of the rest"
+            span = msgspec.structs.replace(
+                whole, amount=left, since=since, until=until, evidence=words
+            )
+            if maybe_on is None:
+                yield span
+            else:
+                yield from _doubted_from(
+                    span, end_of(maybe_on, self._zone),
+                    f"a credit of {maybe_on} may be its payout", DECIDE,
+                )  # fmt: skip
+
+    # How it stands: by the status that the service gave it then
+
+    def _by_status(self, whole: Span) -> Iterator[Span]:
+        """The span in parts, as it was in transit, in process, stuck, blocked."""
+        if whole.until is not None and whole.until <= whole.since:
+            return
+        bounds = [whole.since]
+        for at, turn in enumerate(self._turns):
+            bounds.append(turn.moment)
+            following = self._turns[at + 1].moment if at + 1 < len(self._turns) else None
+            overdue = self._overdue(turn)
+            if overdue is not None and (following is None or overdue < following):
+                bounds.append(overdue)
+        inside = sorted(
+            {
+                bound
+                for bound in bounds
+                if bound >= whole.since and (whole.until is None or bound < whole.until)
+            }
+        )
+        for since, until in pairwise([*inside, None]):
+            assert since is not None
+            kind, state = self._standing(since, whole)
+            yield msgspec.structs.replace(
+                whole, kind=kind, state=whole.state or state, since=since,
+                until=whole.until if until is None else until,
+            )  # fmt: skip
+
+    def _standing(self, at: datetime, whole: Span) -> tuple[str, str]:
+        """The kind and the state right after an instant."""
+        turn = next((turn for turn in reversed(self._turns) if turn.moment <= at), None)
+        if turn is None:
+            return whole.kind, ""
+        if turn.status == "BLOCKED":
+            return BLOCKED, turn.status
+        overdue = self._overdue(turn)
+        if turn.status in ENDED or (overdue is not None and overdue <= at):
+            return STUCK, turn.status
+        return whole.kind, turn.status
+
+    def _overdue(self, turn: _Turn) -> datetime | None:
+        """When a request at work is past its time."""
+        if turn.status != "PROCESSING":
+            return None
+        day = turn.moment.astimezone(self._zone).date()
+        rail = rail_of(self._request["fiat_currency"])
+        return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
+
+    def _span(self, subject: str = "request", **columns: Any) -> Span:
+        request = self._request
+        return Span(
+            subject=subject,
+            subject_id=request["request_id"],
+            reference=request["reference"],
+            **columns,
+        )
+
+
+def _standing_at_all(span: Span) -> Iterator[Span]:
+    """The span, if it stands for any time."""
+    if span.until is None or span.until > span.since:
+        yield span
+
+
+def _left(span: Span, at: datetime | None, left_by: str) -> Span:
+    return msgspec.structs.replace(span, until=at, left_at=at, left_by=left_by if at else "")
+
+
+def _in_doubt(span: Span, problem: str, next_step: str) -> Span:
+    return msgspec.structs.replace(
+        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
+    )
+
+
+def _doubted_from(span: Span, at: datetime, problem: str, next_step: str) -> Iterator[Span]:
+    """The span until an instant, and from then on as one in doubt."""
+    if at > span.since:
+        until = at if span.until is None else min(at, span.until)
+        yield msgspec.structs.replace(span, until=until)
+    if span.until is None or span.until > at:
+        yield _in_doubt(
+            msgspec.structs.replace(span, since=max(at, span.since)), problem, next_step
+        )
+
+
+def _start_of(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(), zone)
+
+
+def _booked(line: Row) -> str:
+    file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
+    return f"debited {line['booking_date']}: {file}, {place}"
+
+
+def _back(line: Row) -> str:
+    return f"money back at the bank on {line['back_on']}"
+
+
+def _completed(at: datetime | None) -> str:
+    return "" if at is None else "coins delivered, by the service"

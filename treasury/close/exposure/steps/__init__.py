@@ -1,0 +1,1 @@
+"""What moved between the company and the provider, as named SQL steps."""

@@ -1,0 +1,22 @@
+-- One row a share of a booked credit that an off-ramp request paid out, or may have: `standing` is `received`, or
+-- `undecided` where a person has yet to say so.
+SELECT
+    r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency, 'received' AS standing,
+    l.file_name, l.position
+FROM allocations AS s
+JOIN every_line AS l ON l.entry_id = s.entry_id
+JOIN ramp_requests AS r ON r.id = s.expectation_id AND r.ramp_type = 'OFF_RAMP'
+WHERE l.direction = 'CRDT'
+UNION ALL
+SELECT
+    r.id AS request_id, l.entry_id, l.booking_date, l.amount, l.currency, 'undecided' AS standing,
+    l.file_name, l.position
+FROM every_line AS l
+JOIN ramp_requests AS r ON r.ramp_type = 'OFF_RAMP'
+JOIN (
+    SELECT entry_id, expectation_id FROM candidates
+    UNION
+    SELECT entry_id, expectation_id FROM every_line WHERE expectation_id IS NOT NULL
+) AS c ON c.entry_id = l.entry_id AND c.expectation_id = r.id
+WHERE l.outcome IN ('suggested', 'conflict') AND l.direction = 'CRDT' AND l.source = 'own_bank'
+ORDER BY booking_date, entry_id, request_id

@@ -1,0 +1,108 @@
+"""The letter by which the provider confirms what it holds for the company: a page to print.
+
+It has our figures and a blank beside each. Nothing is loaded from elsewhere, and text from outside
+is escaped as in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from treasury.close.exposure.provider_exposure import ProviderExposure
+from treasury.close.result_words import amount_words, environment_words, moment
+from treasury.errors import InputError, StorageError
+from treasury.ground.durable import write_whole
+from treasury.report.grids import Cell, Grid, amount_cell, make_cell, make_grid
+from treasury.report.report_page import page_environment
+from treasury.text import clean
+
+__all__ = ["confirmation_letter", "write_letter"]
+
+TEMPLATE: Final = "confirmation.html"
+BLANK: Final = Cell()
+Row = Mapping[str, Any]
+
+
+def confirmation_letter(exposure: ProviderExposure) -> str:
+    """The letter as HTML; the same exposure gives the same text."""
+    year = exposure.month.year
+    return (
+        page_environment()
+        .get_template(TEMPLATE)
+        .render(
+            company=clean(exposure.company),
+            setting=environment_words(exposure.environment),
+            instant=f"{exposure.instant} {year}",
+            known_at=moment(exposure.cleared_to, exposure.zone, None),
+            zone=exposure.zone.key,
+            grids=[grid for grid in _grids(exposure) if grid.rows],
+            notes=[clean(note) for note in exposure.notes],
+        )
+    )
+
+
+def write_letter(exposure: ProviderExposure, path: Path) -> Path:
+    """Write the letter to a file that is not there yet.
+
+    Raises InputError where it is, StorageError where it cannot be written.
+    """
+    if path.exists() or path.is_symlink():
+        raise InputError(
+            f"{path} is there already, perhaps with an answer in it",
+            do="name another file, or remove it",
+        )
+    try:
+        write_whole(path, confirmation_letter(exposure).encode())
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error.strerror}",
+            do="name a file in a folder that is there",
+        ) from error
+    return path
+
+
+def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
+    """Every table whole: what the provider is asked to confirm is never cut short."""
+    proved, doubted = exposure.proved.to_pylist(), exposure.not_provable.to_pylist()
+    sums = [row for row in exposure.currencies.to_pylist() if row["amount"]]
+    return (
+        _whole_grid(
+            "In all, by currency", "Currency | >Amount by our records | Your figure", sums,
+            lambda row: (make_cell(row["scope"]), amount_cell(row), BLANK),
+        ),
+        _whole_grid(
+            "What it is made of",
+            "What | Reference | Since | >Amount by our records | Your figure", proved,
+            lambda row: (
+                make_cell(row["kind"], row["state"]),
+                make_cell(row["reference"]),
+                make_cell(moment(row["since"], exposure.zone, None)),
+                amount_cell(row),
+                BLANK,
+            ),
+        ),
+        _whole_grid(
+            "What our records do not prove: please state it",
+            "What | Reference | >May be | Why we ask | Your figure", doubted,
+            lambda row: (
+                make_cell(row["kind"], row["currency"]),
+                make_cell(row["reference"]),
+                make_cell(
+                    "not known"
+                    if row["in_doubt"] is None
+                    else amount_words(row["in_doubt"], row["currency"])
+                ),
+                make_cell(row["problem"]),
+                BLANK,
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _whole_grid(caption: str, heads: str, rows: Sequence[Row], cells: Any) -> Grid:
+    grid = make_grid(caption, heads, rows, cells)
+    return msgspec.structs.replace(grid, rows=tuple(map(cells, rows)), more=0)
