@@ -168,3 +168,25 @@ def test_a_gap_on_the_invoice_exits_with_1(month_end: Workspace, tmp_path: Path)
     found = {row["reference"]: row["finding"] for row in json.loads(done.stdout)}
     assert found["PAY-2026-005175"] == "EUR 0.01 more than recorded"
     assert list(found.values()).count("recorded, not on the invoice") == 20
+
+
+def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) -> None:
+    costs = month_end.fees("2026-10").costs
+    shown = rows(month_end, "--month", "2026-10", "--cost")
+    assert [(row["pair"], row["conversions"], row["not_valued"]) for row in shown] == [
+        (row["pair"], row["conversions"], row["not_valued"]) for row in costs.by_pair.to_pylist()
+    ]
+    for row, exact in zip(shown, costs.by_pair.to_pylist(), strict=True):
+        for name in ("stated_fee", "reference_difference", "reference_difference_bp"):
+            assert (row[name] is None) == (exact[name] is None)
+            assert row[name] is None or Decimal(row[name]) == exact[name]
+    printed = run(month_end, "--month", "2026-10", "--cost").output
+    assert costs.title in printed
+    assert "Without a value" in printed
+    assert "Reference rates: ECB" in printed
+    assert "assumed: 1 USDC = 1 USD" in printed
+
+
+def test_the_cost_is_an_answer_of_its_own(month_end: Workspace) -> None:
+    with pytest.raises(InputError, match="five answers"):
+        run(month_end, "--cost", "--trend")

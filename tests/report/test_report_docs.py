@@ -10,7 +10,7 @@ from doc_console import ROOT, as_run
 from treasury.workspace import Workspace
 
 
-@pytest.mark.parametrize(("name", "examples"), [("fees", 5), ("accounting", 5)])
+@pytest.mark.parametrize(("name", "examples"), [("fees", 8), ("accounting", 5)])
 def test_every_example_prints_what_the_page_shows(
     month_end: Workspace, tmp_path: Path, name: str, examples: int
 ) -> None:
