@@ -21,8 +21,8 @@ from treasury.close.fees.conversion_costs import (
     TO_REFERENCE,
     VIRTUAL_ACCOUNT,
     ConversionCosts,
-    Exchange,
-    account_exchanges,
+    RecordedConversion,
+    account_conversions,
     conversion_costs,
 )
 from treasury.rates import ReferenceRates
@@ -58,7 +58,7 @@ def rates(*stored: tuple[str, str, str], at: datetime | None = None) -> Referenc
     return ReferenceRates(at_par={}, stored=of_code, brought=lambda: None)
 
 
-def exchange(**changed: Any) -> Exchange:
+def exchange(**changed: Any) -> RecordedConversion:
     """EUR 1,000.00 gross, EUR 8.00 fee, USDC 1,100.000000."""
     fields: dict[str, Any] = {
         "source": REQUEST,
@@ -74,10 +74,10 @@ def exchange(**changed: Any) -> Exchange:
         "crypto": Decimal("1100.000000"),
         "crypto_currency": "USDC",
     }
-    return Exchange(**fields | changed)
+    return RecordedConversion(**fields | changed)
 
 
-def costs(*exchanges: Exchange, at: datetime | None = None) -> ConversionCosts:
+def costs(*exchanges: RecordedConversion, at: datetime | None = None) -> ConversionCosts:
     return conversion_costs(exchanges, rates(("USDC", "EUR", "0.9"), at=at))
 
 
@@ -218,7 +218,7 @@ def converted(**changed: Any) -> dict[str, Any]:
 def account_costs(**changed: Any) -> list[dict[str, Any]]:
     r = reconciliation()
     table = pa.Table.from_pylist([converted(**changed)], schema=CONVERSIONS)
-    exchanges = account_exchanges(type(r)(**{**fields_of(r), "conversions": table}))
+    exchanges = account_conversions(type(r)(**{**fields_of(r), "conversions": table}))
     return conversion_costs(exchanges, rates(("USDC", "EUR", "0.9"))).each.to_pylist()
 
 
@@ -264,7 +264,7 @@ def test_an_unknown_direction_is_not_valued() -> None:
     assert row["not_valued"] == "unknown direction"
 
 
-def section(*exchanges: Exchange) -> Section:
+def section(*exchanges: RecordedConversion) -> Section:
     return conversion_costs_section(costs(*exchanges))
 
 

@@ -31,8 +31,8 @@ from treasury.reconcile.monthly import Reconciliation
 
 __all__ = [
     "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "REQUEST",
-    "TO_REFERENCE", "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "Exchange",
-    "account_exchanges", "conversion_costs", "request_exchanges",
+    "TO_REFERENCE", "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "RecordedConversion",
+    "account_conversions", "conversion_costs", "request_conversions",
 ]  # fmt: skip
 
 IN_THE_RATE: Final = "in the rate"
@@ -109,7 +109,7 @@ NOT_VALUED: Final = [
 """What is shown of a conversion without a value."""
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedConversion(msgspec.Struct, frozen=True, kw_only=True):
     """A conversion as it is recorded: what was given for what on which day.
 
     `fiat` is what went in or came out of an account: with the fee where it is given, without it
@@ -206,7 +206,7 @@ class ConversionCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return " · ".join(parts) or "no conversion"
 
 
-def request_exchanges(requests: pa.Table) -> Iterator[Exchange]:
+def request_conversions(requests: pa.Table) -> Iterator[RecordedConversion]:
     """The requests of a fee table as conversions, in their order."""
     names = (
         "request_id", "reference", "month", "completed_on", "completed_at", "direction", "fee",
@@ -217,7 +217,7 @@ def request_exchanges(requests: pa.Table) -> Iterator[Exchange]:
         request, reference, month, day, at, direction, fee, gross, net, fiat, crypto, coin,
     ) in zip(*columns, strict=True):  # fmt: skip
         on_ramp = direction == DIRECTIONS["ON_RAMP"]
-        yield Exchange(
+        yield RecordedConversion(
             source=REQUEST, source_id=request, reference=reference or "", month=month, day=day,
             at=at, is_on_ramp=on_ramp, fiat=gross if on_ramp else net, fiat_currency=fiat, fee=fee,
             crypto=crypto, crypto_currency=coin or "?",
@@ -225,7 +225,7 @@ def request_exchanges(requests: pa.Table) -> Iterator[Exchange]:
         )  # fmt: skip
 
 
-def account_exchanges(r: Reconciliation, *, is_last: bool = True) -> Iterator[Exchange]:
+def account_conversions(r: Reconciliation, *, is_last: bool = True) -> Iterator[RecordedConversion]:
     """What virtual accounts converted by the month's end, and what of it is not proved.
 
     An interval between two balances counts in the month in which it closes. One around the month's
@@ -243,7 +243,7 @@ def account_exchanges(r: Reconciliation, *, is_last: bool = True) -> Iterator[Ex
         problem = conversion_problem(row, end)
         if not problem and (opened_at is None or closed_at - opened_at > _LONGEST):
             problem = f"not provable: its day is not known within {_LONGEST.days} days"
-        yield Exchange(
+        yield RecordedConversion(
             source=VIRTUAL_ACCOUNT,
             source_id=row["account_id"],
             reference=row["account"],
@@ -260,7 +260,9 @@ def account_exchanges(r: Reconciliation, *, is_last: bool = True) -> Iterator[Ex
         )
 
 
-def conversion_costs(exchanges: Iterable[Exchange], rates: ReferenceRates) -> ConversionCosts:
+def conversion_costs(
+    exchanges: Iterable[RecordedConversion], rates: ReferenceRates
+) -> ConversionCosts:
     """Each conversion valued by the rates, and the sums by month and pair."""
     appraisal = _Appraisal(rates)
     rows: list[tuple[Any, ...]] = []
@@ -299,7 +301,7 @@ class _Appraisal:
         sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
         return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
-    def value(self, exchange: Exchange) -> tuple[_Valued | None, str]:
+    def value(self, exchange: RecordedConversion) -> tuple[_Valued | None, str]:
         """The values of a conversion, or why it has none."""
         fiat, crypto, fee = exchange.fiat, exchange.crypto, exchange.fee
         if exchange.problem:
@@ -329,7 +331,7 @@ class _Appraisal:
         )  # fmt: skip
         return valued, ""
 
-    def _terms_of(self, exchange: Exchange, day: date) -> tuple[_Terms | None, str]:
+    def _terms_of(self, exchange: RecordedConversion, day: date) -> tuple[_Terms | None, str]:
         pair = exchange.fiat_currency, exchange.crypto_currency
         if exchange.at is not None and any(map(self._rates.has_instants, pair)):
             return self._read(*pair, day, exchange.at)
@@ -423,7 +425,7 @@ class _Sum:
         )
 
 
-def _recorded_cells(exchange: Exchange) -> tuple[Any, ...]:
+def _recorded_cells(exchange: RecordedConversion) -> tuple[Any, ...]:
     sides = [
         (exchange.fiat, exchange.fiat_currency),
         (exchange.crypto, exchange.crypto_currency),

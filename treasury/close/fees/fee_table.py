@@ -23,9 +23,9 @@ from treasury.close.coins.coin_value import rates_of
 from treasury.close.fees.conversion_costs import (
     COST,
     ConversionCosts,
-    account_exchanges,
+    account_conversions,
     conversion_costs,
-    request_exchanges,
+    request_conversions,
 )
 from treasury.close.fees.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
 from treasury.close.result_words import DIRECTIONS, amount_words, count
@@ -173,9 +173,9 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         rates = rates_of(last)
         return conversion_costs(
             chain(
-                request_exchanges(self.recorded),
-                *(account_exchanges(r, is_last=False) for r in earlier),
-                account_exchanges(last),
+                request_conversions(self.recorded),
+                *(account_conversions(r, is_last=False) for r in earlier),
+                account_conversions(last),
             ),
             rates,
         )
