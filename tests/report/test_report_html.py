@@ -118,6 +118,7 @@ def test_sections_stand_in_the_order_of_the_desk() -> None:
         "fees",
         "conversion-costs",
         "coins",
+        "exposure",
         "decisions",
         "earlier",
         "assumptions",
