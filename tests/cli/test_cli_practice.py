@@ -9,16 +9,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from practised_month import practised
 
 from treasury.cli import treasury
-from treasury.cli.commands.practice import prepare
-from treasury.cli.practised_payments import begin_payments, play_payments
+from treasury.cli.practised_payments import begin_payments
 from treasury.journal import Actor
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
@@ -48,24 +47,6 @@ def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
     raise AssertionError("the command was left behind")
-
-
-@contextmanager
-def practised(folder: Path) -> Iterator[Workspace]:
-    """The practice workspace as `treasury practice` and `treasury demo` leave it."""
-    company = Sandbox()
-    with pytest.MonkeyPatch.context() as patch, company.serve() as served:
-        for name in company.credentials:
-            patch.setenv(f"TREASURY_{name.upper()}_SECRET", "")  # what is set goes away as well
-        workspace = prepare(folder, company, served)
-        requests = begin_payments(folder, company)
-        try:
-            workspace.sync()
-            workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
-            play_payments(workspace, company, requests)
-            yield workspace
-        finally:
-            workspace.close_clients()
 
 
 @pytest.fixture(scope="module")
