@@ -121,11 +121,11 @@ class RampDrivers(DepositDrivers):
             day = world.clock.today - timedelta(days=1)
             while not is_target_day(day):
                 day -= timedelta(days=1)
-            made = []
+            made, rate = [], world.quotes.rate("USDC", day)
             for number in range(count):
                 asked = at(day, "10:00") + timedelta(minutes=number)
                 request = world.life.create(
-                    "ON_RAMP", Decimal(2_500 + 500 * number), world.quotes.rate("USDC", day), "USDC",
+                    "ON_RAMP", Decimal(2_500 + 500 * number), rate, "USDC",
                     reference=next_reference(world), user=users["maker"], at=asked,
                 )  # fmt: skip
                 approved = asked + timedelta(minutes=30)
