@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page
 
 from treasury.calendar import Month
 from treasury.cli.commands.practice import prepare
+from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
@@ -72,9 +73,11 @@ def main() -> None:
         os.environ["TREASURY_STATE"] = str(folder / "state")
         with company.serve() as served:
             workspace = prepare(folder / "practice", company, served)
+            requests = begin_payments(workspace.folder, company)
             month = Month.of(company.now.astimezone(workspace.settings.zone).date()).previous
             workspace.sync()
             workspace.statements.add(sorted((workspace.folder / "bank").glob("*.xml")))
+            play_payments(workspace, company, requests)
             pack = workspace.close(month)
             secrets = {key: os.environ[key] for key in os.environ if key.startswith("TREASURY_")}
             with running_lab(folder / "lab", secrets) as lab, running_browser() as browser:

@@ -1,4 +1,4 @@
-"""`treasury practice` ends what it began."""
+"""`treasury practice` ends what it began, and shows what the bank and colleagues say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from practised_month import practised
+
+from treasury.cli import treasury
+from treasury.cli.practised_payments import begin_payments
+from treasury.journal import Actor
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
 
 
 def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
@@ -34,3 +47,72 @@ def test_who_ends_practice_ends_the_command_beside_it(tmp_path: Path) -> None:
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
     raise AssertionError("the command was left behind")
+
+
+@pytest.fixture(scope="module")
+def practice_month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with practised(tmp_path_factory.mktemp("month") / "desk") as workspace:
+        yield workspace
+
+
+def test_of_ten_payments_the_bank_rejects_one_knows_one_otherwise_and_is_silent_about_one(
+    practice_month: Workspace,
+) -> None:
+    items = practice_month.open_items("2026-10").to_arrow().to_pylist()
+    filed = [row for row in items if row["state"] in {"IN FILE", "WITH THE BANK", "REJECTED"}]
+    assert Counter(row["kind"] for row in filed) == {
+        "with_bank": 7, "in_file": 1, "payee_in_doubt": 1, "rejected": 1,
+    }  # fmt: skip
+    shown = {row["kind"]: row for row in filed}
+    assert "knows the payee as Ramp Operator BV Holding" in shown["payee_in_doubt"]["next_step"]
+    assert shown["rejected"]["amount"] == Decimal(7000)
+    assert shown["rejected"]["turn"] == "us"
+    assert shown["rejected"]["remark"] == (
+        "ines, 2 Nov: the bank says the account is closed; asked the provider, ticket 77"
+        " · jonas to ines, 2 Nov: they confirm the account: ask the bank, then make a new file"
+    )
+    assert {row["turn"] for row in filed if row["kind"] in {"with_bank", "in_file"}} == {"bank"}
+    practice_month.journal.verify()
+
+
+def test_the_panels_the_screen_and_the_report_show_them(practice_month: Workspace) -> None:
+    funding = practice_month.panels.funding().rows.to_arrow().to_pylist()
+    states = Counter(row["state"] for row in funding)
+    assert (states["WITH THE BANK"], states["IN FILE"], states["REJECTED"]) == (8, 1, 1)
+    waiting = practice_month.awaiting_funds().to_pylist()
+    (rejected,) = (row for row in waiting if row["state"] == "REJECTED")
+    assert "AC04 account closed" in str(rejected)
+    panel = practice_month.panels.exceptions("2026-10", size=100)
+    assert any("jonas to ines, 2 Nov" in str(row) for row in panel.frame().table.rows)  # type: ignore[union-attr]
+    screen = str(practice_month.status("2026-10"))
+    for line in ("Rejected by the bank", "With the bank, not debited yet", "In a payment file"):
+        assert line in screen
+    page = Path(practice_month.close("2026-10").report).read_text("utf-8")
+    for words in ("WITH THE BANK", "REJECTED", "Ramp Operator BV Holding", "jonas to ines, 2 Nov"):
+        assert words in page
+
+
+def test_practised_again_nothing_is_paid_or_said_a_second_time(tmp_path: Path) -> None:
+    with practised(tmp_path / "desk") as workspace:
+        entries = workspace.journal.entries()
+        items = {item.item_id for item in workspace.open_items("2026-10").items}
+    with practised(tmp_path / "desk") as workspace:
+        assert workspace.journal.entries() == entries
+        assert {item.item_id for item in workspace.open_items("2026-10").items} == items
+
+
+def test_a_workspace_in_which_people_decided_before_is_left_as_it_is(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    company = Sandbox()
+    (tmp_path / "treasury.toml").write_text((month_end.folder / "treasury.toml").read_text())
+    journal = Workspace(tmp_path).journal
+    journal.append("match.ignore", "line", {"reason": "ours"}, actor=Actor("ines", "environment"))
+    assert begin_payments(tmp_path, company) == ()
+
+
+def test_the_first_screen_of_the_demo_has_them(tmp_path: Path) -> None:
+    done = CliRunner().invoke(treasury, ["-w", str(tmp_path / "desk"), "demo"])
+    assert done.exit_code == 0, done.output
+    assert "Payee's name not confirmed by the bank   1" in done.output
+    assert "8 bank's" in done.output

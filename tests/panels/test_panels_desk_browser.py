@@ -14,6 +14,7 @@ from panel_practice import Practice
 from playwright.sync_api import Locator, expect
 
 from treasury.items.sheet.sheet_rows import ACTS
+from treasury.journal import Actor
 
 pytestmark = pytest.mark.browser
 
@@ -124,3 +125,48 @@ def test_a_sheet_is_downloaded_filled_in_and_decided_from_in_the_browser(
         expect(panel.locator(".tp-status")).to_contain_text("Decided 1 item")
     (entry,) = month.workspace.journal.entries("match.")
     assert (entry.kind, entry.body["reason"]) == ("match.ignore", "the bank erred")
+
+
+def test_a_remark_and_its_answer_are_typed_in_the_browser(
+    desk: Desk, month: Practice, request: pytest.FixtureRequest
+) -> None:
+    item = month.workspace.open_items("2026-10").items[0]
+    hostile = "<img src=x onerror=document.title='run'> $5 and $6"
+    colleague = Actor("jonas", "environment")
+
+    with shown(desk, month.workspace.folder, "exceptions", request.node.name) as notebook:
+        panel = notebook.panel
+        row = panel.get_by_role("row").filter(has_text=item.name).first
+        panel.locator(".tp-choice input").first.check()
+        button(panel, "Remark").click()
+        expect(panel.get_by_role("alert")).to_contain_text("remark: is missing")
+        expect(panel.get_by_label("Remark")).to_have_attribute("aria-invalid", "true")
+        panel.get_by_label("Remark").fill(hostile)
+        button(panel, "Answer").click()
+        expect(panel.get_by_role("alert")).to_contain_text("Nobody has said")
+        assert month.journaled("item.") == []
+        panel.get_by_label("Remark").fill(hostile)
+        button(panel, "Remark").dblclick()
+        expect(panel.get_by_role("status")).to_contain_text("Remarked, by ana.lyst")
+        expect(row).to_contain_text(f"ana.lyst, 2 Nov: {hostile}")
+        expect(panel.get_by_label("Remark")).to_have_value("")
+        (asked,) = month.journaled("item.")
+        month.workspace.items.remark(
+            item.item_id, "look again", month="2026-10", answers=asked.seq, actor=colleague
+        )
+        panel.locator(".tp-choice input").first.check()
+        panel.get_by_label("Remark").fill("done")
+        panel.get_by_label("Remark").press("Enter")
+        assert len(month.journaled("item.")) == 2  # typing alone journals nothing
+        button(panel, "Answer").click()
+        expect(panel.get_by_role("status")).to_contain_text("Answered jonas, by ana.lyst")
+        expect(row).to_contain_text("jonas to ana.lyst, 2 Nov: look again")
+        expect(row).to_contain_text("ana.lyst to jonas, 2 Nov: done")
+        assert desk.page.title() != "run"
+    question, answer, last = month.journaled("item.")
+    assert [question.actor.name, answer.actor.name, last.actor.name] == [
+        "ana.lyst", "jonas", "ana.lyst",
+    ]  # fmt: skip
+    assert question.body["remark"] == hostile
+    assert last.body["answers"] == answer.seq
+    month.workspace.journal.verify()

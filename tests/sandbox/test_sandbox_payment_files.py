@@ -92,3 +92,12 @@ def test_silence_is_no_report_and_what_is_no_payment_file_is_refused(own_sandbox
     for text in ("", "<Document/>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"):
         with pytest.raises(InputError, match="the file is no"):
             own_sandbox.banks.payment_file(file=text)
+
+
+def test_it_answers_at_an_earlier_instant_and_never_at_a_later_one(own_sandbox: Sandbox) -> None:
+    earlier = datetime(2026, 10, 30, 12, tzinfo=UTC)
+    reports = own_sandbox.banks.payment_file(file=file_of(1), answered_at=earlier)
+    assert "<CreDtTm>2026-10-30T12:00:02Z</CreDtTm>" in reports[1].text
+    for instant in (datetime(2026, 11, 2, 8, 1, tzinfo=UTC), datetime(2026, 10, 30, 12)):  # noqa: DTZ001 - the case
+        with pytest.raises(InputError, match="the bank cannot answer at"):
+            own_sandbox.banks.payment_file(file=file_of(1), answered_at=instant)

@@ -46,6 +46,24 @@ def kinds(request: RampRequest) -> list[str]:
     return [event.event_type for event in request.events]
 
 
+# a payment run
+
+
+def test_a_payment_run_is_of_requests_of_the_last_target_day_that_wait_for_their_wires(
+    own_sandbox: Sandbox,
+) -> None:
+    made = own_sandbox.ramp.payment_run()
+    assert [of(own_sandbox, request.id) for request in made] == made
+    assert [request.fiat_amount for request in made] == [2_500 + 500 * n for n in range(10)]
+    assert {request.status for request in made} == {"AWAITING_FUNDS"}
+    assert {request.created_at[:10] for request in made} == {"2026-10-30"}
+    assert len({request.payment_reference for request in made}) == 10
+    assert kinds(made[0]) == ["CREATED", "APPROVED", "STATUS_CHANGED"]
+    assert Sandbox().ramp.payment_run() == made
+    with pytest.raises(InputError, match="1 to 100 requests"):
+        own_sandbox.ramp.payment_run(0)
+
+
 # money in
 
 

@@ -15,6 +15,7 @@ import click
 
 from treasury.calendar import Month, parse_instant
 from treasury.cli.commands.desk import folder_of
+from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.cli.progress import TerminalProgress
 from treasury.errors import InputError, TreasuryError
 from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
@@ -163,6 +164,7 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
     company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
     with company.serve() as served:
         workspace = prepare(folder, company, served)
+        requests = begin_payments(folder, company)
         month = Month.of(company.now.astimezone(workspace.settings.zone).date()).previous
         files = sorted((folder / "bank").glob("*.xml"))
         try:
@@ -171,6 +173,7 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
             _step("statements", lambda: workspace.statements.add(files))
             for published in rate_files(folder):
                 _step("rates", partial(workspace.rates.add, published))
+            play_payments(workspace, company, requests)
             _step("close", lambda: workspace.close(month).report)
         finally:
             workspace.close_clients()
@@ -188,11 +191,13 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
     company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
     with company.serve() as served:
         workspace = prepare(folder, company, served)
+        requests = begin_payments(folder, company)
         try:
             workspace.sync()
             workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
             for published in rate_files(folder):
                 workspace.rates.add(published)
+            play_payments(workspace, company, requests)
         finally:
             workspace.close_clients()
         variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}

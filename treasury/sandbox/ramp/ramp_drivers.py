@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from treasury.calendar import next_target_day
+from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import InputError
 from treasury.ground.decoding import convert, decode_json
 from treasury.sandbox.http.exchange import Refusal
@@ -28,6 +28,7 @@ from treasury.sandbox.ramp.company_records import (
 )
 from treasury.sandbox.ramp.deposits import DepositDrivers
 from treasury.sandbox.ramp.people import accept_invitation
+from treasury.sandbox.ramp.ramp_requests import next_reference
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.shapes import (
     Company,
@@ -48,6 +49,7 @@ _ARRIVE: Final = "ramp_request.funds_arrive"
 _FINISH: Final = "ramp_request.finish"
 _LIVE: Final = ("AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED")
 _CENT: Final = Decimal("0.01")
+_LARGEST_RUN: Final = 100
 
 T = TypeVar("T")
 
@@ -104,6 +106,31 @@ class RampDrivers(DepositDrivers):
             if user is None:
                 raise InputError(f"nobody is invited as {email}", do="invite that address first")
             return user
+
+    def payment_run(self, count: int = 10) -> list[RampRequest]:
+        """On-ramp requests of the last TARGET day, approved, of which no wire has left.
+
+        Each is of EUR 500 more than the one before, from EUR 2,500 on.
+        """
+        if not 1 <= count <= _LARGEST_RUN:
+            raise InputError(
+                f"a payment run is of 1 to {_LARGEST_RUN} requests", do="give such a count"
+            )
+        world, users = self._world, self._world.cast.users
+        with world.act():
+            day = world.clock.today - timedelta(days=1)
+            while not is_target_day(day):
+                day -= timedelta(days=1)
+            made, rate = [], world.quotes.rate("USDC", day)
+            for number in range(count):
+                asked = at(day, "10:00") + timedelta(minutes=number)
+                request = world.life.create(
+                    "ON_RAMP", Decimal(2_500 + 500 * number), rate, "USDC",
+                    reference=next_reference(world), user=users["maker"], at=asked,
+                )  # fmt: skip
+                approved = asked + timedelta(minutes=30)
+                made.append(world.change(world.life.approve(request, users["checker"], approved)))
+            return made
 
     # what the company does outside the service
 

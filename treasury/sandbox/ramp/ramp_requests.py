@@ -43,8 +43,8 @@ from treasury.sandbox.story.world import World
 
 __all__ = [
     "AddingHash", "ChangingAmount", "Deciding", "NewRampRequest", "add_hash", "amount_of", "anyone",
-    "change_amount", "create", "decide", "initiate", "not_the_creator", "only_the_creator",
-    "pair_of", "pairs_of", "ramp_request",
+    "change_amount", "create", "decide", "initiate", "next_reference", "not_the_creator",
+    "only_the_creator", "pair_of", "pairs_of", "ramp_request",
 ]  # fmt: skip
 
 _SMALLEST: Final = Decimal("1e-8")
@@ -103,7 +103,7 @@ def create(world: World, call: Call) -> Reply:
     request = world.life.create(
         new.ramp_type, amount_of(world, new.amount, fiat.currency if on_ramp else asset),
         world.quotes.rate(asset, world.clock.today, fiat.currency, on_ramp=on_ramp), asset,
-        reference=_reference(world), user=user, at=moment,
+        reference=next_reference(world), user=user, at=moment,
         wallet=_wallet(world, new, crypto) if on_ramp else None,
         bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
     )  # fmt: skip
@@ -185,7 +185,7 @@ def amount_of(world: World, text: msgspec.Raw, unit: str) -> Decimal:
     return amount
 
 
-def _reference(world: World) -> str:
+def next_reference(world: World) -> str:
     """A number that nobody has yet; other companies draw from the same ones."""
     year = f"PAY-{world.clock.today.year}-"
     last = world.store.last_reference("ramp_request", year)

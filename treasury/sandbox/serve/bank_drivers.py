@@ -6,6 +6,7 @@ and a credit at the finance service. Everything else is a line on a statement an
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Literal
 
@@ -73,10 +74,21 @@ class BankDrivers:
             )
             return arrival
 
-    def payment_file(self, *, file: str, answer: PaymentAnswer = "mixed") -> list[PaymentReport]:
-        """What the bank answers to a payment file, the text of a pain.001; no money moves by it."""
+    def payment_file(
+        self, *, file: str, answer: PaymentAnswer = "mixed", answered_at: datetime | None = None
+    ) -> list[PaymentReport]:
+        """What the bank answers to a payment file, the text of a pain.001; no money moves by it.
+
+        It answers now, or `answered_at` an earlier instant.
+        """
         with self._world.act():
-            return payment_reports(file, answer, self._world.clock.now)
+            now = self._world.clock.now
+            if answered_at is not None and not (answered_at.tzinfo and answered_at <= now):
+                raise InputError(
+                    f"the bank cannot answer at {answered_at:%Y-%m-%dT%H:%M%z}",
+                    do=f"give an instant with a time zone, up to {now:%Y-%m-%dT%H:%MZ}",
+                )
+            return payment_reports(file, answer, answered_at or now)
 
     def bank_line(
         self,
