@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from datetime import timedelta
@@ -239,6 +240,32 @@ def test_a_lost_object_of_the_home_is_named(tmp_path: Path, home: Path) -> None:
         sharing_of(ben).pull()
     with pytest.raises(WorkspaceDamaged, match=r"first pull .* cut off"):
         ben.snapshot()
+
+
+def test_a_disk_that_fails_while_files_come_shows_nothing_of_them(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna = shared_lake(tmp_path / "anna", home)
+    add(anna, 0, a="OPEN")
+    ben = shared_lake(tmp_path / "ben", home)
+    sharing_of(ben).pull()
+    before = content(ben)
+    add(anna, 1, a="DONE")
+
+    sync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if "/.incoming/" in os.readlink(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))  # a disk says it once
+        sync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing)
+        with pytest.raises(StorageError, match="Input/output error"):
+            sharing_of(ben).pull()
+    assert content(shared_lake(tmp_path / "ben", home)) == before
+    sharing_of(ben).pull()
+    assert content(ben) == content(anna)
 
 
 def test_what_is_lost_here_comes_back_with_a_pull(tmp_path: Path, home: Path) -> None:

@@ -64,6 +64,18 @@ def test_a_plain_duckdb_sees_every_view_of_the_last_commit(lake: Lake, tmp_path:
         assert told.fetchall() == [("commit 3 of 2026-11-04 08:00:00Z",)]
 
 
+def test_a_plain_duckdb_sees_the_lake_of_a_workspace_that_was_named_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with small_lake(Path("desk")).writer("sync", day(0)) as writer:
+        writer.upsert(REQUESTS, requests(a="OPEN"))
+    monkeypatch.chdir("/")
+    with duckdb.connect(str(tmp_path / "desk" / "treasury.duckdb"), read_only=True) as plain:
+        assert plain.sql("SELECT count(*) FROM requests").fetchall() == [(1,)]
+    assert small_lake(tmp_path / "desk").unpublished() == ""
+
+
 def test_who_has_the_file_open_keeps_its_commit_while_it_is_refreshed(
     lake: Lake, tmp_path: Path
 ) -> None:

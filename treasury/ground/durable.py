@@ -10,14 +10,16 @@ import errno
 import os
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Self
 
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
-__all__ = ["created", "make_folder", "sync_files", "sync_folder", "sync_open", "write_whole"]
+__all__ = [
+    "EarlySyncs", "created", "make_folder", "sync_files", "sync_folder", "sync_open", "write_whole",
+]  # fmt: skip
 
 AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
@@ -55,6 +57,31 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
         list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
 
 
+class EarlySyncs:
+    """Brings files to the disk beside whoever writes them, so that little is left at the end.
+
+    Leaving the context waits for it, and raises the OSError of a sync that failed.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(AT_ONCE, "durable")
+        self._begun: list[Future[None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown()
+        if kind is None:
+            for sync in self._begun:
+                sync.result()
+
+    def begin(self, file: BinaryIO) -> None:
+        """Begin to bring an open file to the disk as far as it is written; it may be closed."""
+        file.flush()
+        self._begun.append(self._pool.submit(_sync_and_close, os.dup(file.fileno())))
+
+
 def sync_open(file: BinaryIO) -> None:
     """Bring a file that is being written to the disk, as far as it goes."""
     file.flush()
@@ -86,6 +113,13 @@ def make_folder(folder: Path, *, mode: int = 0o777) -> None:
 def _sync_file(path: Path) -> None:
     with path.open("rb") as file:
         _sync(file.fileno())
+
+
+def _sync_and_close(descriptor: int) -> None:
+    try:
+        _sync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sync(descriptor: int) -> None:

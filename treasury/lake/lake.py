@@ -85,6 +85,7 @@ class Lake:
         tell: Callable[[str], object] = lambda _: None,
         home: LakeHome | None = None,
     ) -> None:
+        folder = folder.absolute()  # files are named to other programs, which run elsewhere
         self.folder = folder / "lake"
         self.catalogue = {table.name: table for table in catalogue}
         self.workspace = folder

@@ -47,7 +47,7 @@ from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
 from treasury.lake.upkeep import storage_form
 from treasury.lake.upkeep.file_digests import digest_of
 
-__all__ = ["DESKS", "PROBES", "STAGED", "LakeHome"]
+__all__ = ["AT_ONCE", "DESKS", "PROBES", "STAGED", "LakeHome"]
 
 AT_ONCE: Final = 8
 """Objects that are read or written side by side."""
@@ -352,7 +352,9 @@ class LakeHome:
             raise WorkspaceDamaged(f"{local} is not as it was written", do=disk.REPAIR)
         self.place.write(object_of(path, stored), content)
 
-    def each(self, ask: Callable[[T], object], subjects: Iterable[T]) -> None:
+    def each(
+        self, ask: Callable[[T], object], subjects: Iterable[T], *, at_once: int = AT_ONCE
+    ) -> None:
         """Ask for several objects side by side; the first error is raised once all have ended."""
-        with ThreadPoolExecutor(AT_ONCE, "home") as pool:
+        with ThreadPoolExecutor(at_once, "home") as pool:
             list(pool.map(ask, subjects))

@@ -30,7 +30,7 @@ from treasury.lake.home.heads import (
     object_of,
     read_manifest,
 )
-from treasury.lake.home.lake_home import LakeHome
+from treasury.lake.home.lake_home import AT_ONCE, LakeHome
 from treasury.lake.pins import PINS
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep import storage_form
@@ -44,6 +44,13 @@ INCOMING: Final = ".incoming"
 """Below the lake's folder: files on their way to their places."""
 REPLACED: Final = ".replaced"
 EXCHANGE: Final = "exchange.json"
+
+
+FROM_FOLDER: Final = 4
+"""Files that come from a folder side by side: few, so that some are on the disk while others are
+hashed (`python -m benchmarks.lake_home`)."""
+SYNCED: Final = 16 << 20
+"""Bytes of a file after which it is brought to the disk as far as it came."""
 
 
 class Pulled(msgspec.Struct, frozen=True):
@@ -106,7 +113,12 @@ def take_head(
         entries = f"{table}/{delta.LOG}/"
         lacking |= {path: f for path, f in files.items() if path.startswith(entries)}
     if lacking:
-        home.each(lambda named: _fetch(home, incoming, *named), lacking.items())
+        with disk.writing(incoming), durable.EarlySyncs() as syncs:
+            home.each(
+                lambda named: _fetch(home, incoming, syncs, *named),
+                sorted(lacking.items(), key=lambda named: named[1].size, reverse=True),
+                at_once=AT_ONCE if home.place.folder is None else FROM_FOLDER,
+            )
     note = msgspec.structs.replace(note, files=files)
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
@@ -206,7 +218,9 @@ def _entries(paths: Iterable[str], table: str) -> Iterable[Path]:
     return (Path(path) for path in paths if path.startswith(f"{table}/{delta.LOG}/"))
 
 
-def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> None:
+def _fetch(
+    home: LakeHome, incoming: Path, syncs: durable.EarlySyncs, path: str, stored: StoredPrint
+) -> None:
     """Bring a file beside its place; what came before and is whole is not asked for again."""
     target = incoming / path
     if not lacks(target, stored, by_hash=True):
@@ -224,9 +238,10 @@ def _fetch(home: LakeHome, incoming: Path, path: str, stored: StoredPrint) -> No
         with durable.created(target) as file:
             while chunk is not None:
                 content_hash.update(chunk)
-                size += file.write(chunk)
+                before, size = size, size + file.write(chunk)
                 chunk = next(chunks, None)
-            durable.sync_open(file)  # while others are hashed
+                if chunk is None or size // SYNCED > before // SYNCED:
+                    syncs.begin(file)
     if StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"
         if size != stored.size:
