@@ -62,6 +62,7 @@ from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.settle.unsettled_run import (
+    DATABASE,
     SETTLE_STEPS,
     bring_unsettled,
     is_much,
@@ -413,20 +414,28 @@ def _work_out(basis: Basis) -> WorkedOut:
         return _read_answer(basis, steps_run)
 
 
+_NOT_AS_WRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)
+"""What DuckDB raises of a database that is not there, or is not as it was written."""
+
+
 def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
     """The answer with what is settled left out; None where everything is to be matched."""
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
-    with basis.snapshot.connection(few=True) as connection:
-        steps_run = Run(connection)
-        _give_question(steps_run, basis.question, basis.decisions)
-        if not bring_unsettled(steps_run, settled, STEPS):
-            return None
-        require_month(_first_row(connection), basis.question.month)
-        answered = _read_answer(basis, steps_run)
-        answer = msgspec.structs.replace(answered.answer, is_partial=True)
-        return WorkedOut(answer, answered.matched)
+    beside = {DATABASE: settled.database}
+    try:
+        with basis.snapshot.connection(few=True, beside=beside) as connection:
+            steps_run = Run(connection)
+            _give_question(steps_run, basis.question, basis.decisions)
+            if not bring_unsettled(steps_run, settled, STEPS):
+                return None
+            require_month(_first_row(connection), basis.question.month)
+            answered = _read_answer(basis, steps_run)
+    except _NOT_AS_WRITTEN:  # what else is wrong is met again where everything is matched
+        return None
+    answer = msgspec.structs.replace(answered.answer, is_partial=True)
+    return WorkedOut(answer, answered.matched)
 
 
 def settling_terms(question: Question) -> str:
