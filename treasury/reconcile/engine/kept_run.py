@@ -53,6 +53,12 @@ class Run:
             self._given[name], self._rows[name] = table, table.num_rows
             self._versions[name] = self._versions.get(name, 0) + 1
 
+    def show(self, tables: Mapping[str, pa.Table]) -> None:
+        """Tables that steps gave elsewhere, read where they are."""
+        for name, table in tables.items():
+            self.connection.register(name, table)
+            self._rows[name], self._versions[name] = table.num_rows, 1
+
     def attach(self, database: str, rows: Mapping[str, int]) -> None:
         """The tables of a database that the connection reads, and how many rows each has."""
         for name, count in rows.items():
