@@ -58,7 +58,9 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
 
 def _limit(value: Any, table: str, key: str, text: str) -> Decimal:
     place = _place(text, table, key)
-    if isinstance(value, Decimal):  # TOML wrote it with a point, or as inf or nan
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise InputError(f"{place}: {value} is no limit", do="leave the line out for no limit")
+    if isinstance(value, Decimal):  # TOML wrote it with a point
         raise InputError(
             f"{place}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'
         )

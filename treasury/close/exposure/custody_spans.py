@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
@@ -45,16 +45,12 @@ _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3,
 
 
 class CustodyFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; account names.
-
-    `unproved` are the virtual accounts whose credits no report proves, as in the month's answer.
-    """
+    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; names."""
 
     balance_levels: Sequence[Row]
     conversion_credits: Sequence[Row]
     credits_back: Sequence[Row]
     conversions: Sequence[Conversion]
-    unproved: Sequence[Row]
     names: Mapping[str, str]
 
 
@@ -135,18 +131,27 @@ class _Teller:
                     "more left than the balance before held: coins of credits came unseen", ASK,
                 )  # fmt: skip
                 self.unclear.append(Unclear(since, end or NEVER))
+                yield from self._converted(opening, closing, since, converted)
                 return
             if amount:
                 moved = "" if not at else f"; known moves to {moment(since, self._zone)}"
                 later = "" if end is not None else "; no later balance was seen"
                 yield self._span(since, until, amount, evidence=f"{seen}{moved}{later}")
-        if converted and closing is not None:
-            between = f"{moment(begin, self._zone)} and {moment(end, self._zone)}"
-            words = "converted" if converted > 0 else "lost from the balance"
-            yield self._doubt(
-                begin, end, abs(converted),
-                f"{words} between {between}: it may lie on either side", ASK,
-            )  # fmt: skip
+        yield from self._converted(opening, closing, end, converted)
+
+    def _converted(
+        self, opening: Row, closing: Row | None, until: datetime | None, converted: Decimal
+    ) -> Iterator[Span]:
+        """What two observations differ by beyond the known moves: in doubt from the first on."""
+        begin = opening["moment"]
+        if not converted or closing is None or until == begin:
+            return
+        between = f"{moment(begin, self._zone)} and {moment(closing['moment'], self._zone)}"
+        words = "converted" if converted > 0 else "lost from the balance"
+        yield self._doubt(
+            begin, until, abs(converted),
+            f"{words} between {between}: it may lie on either side", ASK,
+        )  # fmt: skip
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
@@ -204,15 +209,6 @@ def credit_spans(
         for part in _of_credit(span, own, _resolved(row, shown, rules, zone)):
             yield from _where_clear(part, unclear.get(balance, ()))
     yield from _went_back(facts.credits_back, zone)
-    for row in facts.unproved:
-        since = datetime.combine(date(1970, 1, 1), time(), zone)
-        yield Span(
-            kind=CREDIT, subject="virtual_account", subject_id=row["virtual_bank_account_id"],
-            reference=row["name"] or row["iban"] or "", state="NOT PROVABLE", amount=None,
-            currency=row["currency"] or "", since=since, until=None, began=since, is_proved=False,
-            problem="no complete provider report shows the credits",
-            next_step="ask for the report of the account that the credits are booked on",
-        )  # fmt: skip
 
 
 class _Named(msgspec.Struct):

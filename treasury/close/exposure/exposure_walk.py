@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
@@ -20,11 +20,15 @@ import msgspec
 
 from treasury.money import difference, total
 
-__all__ = ["DayEnd", "Peak", "Span", "amounts_by_day", "currency_peaks", "standing", "value_peak"]
+__all__ = [
+    "EVER", "DayEnd", "Peak", "Span", "amounts_by_day", "currency_peaks", "standing", "value_peak",
+]  # fmt: skip
 
 RateOf = Callable[[str, date], Fraction | None]
 """What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
 ZERO: Final = Decimal(0)
+EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""When something began whose beginning nobody knows."""
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,6 +39,10 @@ ELSEWHERE: Final = (
     "it went to another account than the provider named",
     "ask the bank and the provider who has it",
 )
+HASH_IN_DOUBT: Final = (
+    "its transaction hash stands for something else as well",
+    "find which request each hash paid",
+)
 _WORDS: Final = {
     "sent": "",
     "above": "MORE THAN WAS ASKED",
@@ -74,7 +78,7 @@ def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator
         teller = _Teller(request, _ordered(turns.get(own, ())), rules, zone)
         if request["ramp_type"] == "ON_RAMP":
             yield from teller.debited(debits.get(own, ()))
-        elif request["sent_at"] is not None:
+        else:
             yield from teller.sent(payouts.get(own, ()))
 
 
@@ -101,16 +105,24 @@ class _Teller:
         self._turns = turns
         self._rules = rules
         self._zone = zone
+        self._completed: datetime | None = request["completed_at"]
+        if self._completed is None and request["status"] == "SUCCEEDED":
+            self._completed = self._first("SUCCEEDED")
+
+    def _first(self, status: str) -> datetime | None:
+        """When the request first had a status."""
+        return next((turn.moment for turn in self._turns if turn.status == status), None)
 
     # On-ramp: fiat that was debited
 
     def debited(self, lines: Sequence[Row]) -> Iterator[Span]:
         """Fiat sent for it, line by line."""
-        completed: datetime | None = self._request["completed_at"]
+        completed = self._completed
+        received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
         has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
         is_stated = not any(line["standing"] in ("sent", "contradicted") for line in lines)
-        if is_stated and self._request["received_at"] is not None:
-            yield from self._stated(completed)
+        if is_stated and received is not None:
+            yield from self._stated(received)
             lines = [line for line in lines if line["standing"] != "undecided"]
         for line in lines:
             since = _start_of(line["booking_date"], self._zone)
@@ -126,14 +138,22 @@ class _Teller:
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
                 yield from self._by_status(_left(whole, back, _back(line)))
-            elif line["standing"] == "sent":
+            elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
                 yield from self._by_status(_left(whole, completed, _completed(completed)))
+            elif line["standing"] == "sent":
+                for span in self._perhaps_back(whole, line["perhaps_back_on"]):
+                    yield from self._by_status(span) if span.is_proved else (span,)
             else:
                 yield from self._stranded(whole, line, has_proved=has_proved)
 
-    def _stated(self, completed: datetime | None) -> Iterator[Span]:
+    def _perhaps_back(self, whole: Span, perhaps: date) -> Iterator[Span]:
+        """Money until a day on which it may have come back, and in doubt from its end on."""
+        told = f"a credit of {perhaps} may have brought it back"
+        return _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE)
+
+    def _stated(self, since: datetime) -> Iterator[Span]:
         """Fiat that the service says it received and no line is known to have brought."""
-        since: datetime = self._request["received_at"]
+        completed = self._completed
         whole = self._span(
             kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
@@ -144,12 +164,9 @@ class _Teller:
     def _stranded(self, whole: Span, line: Row, *, has_proved: bool) -> Iterator[Span]:
         """Money that nothing was asked for: it stands until a line may have brought it back."""
         whole = msgspec.structs.replace(whole, kind=STUCK)
-        perhaps, completed = line["perhaps_back_on"], self._request["completed_at"]
+        perhaps, completed = line["perhaps_back_on"], self._completed
         if perhaps is not None:
-            yield from _doubted_from(
-                whole, end_of(perhaps, self._zone),
-                f"a credit of {perhaps} may have brought it back", DECIDE,
-            )  # fmt: skip
+            yield from self._perhaps_back(whole, perhaps)
         elif line["standing"] == "contradicted" and completed is not None and not has_proved:
             yield from _doubted_from(
                 whole, completed, "the service delivered, and no other line paid for it",
@@ -163,14 +180,14 @@ class _Teller:
     def sent(self, lines: Sequence[Row]) -> Iterator[Span]:
         """Coins sent for it until it completed, then what is not paid out of its net."""
         request = self._request
-        since: datetime = request["sent_at"]
-        if request["is_from_custody"]:
-            if not request["is_settled"]:
-                return  # the coins still stand in the custodial balance
-            since = max(since, request["settled_at"])
         received = [line for line in lines if line["standing"] == "received"]
         ends = [end_of(line["booking_date"], self._zone) for line in received]
-        completed = min(filter(None, (request["completed_at"], *ends)), default=None)
+        completed = min(filter(None, (self._completed, *ends)), default=None)
+        since: datetime | None = request["sent_at"] or self._first("PROCESSING") or completed
+        if request["is_from_custody"]:  # until the transfer settles they are in that balance
+            since = request["settled_at"] if request["is_settled"] else None
+        if since is None:
+            return
         settled = self._settled(received)
         coins = self._span(
             kind=SENT, state="", amount=request["crypto_amount"],
@@ -180,18 +197,17 @@ class _Teller:
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield _in_doubt(
-                coins, "its transaction hash stands for something else as well",
-                "find which request each hash paid",
-            )  # fmt: skip
+            yield from _standing_at_all(_in_doubt(coins, *HASH_IN_DOUBT))
         elif completed is None and ended is not None and request["status"] in ENDED:
             told = f"the request is {ended.status}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
-        if completed is not None and not request["is_hash_in_doubt"]:
-            yield from self._payout(completed, since, received, lines)
+        if completed is None:
+            return
+        for span in self._payout(completed, min(since, completed), received, lines):
+            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _settled(self, received: Sequence[Row]) -> datetime | None:
         """When the bank had shown all of the net; None while something is outstanding."""
@@ -211,7 +227,7 @@ class _Teller:
             kind=PAYOUT, state="", amount=net, currency=self._request["fiat_currency"],
             since=completed, until=None, began=began, left_at=settled,
             left_by="" if settled is None else "payout received",
-            evidence=f"service: completed {moment(completed, self._zone)}; no payout at the bank",
+            evidence=f"{self._ended_by(completed)}; no payout at the bank",
         )  # fmt: skip
         if net is None:
             if not received:
@@ -236,6 +252,11 @@ class _Teller:
                     span, end_of(maybe_on, self._zone),
                     f"a credit of {maybe_on} may be its payout", DECIDE,
                 )  # fmt: skip
+
+    def _ended_by(self, completed: datetime) -> str:
+        if self._completed is None or completed < self._completed:
+            return f"a part was paid out by {moment(completed, self._zone)}"
+        return f"service: completed {moment(completed, self._zone)}"
 
     # How it stands: by the status that the service gave it then
 
