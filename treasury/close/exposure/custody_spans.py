@@ -115,7 +115,7 @@ class _Teller:
         seen = f"balance seen {moment(begin, self._zone)}"
         if end is not None:
             seen = f"balances seen {moment(begin, self._zone)} and {moment(end, self._zone)}"
-        moves = self._rows[first + 1 : last]
+        moves = [row for row in self._rows[first + 1 : last] if not row["is_observed"]]
         bounds = [(begin, opening), *((row["moment"], row) for row in moves)]
         for at, (since, row) in enumerate(bounds):
             until = bounds[at + 1][0] if at + 1 < len(bounds) else end
