@@ -1,4 +1,4 @@
-"""What stands at an instant, at the end of each day and at its most is one sum over the same spans."""
+"""What stands at an instant, at each day's end and at its most: sums over the same spans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDS = [(day, end_of(day, ZONE)) for day in OCTOBER.days()]
 DAY_STARTS = [end_of(day - timedelta(days=1), ZONE) for day in OCTOBER.days()]
 RATES = {"EUR": Fraction(1), "USDC": Fraction(9, 10), "EURC": Fraction(1)}
 
-# A few minutes about each midnight, so that much begins and ends at the very instant of a day's end.
+# About each midnight, so that much begins and ends at the very instant of a day's end.
 instants = st.builds(
     lambda day, minutes: START + timedelta(days=day, minutes=minutes),
     st.integers(-3, 34),

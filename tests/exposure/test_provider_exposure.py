@@ -1,4 +1,4 @@
-"""The tables of an exposure by hand: sums, values, limits, ages, what cleared, what is not known."""
+"""An exposure by hand: sums, values, limits, ages, what cleared, what is not known."""
 
 from __future__ import annotations
 

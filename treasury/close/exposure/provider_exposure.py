@@ -26,7 +26,7 @@ from treasury.close.exposure.custody_spans import (
     custody_spans,
 )
 from treasury.close.exposure.evidence_gaps import gap_spans
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, WHOLE
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, REPORTING, WHOLE
 from treasury.close.exposure.exposure_walk import (
     EVER,
     Span,
@@ -68,8 +68,6 @@ STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
 """The steps that give what moved, over those of matching and of the month that they read."""
-REPORTING: Final = "EUR"
-"""The currency of every reference value."""
 EXPOSURE: Final = pa.schema(
     [
         ("kind", TEXT),
