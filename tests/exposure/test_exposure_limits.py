@@ -195,5 +195,5 @@ def test_the_command_shows_proposes_and_refuses(
     monkeypatch.setenv("TREASURY_USER", "bert")
     assert "EUR 250,000.00" in run("--accept")[1]
     listed = run("--format", "csv")[1].splitlines()
-    assert listed[1] == '"in force","all","400000.00","anna","bert","no","EUR"'
-    assert listed[3] == '"in force","USDC","0.500000","anna","bert","no","USDC"'
+    assert listed[1] == '"in force","all","400000.00","anna","bert","False","EUR"'
+    assert listed[3] == '"in force","USDC","0.50","anna","bert","False","USDC"'

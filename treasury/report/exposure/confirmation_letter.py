@@ -75,7 +75,8 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
     sums = [row for row in exposure.currencies.to_pylist() if row["amount"]]
     return (
         _whole_grid(
-            "What our records prove, by currency", "Currency | >Amount by our records | Your figure", sums,
+            "What our records prove, by currency",
+            "Currency | >Amount by our records | Your figure", sums,
             lambda row: (make_cell(row["scope"]), amount_cell(row), BLANK),
         ),
         _whole_grid(
