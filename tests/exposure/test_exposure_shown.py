@@ -94,8 +94,9 @@ def test_the_section_shows_sums_limits_ages_positions_and_doubts() -> None:
     section = exposure_section(exposure)
     words = flat(section)
     assert section.lead == (
-        "With the provider at the end of 31 Oct: EUR 100.00; 1 position not provable. The most in"
-        " the month: EUR 100.00, 30 Oct 12:00 CET. Of it cleared by 2 Nov 09:00 CET: EUR 40.00."
+        "With the provider at the end of 31 Oct: EUR 100.00, without ETH: no reference rate; 1"
+        " position not provable. The most in the month: EUR 100.00, 30 Oct 12:00 CET. Of it cleared"
+        " by 2 Nov 09:00 CET: EUR 40.00."
     )
     assert "EUR 1 row in no sum, at most EUR 7.00 | EUR 100.00" in words
     assert "EUR 99.00  | above 2 days ended above" in words
@@ -156,6 +157,9 @@ def test_the_words_of_the_figure_say_the_same() -> None:
         " 120.00 on 7 Oct, EUR 60.00 on 31 Oct. The limit is EUR 100.00; 3 days ended above it."
     )
     assert "limit" not in exposure_words(exposure.days, OCTOBER)
+    ether = exposed(span("60.00", at(5)), span("1", at(30), currency="ETH"))
+    told = exposure_words(ether.days, OCTOBER)
+    assert "On 2 days something has no reference rate and is left out." in told
     assert exposure_words(exposed().days, OCTOBER) == (
         "Nothing stood with the provider in October 2026, as far as is proved."
     )

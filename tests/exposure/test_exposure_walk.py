@@ -42,14 +42,16 @@ def drawn_spans(draw: st.DrawFn) -> list[Span]:
         amount = Decimal(draw(st.integers(1, 10**9))).scaleb(-2)
         currency = draw(st.sampled_from(("EUR", "USDC", "EURC")))
         kind = draw(st.sampled_from(("fiat in transit", "stuck", "custodial balance")))
-        spans.append(span(amount, since, until, kind=kind, currency=currency))
+        began = since - timedelta(hours=draw(st.integers(0, 1)))
+        spans.append(span(amount, since, until, kind=kind, currency=currency, began=began))
     return spans
 
 
 def by_hand(spans: Iterable[Span], instant: datetime) -> dict[str, Decimal]:
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for each in spans:
-        if each.since < instant and (each.until is None or instant < each.until):
+        has_come = each.since < instant or (each.since == instant and each.began < instant)
+        if has_come and (each.until is None or instant < each.until):
             assert each.amount is not None
             sums[each.currency] += each.amount
     return dict(sums)
@@ -95,12 +97,27 @@ def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[Span]) -> 
 
 
 def test_what_comes_and_leaves_at_one_instant_never_stands_together() -> None:
-    handed_on = [span("60", START, at(10)), span("60", at(10), None, kind="payout outstanding")]
-    assert currency_peaks(handed_on, START, END)["EUR"].amount == 60
-    assert [each.kind for each in standing(handed_on, at(10))] == []
-    assert [each.kind for each in standing(handed_on, at(10) + timedelta(microseconds=1))] == [
-        "payout outstanding"
+    handed_on = [
+        span("60", START, at(10)),
+        span("60", at(10), None, kind="payout outstanding", began=START),
     ]
+    assert currency_peaks(handed_on, START, END)["EUR"].amount == 60
+    for instant in (at(10), at(10) + timedelta(microseconds=1)):
+        assert [each.kind for each in standing(handed_on, instant)] == ["payout outstanding"]
+    before = at(10) - timedelta(microseconds=1)
+    assert [each.kind for each in standing(handed_on, before)] == ["fiat in transit"]
+    day = [(at(10).date(), at(10))]
+    assert amounts_by_day(handed_on, day)[0].amounts == {("payout outstanding", "EUR"): 60}
+
+
+def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
+    levels = [
+        span("60", START, at(10), kind="custodial balance", is_level=True),
+        span("50", at(10), None, kind="custodial balance", is_level=True),
+    ]
+    assert [each.amount for each in standing(levels, at(10))] == [50]
+    assert [each.amount for each in standing(levels[1:], at(10))] == [50]
+    assert standing([span("7", at(10))], at(10)) == [], "what comes only then does not"
 
 
 def test_money_of_the_cut_offs_instant_belongs_to_the_next_month() -> None:

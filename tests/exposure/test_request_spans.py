@@ -64,7 +64,7 @@ def test_an_ended_on_ramp_is_stuck_until_the_money_is_back(status: str) -> None:
     perhaps = told(ended, debits=[debit(on(8), perhaps_back_on=on(12))], turns=turns)
     assert short(perhaps)[1:] == [
         ("stuck", 1000, "09 14:00", "13 00:00"),
-        ("fiat in transit?", 1000, "13 00:00", None),
+        ("stuck?", 1000, "13 00:00", None),
     ]
 
 
@@ -149,6 +149,28 @@ def test_a_contradicted_line_is_stuck_and_in_doubt_once_the_service_delivered() 
         ("stuck", 1000, "08 00:00", "09 09:00"),
         ("stuck?", 1000, "09 09:00", None),
     ]
+
+
+def test_what_was_paid_for_a_request_that_closed_stands_as_its_status_says() -> None:
+    turns = [APPROVED, turn(at(9, 10), "PROCESSING"), turn(at(9, 12), "BLOCKED")]
+    line = debit(on(8), "closed")
+    held = told(request(status="BLOCKED", received_at=at(9, 10)), debits=[line], turns=turns)
+    assert [(each.kind, each.state) for each in held] == [
+        ("fiat in transit", "AWAITING_FUNDS"), ("fiat in transit", "PROCESSING"),
+        ("blocked", "BLOCKED"),
+    ]  # fmt: skip
+    denied = told(request(status="DENIED"), debits=[line], turns=[turn(at(9, 12), "DENIED")])
+    assert short(denied) == [
+        ("fiat in transit", 1000, "08 00:00", "09 12:00"),
+        ("stuck", 1000, "09 12:00", None),
+    ]
+    cancelled = [turn(at(7), "CANCELLED")]
+    again = told(request(status="CANCELLED"), debits=[debit(on(8), "closed")], turns=cancelled)
+    assert short(again) == [("stuck", 1000, "08 00:00", None)]
+    done = request(status="SUCCEEDED", completed_at=at(7, 9))
+    after = told(done, debits=[debit(on(6)), line], turns=[turn(at(7, 9), "SUCCEEDED")])
+    assert short(after)[-1] == ("stuck", 1000, "08 00:00", None)
+    assert after[-1].state == "PAID TO CLOSED REQUEST"
 
 
 def test_a_line_that_nobody_decided_is_in_doubt_and_in_no_sum() -> None:
@@ -254,6 +276,9 @@ statuses = st.sampled_from((
 hours = st.integers(0, 24 * 29).map(lambda hour: at(1, 0) + timedelta(hours=hour))
 
 
+_STANDINGS = ("sent", "twice", "contradicted", "closed", "undecided")
+
+
 @st.composite
 def drawn_requests(draw: st.DrawFn) -> list[Span]:
     turns = [turn(moment, draw(statuses)) for moment in draw(st.lists(hours, max_size=5))]
@@ -268,7 +293,7 @@ def drawn_requests(draw: st.DrawFn) -> list[Span]:
     day = draw(st.integers(1, 28))
     maybe = st.none() | st.integers(day, 30).map(on)
     debits = [
-        debit(on(day), draw(st.sampled_from(("sent", "twice", "contradicted", "undecided"))),
+        debit(on(day), draw(st.sampled_from(_STANDINGS)),
               back_on=draw(maybe), perhaps_back_on=draw(maybe))
     ]  # fmt: skip
     payouts = [payout(on(day), draw(st.sampled_from(("400.00", "990.00", "1200.00"))))]

@@ -42,6 +42,8 @@ ASK: Final = "ask the provider; next time sync shortly before and after"
 FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """Of shares of one line that may be the same money, the one that counts."""
+_MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
+"""Credits that may never become coins of the account that they reached."""
 
 
 class CustodyFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +161,7 @@ class _Teller:
         return Span(
             kind=CUSTODY, subject="balance", subject_id=f"{self._account}/{self._asset}",
             reference=self._name, state=columns.pop("state", ""), amount=amount,
-            currency=self._asset, since=since, until=until, began=since, **columns,
+            currency=self._asset, since=since, until=until, began=since, is_level=True, **columns,
         )  # fmt: skip
 
     def _doubt(
@@ -205,8 +207,11 @@ def credit_spans(
         own = named.get((*balance, row["entry_id"]), _Named())
         shown = sorted(observed[balance])
         if own.converted is None and own.perhaps is None and own.waits is None:
-            own.perhaps = next((at for at in unnamed.get(balance, ()) if at > since), None)
-        for part in _of_credit(span, own, _resolved(row, shown, rules, zone)):
+            looks = shown if row["outcome"] in _MAY_BE_ELSEWHERE else unnamed.get(balance, ())
+            own.perhaps = next((at for at in looks if at > since), None)
+        # What contradicts itself has no time in which it should be converted: it stays open.
+        is_open = row["outcome"] == "conflict"
+        for part in _of_credit(span, own, None if is_open else _resolved(row, shown, rules, zone)):
             yield from _where_clear(part, unclear.get(balance, ()))
     yield from _went_back(facts.credits_back, zone)
 

@@ -1,6 +1,7 @@
 """What stood at an instant, at the end of each day, and at its most: sums over spans of time.
 
-An amount stands at an instant when it came before it and had not left by it. Between the instants
+An amount stands at an instant when it came before it and had not left by it; where it only goes on
+in another way, it stands there at once, so that no instant loses it. Between the instants
 at which something comes or leaves nothing moves, so that the most is found by looking right after
 each of them; where a day begins too, because its reference rate may be another.
 """
@@ -55,6 +56,18 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     is_proved: bool = True
     problem: str = ""
     next_step: str = ""
+    is_level: bool = False
+    """Whether it is a balance: what it was before goes on in it."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its money stood there before it began, and so stands at its first instant."""
+        return self.is_level or self.began < self.since
+
+    def stands_at(self, at: datetime) -> bool:
+        """Whether it stands at an instant."""
+        has_come = self.since <= at if self.goes_on else self.since < at
+        return has_come and (self.until is None or self.until > at)
 
 
 class Peak(msgspec.Struct, frozen=True):
@@ -74,7 +87,7 @@ class DayEnd(msgspec.Struct, frozen=True):
 
 def standing(spans: Iterable[Span], at: datetime) -> list[Span]:
     """The spans that stand at an instant."""
-    return [span for span in spans if span.since < at and (span.until is None or span.until > at)]
+    return [span for span in spans if span.stands_at(at)]
 
 
 def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
@@ -139,7 +152,8 @@ class _Move(msgspec.Struct, frozen=True):
 
     def comes_by(self, end: datetime) -> bool:
         """Whether it counts at an instant: what comes at it does not, what leaves at it has."""
-        return self.moment <= end if self.leaves else self.moment < end
+        at_once = self.leaves or self.span.goes_on
+        return self.moment <= end if at_once else self.moment < end
 
 
 def _moves(spans: Iterable[Span]) -> list[_Move]:
@@ -151,7 +165,7 @@ def _moves(spans: Iterable[Span]) -> list[_Move]:
         moves.append(_Move(span.since, span.amount, span, leaves=False))
         if span.until is not None:
             moves.append(_Move(span.until, span.amount.copy_negate(), span, leaves=True))
-    return sorted(moves, key=lambda move: (move.moment, not move.leaves))
+    return sorted(moves, key=lambda move: (move.moment, not move.leaves, not move.span.goes_on))
 
 
 def _levels(

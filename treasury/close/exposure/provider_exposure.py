@@ -205,11 +205,14 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
 
     @property
     def title(self) -> str:
-        """`With the provider at 31 Oct 24:00: EUR 71,000.00; 4 positions not provable`."""
+        """`With the provider at the end of 31 Oct: EUR 71,000.00; 4 positions not provable`."""
         row = self.whole
         doubt = count(self.not_provable.num_rows, "position") + " not provable"
         known = amount_words(row["value"], row["value_currency"])
+        unvalued = self.proved.filter(pc.is_null(self.proved["value"]))["currency"].to_pylist()
         words = f"With the provider at {self.instant}: {known}"
+        if unvalued:
+            words = f"{words}, {_without(set(unvalued), '')}"
         return f"{words}; {doubt}" if self.not_provable.num_rows else words
 
     @property

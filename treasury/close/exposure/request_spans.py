@@ -49,6 +49,8 @@ _WORDS: Final = {
     "twice": "PAID TWICE",
     "contradicted": "CONTRADICTED",
 }
+_FOR_IT: Final = ("sent", "closed", "contradicted")
+"""How a line stands that was meant for the request."""
 
 
 class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ class _Teller:
         completed = self._completed
         received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
         has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
-        is_stated = not any(line["standing"] in ("sent", "contradicted") for line in lines)
+        is_stated = not any(line["standing"] in _FOR_IT for line in lines)
         if is_stated and received is not None:
             yield from self._stated(received)
             lines = [line for line in lines if line["standing"] != "undecided"]
@@ -149,7 +151,9 @@ class _Teller:
     def _perhaps_back(self, whole: Span, perhaps: date) -> Iterator[Span]:
         """Money until a day on which it may have come back, and in doubt from its end on."""
         told = f"a credit of {perhaps} may have brought it back"
-        return _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE)
+        for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
+            kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
+            yield msgspec.structs.replace(span, kind=kind)
 
     def _stated(self, since: datetime) -> Iterator[Span]:
         """Fiat that the service says it received and no line is known to have brought."""
@@ -162,18 +166,27 @@ class _Teller:
         yield from self._by_status(_left(whole, completed, _completed(completed)))
 
     def _stranded(self, whole: Span, line: Row, *, has_proved: bool) -> Iterator[Span]:
-        """Money that nothing was asked for: it stands until a line may have brought it back."""
-        whole = msgspec.structs.replace(whole, kind=STUCK)
+        """Money that nothing was asked for: it stands until a line may have brought it back.
+
+        What was paid for a request that the service then blocked or denied stands as that says.
+        """
         perhaps, completed = line["perhaps_back_on"], self._completed
+        if line["standing"] != "closed":
+            whole = msgspec.structs.replace(whole, kind=STUCK)
+        elif completed is not None:
+            whole = msgspec.structs.replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
         if perhaps is not None:
-            yield from self._perhaps_back(whole, perhaps)
-        elif line["standing"] == "contradicted" and completed is not None and not has_proved:
-            yield from _doubted_from(
+            spans = self._perhaps_back(whole, perhaps)
+        elif line["standing"] in _FOR_IT and completed is not None and not has_proved:
+            spans = _doubted_from(
                 whole, completed, "the service delivered, and no other line paid for it",
                 "find out what is wrong: the payment, or the record",
             )  # fmt: skip
         else:
-            yield whole
+            spans = iter((whole,))
+        for span in spans:
+            is_open = line["standing"] == "closed" and completed is None and span.is_proved
+            yield from self._by_status(span) if is_open else (span,)
 
     # Off-ramp: coins that were sent, then a payout
 
@@ -194,6 +207,7 @@ class _Teller:
             currency=request["crypto_currency"], since=since, until=completed, began=since,
             left_at=settled, left_by="" if settled is None else "payout received",
             evidence=f"service: coins sent or seen {moment(since, self._zone)}",
+            is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
         if request["is_hash_in_doubt"]:
