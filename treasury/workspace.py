@@ -498,7 +498,8 @@ class Workspace:
         Spark reads the lake's files in place and writes everything matched to the folder or schema
         `into`, if one is named; the answer is the same.
         """
-        from treasury.decisions.file_debits import decisions_in_force
+        from treasury.decisions.file_debits import in_force
+        from treasury.decisions.kept_verdicts import verdicts_at
         from treasury.decisions.remark_rows import remark_table
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
@@ -514,7 +515,8 @@ class Workspace:
                 "into: DuckDB writes nothing; its answer holds everything that was matched",
                 do="name an engine, or leave `into` out",
             )
-        period, decided = self.month(month), read_decided(self.journal, until=self._as_of)
+        period = self.month(month)
+        decided = read_decided(self.journal, until=self._as_of, verdicts=False)
         periods = closed_periods(decided.entries)
         is_closed = str(period) in periods
         if is_closed and not is_on_spark:
@@ -524,15 +526,16 @@ class Workspace:
 
             basis = basis_of(self.journal, self.lake, periods[str(period)].close)
         else:
-            closed = ClosedMonths.before(period, periods.values(), self.folder)
-            snapshot = self.snapshot()
-            basis = Basis(
-                snapshot,
-                self._question(period),
-                decisions_in_force(snapshot, decided.entries),
-                remark_table(decided),
-                closed if self._as_of is None else None,
-            )
+            closed, snapshot = None, self.snapshot()
+            if self._as_of is None:
+                closed = ClosedMonths.before(period, periods.values(), self.folder)
+            if closed is None:
+                verdicts = self._decisions()
+            else:
+                verdicts = verdicts_at(self.journal, decided.head, self.folder)
+                verdicts = in_force(snapshot, decided.entries, verdicts)
+            question, remarks = self._question(period), remark_table(decided)
+            basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
             return worked_out(basis).answer
         from treasury.reconcile.spark.spark_month import month_on_spark

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -63,8 +64,9 @@ def ask(world: DrawnMonths) -> Asked:
     settled: dict[str, str | None] = {}
     if out:
         assert kept
-        rows = kept.tables["settled_lines"].to_pylist()
-        settled = {row["entry_id"]: row["expectation_id"] for row in rows}
+        with basis.snapshot.connection(few=True, beside={"kept": kept.database}) as connection:
+            rows = connection.table("kept.settled_lines").select("entry_id", "expectation_id")
+            settled = dict(rows.fetchall())
     assert out <= settled.keys()
     reread = {
         entry
@@ -473,13 +475,33 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
 ) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
-    for spoil in ("settled_lines-*.arrow", "settled.json"):
+    for spoil in ("settled-*.duckdb", "settled.json"):
         (file,) = (world.folder / "settled").glob(spoil)
         file.write_bytes(file.read_bytes()[:-1])
         forget(world)
         assert not ask(world).out
         forget(world)
         assert "e2" in ask(world).out
+    (contents,) = (world.folder / "settled").glob("settled.json")
+    named = msgspec.json.decode(contents.read_bytes())
+    contents.write_bytes(msgspec.json.encode(named | {"database": "../treasury.duckdb"}))
+    forget(world)
+    assert not ask(world).out, "only its own folder is read"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_byte_that_was_changed_in_what_is_settled_changes_no_answer(
+    world: DrawnMonths, seed: int
+) -> None:
+    world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
+    world.store()
+    (database,) = (world.folder / "settled").glob("settled-*.duckdb")
+    content, random = bytearray(database.read_bytes()), Random(seed)
+    for _ in range(40):
+        content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    database.write_bytes(content)
+    forget(world)
+    ask(world)
 
 
 def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:

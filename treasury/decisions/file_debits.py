@@ -12,13 +12,13 @@ from datetime import timedelta
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal import Entry
 from treasury.journal.decision_history import (
     DECISIONS,
-    Decision,
     PaymentFile,
     decision_table,
     files_made,
@@ -30,7 +30,7 @@ from treasury.statements.pain.file_ids import named_files
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.text import clean
 
-__all__ = ["IN_FILE", "decisions_in_force", "order_stages"]
+__all__ = ["IN_FILE", "decisions_in_force", "in_force", "order_stages"]
 
 IN_FILE: Final = "file"
 """The verdict of a debit that belongs to the requests of a payment file by the file's id."""
@@ -51,8 +51,11 @@ def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table
     was booked; those have the verdict "file".
     """
     entries = tuple(entries)
-    stand = standing(entries)
-    decided = decision_table(stand)
+    return in_force(snapshot, entries, decision_table(standing(entries)))
+
+
+def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) -> pa.Table:
+    """What people decided of bank lines, and what the ids of the payment files in `entries` do."""
     orders = _orders(entries)
     if not orders:
         return decided
@@ -63,7 +66,7 @@ def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table
             "verdict": IN_FILE,
             "reason": f"payment file {clean(name)}: its id, and exactly what it orders",
         }
-        for name, line, paid in _file_debits(snapshot, orders, stand)
+        for name, line, paid in _file_debits(snapshot, orders, decided)
         for request in paid
     ]
     return pa.concat_tables([decided, pa.Table.from_pylist(rows, schema=DECISIONS)])
@@ -84,7 +87,7 @@ def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[
     return stages
 
 
-def _orders(entries: Sequence[Entry]) -> dict[str, dict[str, PaymentFile]]:
+def _orders(entries: Iterable[Entry]) -> dict[str, dict[str, PaymentFile]]:
     """What each payment file that has an id ordered, by the file's name and the request."""
     orders: dict[str, dict[str, PaymentFile]] = {}
     for request, files in files_made(entries).items():
@@ -97,7 +100,7 @@ def _orders(entries: Sequence[Entry]) -> dict[str, dict[str, PaymentFile]]:
 def _file_debits(
     snapshot: Snapshot,
     orders: Mapping[str, Mapping[str, PaymentFile]],
-    stand: Sequence[Decision],
+    decided: pa.Table,
 ) -> Iterator[tuple[str, Mapping[str, Any], Sequence[str]]]:
     """Each payment file whose debit is certain, with the line and the requests that it pays."""
     files = {name: next(iter(own.values())) for name, own in orders.items()}
@@ -107,10 +110,9 @@ def _file_debits(
     since = min(file.at.date() for file in files.values()) - _DAY
     lines = snapshot.select(_DEBITS, {"since": since}).to_pylist()
     named = [(line, named_files(line, names_by_id.keys())) for line in lines]
-    decided_lines = {decision.entry_id for decision in stand if decision.verb != "assign"}
-    decided_requests = {
-        name for decision in stand if decision.verb == "accept" for name in decision.expectations
-    }
+    decided_lines = {*decided["entry_id"].to_pylist()}
+    accepted = decided.filter(pc.equal(decided["verdict"], "accept"))
+    accepted_requests = {*accepted["expectation_id"].to_pylist()}
     for message, names in names_by_id.items():
         own = [line for line, ids in named if message in ids]
         if len(names) != 1 or len(own) != 1 or len(named_files(own[0], names_by_id.keys())) != 1:
@@ -122,7 +124,7 @@ def _file_debits(
         if (
             paid
             and line["entry_id"] not in decided_lines
-            and decided_requests.isdisjoint(orders[name])
+            and accepted_requests.isdisjoint(orders[name])
             and not any(named_files(other, references) for other in others)
         ):
             yield name, line, paid

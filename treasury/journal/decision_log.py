@@ -15,6 +15,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.journal.chain import Entry, Head
+from treasury.journal.decision_history import MATCH
 from treasury.journal.journal_store import Draft, Journal
 
 __all__ = ["Decided", "decide", "read_decided", "require_present"]
@@ -22,7 +23,7 @@ __all__ = ["Decided", "decide", "read_decided", "require_present"]
 Plan = TypeVar("Plan")
 
 KINDS: Final = (
-    "match.",
+    MATCH,
     "request.",
     "payment_file.",
     "item.",
@@ -77,11 +78,19 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 def read_decided(
-    journal: Journal, *, until: datetime | None = None, head: Head | None = None
+    journal: Journal,
+    *,
+    until: datetime | None = None,
+    head: Head | None = None,
+    verdicts: bool = True,
 ) -> Decided:
-    """Every decision up to a head, the journal's own if None, or those known at `until`."""
+    """Every decision up to a head, the journal's own if None, or those known at `until`.
+
+    Without `verdicts` those on bank lines are left out.
+    """
     bounds = Decided(head or journal.head(), (), until)
-    known = [one for one in journal.entries((*KINDS, _ACTIONS)) if bounds.covers(one)]
+    kinds = KINDS if verdicts else KINDS[1:]
+    known = [one for one in journal.entries((*kinds, _ACTIONS)) if bounds.covers(one)]
     return msgspec.structs.replace(
         bounds,
         entries=tuple(one for one in known if not one.kind.startswith(_ACTIONS)),

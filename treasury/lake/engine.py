@@ -15,8 +15,8 @@ import shutil
 import socket
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from itertools import count
@@ -44,8 +44,8 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "Params", "check_reads", "connect", "damage", "known_at", "literal", "lock_down", "moment",
-    "paths_of", "quoted", "rows", "scan", "typed_columns",
+    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal", "lock_down",
+    "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
@@ -66,6 +66,8 @@ _SQL_TYPES: Final = {
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
+STORAGE: Final = "v1.0.0"
+"""The format of a database in a file: every DuckDB since 1.0 reads it."""
 MEMORY: Final = 4 << 30
 """Bytes that a database holds at most; what is more waits on disk.
 
@@ -103,6 +105,27 @@ def connect(
 
 
 _MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+
+
+def attach(connection: duckdb.DuckDBPyConnection, database: Path, name: str) -> None:
+    """Let the connection read the tables of another database, as `name.table`.
+
+    DuckDB's errors for one that is not there, or is none.
+    """
+    connection.execute(f"ATTACH {literal(str(database))} AS {quoted(name)} (READ_ONLY)")
+
+
+@contextmanager
+def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection whose tables are those of a new database, whole in its file afterwards."""
+    with connect() as connection:
+        connection.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{STORAGE}')")
+        connection.execute("USE made")
+        connection.execute("BEGIN")
+        yield connection
+        connection.execute("COMMIT")
+        connection.execute("USE memory")
+        connection.execute("DETACH made")
 
 
 def _spill_folder(workspace: Path | None) -> str:

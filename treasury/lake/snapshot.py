@@ -105,17 +105,23 @@ class Snapshot:
             return None
         return (self.at, None if self.commit is None else self.commit.number, tuple(files))
 
-    def connection(self, *, few: bool = False) -> duckdb.DuckDBPyConnection:
+    def connection(
+        self, *, few: bool = False, beside: Mapping[str, Path] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with a view per table, per history, and the table `commits`.
 
-        Whoever reads `few` rows of much that is stored has one of one thread.
+        Whoever reads `few` rows of much that is stored has one of one thread, which reads the
+        databases `beside` as well, by their names; duckdb.Error where one of them does not open.
 
         What is made on it has to be temporary: then no other connection sees it, and it goes with
         this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
         if few:
-            return self._opened_database(engine.connect(one_thread=True))
+            connection = engine.connect(one_thread=True)
+            for name, database in (beside or {}).items():
+                engine.attach(connection, database, name)
+            return self._opened_database(connection)
         with self._lock:
             return self._database().cursor()
 

@@ -38,6 +38,7 @@ from treasury.reconcile.engine.pipeline import (
 from treasury.reconcile.funding_words import READ_FOR_FUNDING, funding_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
+    FEW,
     OUTCOMES,
     PACKAGE,
     RESULTS,
@@ -62,6 +63,7 @@ from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.settle.unsettled_run import (
+    DATABASE,
     SETTLE_STEPS,
     bring_unsettled,
     is_much,
@@ -89,6 +91,7 @@ __all__ = [
     "question_inputs",
     "reconcile_month",
     "requests_at_cut_off",
+    "run_on_matched",
     "settling_terms",
     "step_sql",
     "synced_at",
@@ -99,6 +102,7 @@ MONTH_PACKAGE = "treasury.reconcile.month"
 _KNOWLEDGE: Final = {
     "bank_lines": "entry_id",
     "lines": "entry_id",
+    "line_classes": "entry_id",
     "expectations": "expectation_id",
     "returns": "return_id, original_id",
 }
@@ -309,7 +313,7 @@ def matched_in_full(answer: Reconciliation) -> Reconciliation:
 class Matched(msgspec.Struct, frozen=True, eq=False):
     """One run of matching: by name the tables that went in, and what came out."""
 
-    tables: Mapping[str, pa.Table]
+    tables: dict[str, pa.Table]
     matches: Matches
 
     @property
@@ -413,20 +417,28 @@ def _work_out(basis: Basis) -> WorkedOut:
         return _read_answer(basis, steps_run)
 
 
+_NOT_AS_WRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException)
+"""What DuckDB raises of a database that is not there, or is not as it was written."""
+
+
 def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
     """The answer with what is settled left out; None where everything is to be matched."""
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
-    with basis.snapshot.connection(few=True) as connection:
-        steps_run = Run(connection)
-        _give_question(steps_run, basis.question, basis.decisions)
-        if not bring_unsettled(steps_run, settled, STEPS):
-            return None
-        require_month(_first_row(connection), basis.question.month)
-        answered = _read_answer(basis, steps_run)
-        answer = msgspec.structs.replace(answered.answer, is_partial=True)
-        return WorkedOut(answer, answered.matched)
+    beside = {DATABASE: settled.database}
+    try:
+        with basis.snapshot.connection(few=True, beside=beside) as connection:
+            steps_run = Run(connection)
+            _give_question(steps_run, basis.question, basis.decisions)
+            if not bring_unsettled(steps_run, settled, STEPS):
+                return None
+            require_month(_first_row(connection), basis.question.month)
+            answered = _read_answer(basis, steps_run)
+    except _NOT_AS_WRITTEN:  # what else is wrong is met again where everything is matched
+        return None
+    answer = msgspec.structs.replace(answered.answer, is_partial=True)
+    return WorkedOut(answer, answered.matched)
 
 
 def settling_terms(question: Question) -> str:
@@ -561,6 +573,29 @@ def run_on_question(
         steps_run.give(NOTHING_SETTLED)
         _give_question(steps_run, question, decisions)
         steps_run.bring(steps)
+        yield steps_run
+
+
+@contextmanager
+def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iterator[Run]:
+    """A run on which the targets among the steps have run; of many lines none is matched again.
+
+    What matching has given of the same records, question and decisions stands there as it was.
+    """
+    matching = matched(basis)
+    if matching.matches.lines.num_rows < FEW:  # such a run is kept for what is decided next
+        with run_on_question(basis.snapshot, basis.question, basis.decisions, steps) as steps_run:
+            yield steps_run
+        return
+    results = dict(zip(RESULTS, matching.matches.sheets().values(), strict=True))
+    given = matching.tables | results
+    unmatched = tuple(step for step in steps if step.name not in given)
+    with basis.snapshot.connection() as connection:
+        steps_run = Run(connection)
+        steps_run.give(NOTHING_SETTLED)
+        _give_question(steps_run, basis.question, basis.decisions)
+        steps_run.show(given)
+        steps_run.bring(needed(unmatched, *targets))
         yield steps_run
 
 

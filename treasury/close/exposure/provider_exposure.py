@@ -43,12 +43,7 @@ from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
-from treasury.reconcile.monthly import (
-    MONTH_PACKAGE,
-    Reconciliation,
-    run_on_question,
-    synced_at,
-)
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -298,8 +293,8 @@ NOTES: Final = (
 def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
     """Everything that ever stood with the provider, from the records of an answer."""
     assert r.basis is not None
-    question, snapshot = r.basis.question, r.basis.snapshot
-    with run_on_question(snapshot, question, r.basis.decisions, STEPS) as steps_run:
+    question = r.basis.question
+    with run_on_matched(r.basis, STEPS, *READ) as steps_run:
         connection = steps_run.connection
 
         def rows(name: str) -> list[dict[str, Any]]:
@@ -326,7 +321,7 @@ def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
     balances, unclear = custody_spans(custody, zone)
     at = min(r.month.end(zone), r.as_of)
     return [
-        *gap_spans(r, at, zone, synced_at(snapshot)),
+        *gap_spans(r, at, zone, synced_at(r.basis.snapshot)),
         *request_spans(requests, r.rules, zone),
         *credit_spans(custody, unclear, r.rules, zone),
         *balances,

@@ -69,6 +69,7 @@ and is made up of `stated_fee` and `reference_difference`, each rounded by itsel
 the value given, `reference_difference_bp` of the value that was converted: without the fee where
 it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
 `not_valued` says why a conversion has no value, and is empty for one that has."""
+_DIFFERENCE_BP: Final = COST.get_field_index("reference_difference_bp")
 CONVERSION_COSTS: Final = pa.schema(
     [
         ("source", TEXT),
@@ -271,12 +272,14 @@ def conversion_costs(
     without: Counter[tuple[str, str]] = Counter()
     for exchange in exchanges:
         valued, absence = appraisal.value(exchange)
-        rows.append((*_recorded_cells(exchange), *_cost_cells(valued, absence)))
+        cells = _cost_cells(valued, absence)
+        rows.append((*_recorded_cells(exchange), *cells))
         if valued is None:
             without[exchange.month, exchange.pair] += 1
         else:
-            groups[exchange.month, exchange.pair, valued.difference_is].add(valued)
-            sums[valued.difference_is].add(valued)
+            difference_bp = cells[_DIFFERENCE_BP]
+            groups[exchange.month, exchange.pair, valued.difference_is].add(valued, difference_bp)
+            sums[valued.difference_is].add(valued, difference_bp)
     return ConversionCosts(
         each=_table(rows, CONVERSION_COSTS),
         by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
@@ -292,6 +295,7 @@ class _Appraisal:
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
         self._dated: dict[tuple[str, str, date], tuple[_Terms | None, str]] = {}
+        self._is_daily: dict[tuple[str, str], bool] = {}
         self._last_days: dict[str, date] = {}
         self._assumptions: set[str] = set()
 
@@ -333,7 +337,9 @@ class _Appraisal:
 
     def _terms_of(self, exchange: RecordedConversion, day: date) -> tuple[_Terms | None, str]:
         pair = exchange.fiat_currency, exchange.crypto_currency
-        if exchange.at is not None and any(map(self._rates.has_instants, pair)):
+        if pair not in self._is_daily:
+            self._is_daily[pair] = not any(map(self._rates.has_instants, pair))
+        if exchange.at is not None and not self._is_daily[pair]:
             return self._read(*pair, day, exchange.at)
         key = (*pair, day)
         if key not in self._dated:
@@ -391,12 +397,13 @@ class _Sum:
         self.differences: list[Decimal] = []
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
-    def add(self, valued: _Valued) -> None:
+    def add(self, valued: _Valued, difference_bp: Decimal | None) -> None:
         self.conversions += 1
         part = self._parts[valued.denominator]
-        for at, value in enumerate((valued.given, valued.received, valued.fee, valued.converted)):
-            part[at] += value
-        difference_bp = valued.difference_bp()
+        part[0] += valued.given
+        part[1] += valued.received
+        part[2] += valued.fee
+        part[3] += valued.converted
         if difference_bp is not None:
             self.differences.append(difference_bp)
 

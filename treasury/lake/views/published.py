@@ -23,9 +23,6 @@ __all__ = ["FILE_NAME", "committed", "publish", "published"]
 
 FILE_NAME: Final = "treasury.duckdb"
 
-# Readable by every DuckDB since 1.0.
-_STORAGE: Final = "v1.0.0"
-
 
 def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
     """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
@@ -52,7 +49,7 @@ def published(folder: Path, below: Path, about: str) -> str:
     query = "SELECT comment, sql FROM duckdb_views() WHERE NOT internal"
     try:
         with engine.connect() as connection:
-            connection.execute(f"ATTACH {engine.literal(str(path))} AS made (READ_ONLY)")
+            engine.attach(connection, path, "made")
             views = connection.execute(f"{query} AND database_name = 'made'").fetchall()
     except duckdb.Error as error:
         return f"does not open ({str(error).partition(chr(10))[0]})"
@@ -77,15 +74,8 @@ def committed() -> Iterator[None]:
 
 
 def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
-    place = engine.literal(str(draft))
-    with engine.connect() as connection:
-        connection.execute(f"ATTACH {place} AS made (STORAGE_VERSION '{_STORAGE}')")
-        connection.execute("USE made")
-        connection.execute("BEGIN")
+    with engine.new_database(draft) as connection:
         for name, select in views.items():
             view = engine.quoted(name)
             connection.execute(f"CREATE VIEW {view} AS {select}")
             connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
-        connection.execute("COMMIT")
-        connection.execute("USE memory")
-        connection.execute("DETACH made")

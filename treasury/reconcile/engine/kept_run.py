@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake import Snapshot
+from treasury.lake.engine import quoted
 from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename
 from treasury.reconcile.matching import FEW
 
@@ -51,6 +52,19 @@ class Run:
             load(self.connection, {name: table})
             self._given[name], self._rows[name] = table, table.num_rows
             self._versions[name] = self._versions.get(name, 0) + 1
+
+    def show(self, tables: Mapping[str, pa.Table]) -> None:
+        """Tables that steps gave elsewhere, read where they are."""
+        for name, table in tables.items():
+            self.connection.register(name, table)
+            self._rows[name], self._versions[name] = table.num_rows, 1
+
+    def attach(self, database: str, rows: Mapping[str, int]) -> None:
+        """The tables of a database that the connection reads, and how many rows each has."""
+        for name, count in rows.items():
+            table = f"{quoted(database)}.{quoted(name)}"
+            self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS FROM {table}")
+            self._rows[name], self._versions[name] = count, 1
 
     def bring(self, steps: Iterable[Step]) -> None:
         """Run each of the steps, in their order, that has not run on what it reads now."""

@@ -1,26 +1,27 @@
 """What closed months settled, kept beside the lake so that later questions leave it out.
 
-    settled/settled.json, settled/lines-5f0c….arrow, …
+    settled/settled-5f0c….duckdb, settled/settled.json
 
 It holds nothing that the records, the journal and the rules do not give again: where any of them is
-not as it was, or a file is not, everything is matched and it is made anew.
+not as it was, or the database is not, everything is matched and it is made anew. A question reads
+the database in place; each of its blocks has a checksum, which DuckDB compares as it reads it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.ground import durable
-from treasury.lake import disk
+from treasury.lake import disk, engine
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 
 if TYPE_CHECKING:
@@ -36,20 +37,22 @@ _CONTENTS: Final = "settled.json"
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """What the folder holds: by which terms and closes it was settled, and the files' digests."""
+    """Which database holds what is settled: by which terms and closes it was, and how many rows."""
 
     terms: str
     closes: tuple[str, ...]
     commit: int
     known_at: datetime
-    files: dict[str, str]
+    database: str
+    rows: dict[str, int]
 
 
-class SettledMonths(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What was settled, as known at an instant."""
+class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
+    """What was settled, as known at an instant: a database, and how many rows its tables have."""
 
     known_at: datetime
-    tables: Mapping[str, pa.Table]
+    database: Path
+    rows: Mapping[str, int]
 
 
 class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,16 +96,15 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
             or snapshot.at is not None
             or snapshot.commit is None
             or snapshot.commit.number < contents.commit
-            or contents.files.keys() != {*SETTLED, *UNSETTLED.values()}
+            or contents.rows.keys() != {*SETTLED, *UNSETTLED.values()}
+            or Path(contents.database).name != contents.database
         ):
             return None
-        tables = {}
-        for name, digest in contents.files.items():
-            content = self._content(_file_name(name, digest))
-            if content is None or _digest(content) != digest:
-                return None
-            tables[name] = pa.ipc.open_file(pa.BufferReader(content)).read_all()
-        return SettledMonths(known_at=contents.known_at, tables=tables)
+        return SettledMonths(
+            known_at=contents.known_at,
+            database=self.workspace / _FOLDER / contents.database,
+            rows=contents.rows,
+        )
 
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
         """Keep what is settled, in the place of what was kept before.
@@ -114,26 +116,23 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         folder = self.workspace / _FOLDER
         with suppress(OSError):
             durable.make_folder(folder)
-            files = {}
-            for name, table in tables.items():
-                sink = pa.BufferOutputStream()
-                options = pa.ipc.IpcWriteOptions(compression="lz4", unify_dictionaries=True)
-                with pa.ipc.new_file(sink, table.schema, options=options) as file:
-                    file.write_table(table.combine_chunks())
-                content = sink.getvalue().to_pybytes()
-                files[name] = _digest(content)
-                durable.write_whole(folder / _file_name(name, files[name]), content)
+            database = folder / f"settled-{uuid4().hex}.duckdb"
+            with engine.new_database(database) as connection:
+                for name, table in tables.items():
+                    connection.register("given", table)
+                    connection.execute(f"CREATE TABLE {name} AS FROM given")
+                    connection.unregister("given")
             contents = _Contents(
                 terms=terms,
                 closes=self.closes,
                 commit=snapshot.commit.number,
                 known_at=snapshot.commit.at,
-                files=files,
+                database=database.name,
+                rows={name: table.num_rows for name, table in tables.items()},
             )
             durable.write_whole(folder / _CONTENTS, msgspec.json.encode(contents))
-            current = {_file_name(name, digest) for name, digest in files.items()}
-            for path in folder.glob("*.arrow"):
-                if path.name not in current:
+            for path in folder.glob("settled-*"):
+                if path.name != database.name:
                     path.unlink(missing_ok=True)
 
     def _content(self, name: str) -> bytes | None:
@@ -145,11 +144,3 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
             return None
         except PermissionError as error:
             raise disk.denied(path) from error
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _file_name(name: str, digest: str) -> str:
-    return f"{name}-{digest[:16]}.arrow"

@@ -10,19 +10,17 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 
 __all__ = ["NOTHING_SETTLED", "SETTLED", "UNSETTLED"]
 
-_WORD: Final = pa.dictionary(pa.int32(), TEXT)
-"""Text that few rows have to themselves, read as places in a list."""
 SETTLED: Final = {
     "settled_lines": pa.schema(
         [
             ("entry_id", TEXT),
             ("expectation_id", TEXT),
-            ("account", _WORD),
-            ("currency", _WORD),
-            ("direction", _WORD),
+            ("account", TEXT),
+            ("currency", TEXT),
+            ("direction", TEXT),
             ("amount", AMOUNT),
             ("booking_date", DATE),
-            ("party", _WORD),
+            ("party", TEXT),
             ("reference", TEXT),
         ]
     ),
@@ -31,10 +29,10 @@ SETTLED: Final = {
             ("expectation_id", TEXT),
             ("code", TEXT),
             ("amount", AMOUNT),
-            ("currency", _WORD),
-            ("direction", _WORD),
+            ("currency", TEXT),
+            ("direction", TEXT),
             ("opened_at", INSTANT),
-            ("status", _WORD),
+            ("status", TEXT),
             ("hash_digest", TEXT),
         ]
     ),
@@ -48,14 +46,14 @@ SETTLED: Final = {
             ("expectation_id", TEXT),
             ("booking_date", DATE),
             ("amount", AMOUNT),
-            ("account", _WORD),
-            ("currency", _WORD),
-            ("direction", _WORD),
-            ("counterparty_account", _WORD),
-            ("counterparty_name", _WORD),
+            ("account", TEXT),
+            ("currency", TEXT),
+            ("direction", TEXT),
+            ("counterparty_account", TEXT),
+            ("counterparty_name", TEXT),
             ("remittance", TEXT),
-            ("owner_account", _WORD),
-            ("owner_name", _WORD),
+            ("owner_account", TEXT),
+            ("owner_name", TEXT),
         ]
     ),
     "settled_statements": pa.schema([("statement_id", TEXT), ("proof_state", TEXT)]),

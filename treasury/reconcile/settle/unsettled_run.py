@@ -16,6 +16,7 @@ from functools import cache
 from typing import Final
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from treasury.lake import engine
@@ -24,8 +25,10 @@ from treasury.reconcile.engine.pipeline import Step, in_order, load, needed, run
 from treasury.reconcile.settle.settled_months import SettledMonths
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 
-__all__ = ["SETTLE_STEPS", "bring_unsettled", "is_much", "settled_now"]
+__all__ = ["DATABASE", "SETTLE_STEPS", "bring_unsettled", "is_much", "settled_now"]
 
+DATABASE: Final = "settled"
+"""What the connection of such a run calls the database of what is settled."""
 SETTLE_PACKAGE: Final = "treasury.reconcile.settle"
 _SOURCES: Final = {
     "settled_lines": "settling_lines",
@@ -49,6 +52,8 @@ _OF_RECORDS: Final = (
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
 _UNSETTLING: Final = "unsettling_lines"
+_OF_EVERY_CODE: Final = ("every_code", "code_bodies")
+"""The steps with a row for each code there ever was: reading them twice costs less than keeping."""
 _RECORDS: Final = {
     "statement_entries": ("entry_id", "settled_lines", "entry_id", "valid_from"),
     "ramp_requests": ("id", "settled_requests", "expectation_id", "valid_from"),
@@ -124,7 +129,10 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
     False where what is settled is not as it was: then everything is to be matched, elsewhere.
     """
     connection = steps_run.connection
-    steps_run.give(settled.tables)
+    every = [
+        msgspec.structs.replace(step, is_stored=step.name not in _OF_EVERY_CODE) for step in every
+    ]
+    steps_run.attach(DATABASE, settled.rows)
     if not _stands(connection, settled, every):
         return False
     of_all = needed(every, *_OF_ALL)
