@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
-from treasury.close.exposure.exposure_walk import Span
+from treasury.close.exposure.exposure_walk import HeldAmount
 from treasury.close.exposure.provider_exposure import ProviderExposure, exposure_of
 from treasury.close.exposure.request_spans import RequestFacts, request_spans
 from treasury.rates import ReferenceRates
@@ -40,7 +40,7 @@ def span(
     since: datetime = START,
     until: datetime | None = None,
     **changed: Any,
-) -> Span:
+) -> HeldAmount:
     """Fiat in transit for a request."""
     columns: dict[str, Any] = {
         "kind": "fiat in transit",
@@ -54,10 +54,10 @@ def span(
         **changed,
     }
     exact = None if amount is None else Decimal(amount)
-    return Span(amount=exact, since=since, until=until, **columns)
+    return HeldAmount(amount=exact, since=since, until=until, **columns)
 
 
-def doubted(amount: str | None, **changed: Any) -> Span:
+def doubted(amount: str | None, **changed: Any) -> HeldAmount:
     """An amount that nothing proves."""
     defaults = {"is_proved": False, "problem": "nobody knows", "next_step": "ask", "state": "?"}
     return span(amount, **(defaults | changed))
@@ -107,7 +107,7 @@ def told(
     debits: Sequence[Mapping[str, Any]] = (),
     payouts: Sequence[Mapping[str, Any]] = (),
     turns: Iterable[Mapping[str, Any]] = (),
-) -> list[Span]:
+) -> list[HeldAmount]:
     """What stood for one request, in the order of time."""
     facts = RequestFacts(
         provider_requests=[of],
@@ -119,7 +119,7 @@ def told(
     return sorted(spans, key=lambda each: (each.since, each.kind))
 
 
-def short(spans: Iterable[Span]) -> list[tuple[Any, ...]]:
+def short(spans: Iterable[HeldAmount]) -> list[tuple[Any, ...]]:
     """Kind, amount (its words in doubt), and from when to when."""
     return [
         (
@@ -216,7 +216,7 @@ def answer(
 
 
 def exposed(
-    *spans: Span,
+    *spans: HeldAmount,
     known_at: datetime = AFTER,
     by: ReferenceRates | None = None,
     company: str = "Harbour Lane Trading NV",

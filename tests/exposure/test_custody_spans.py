@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.exposure.custody_spans import CustodyFacts, credit_spans, custody_spans
-from treasury.close.exposure.exposure_walk import Span, standing
+from treasury.close.exposure.exposure_walk import HeldAmount, standing
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules
 
@@ -56,7 +56,7 @@ def converted(
 def both(
     levels: Sequence[Any], credits_: Sequence[Any] = (), *conversions: Conversion,
     back: Sequence[Any] = (),
-) -> tuple[list[Span], list[Span]]:  # fmt: skip
+) -> tuple[list[HeldAmount], list[HeldAmount]]:  # fmt: skip
     """The spans of the balance, and those of its credits."""
     facts = CustodyFacts(
         balance_levels=levels, conversion_credits=credits_, credits_back=back,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.exposure.exposure_walk import (
-    Span,
+    HeldAmount,
     amounts_by_day,
     currency_peaks,
     standing,
@@ -34,7 +34,7 @@ instants = st.builds(
 
 
 @st.composite
-def drawn_spans(draw: st.DrawFn) -> list[Span]:
+def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
     spans = []
     for _ in range(draw(st.integers(0, 8))):
         since = draw(instants)
@@ -47,7 +47,7 @@ def drawn_spans(draw: st.DrawFn) -> list[Span]:
     return spans
 
 
-def by_hand(spans: Iterable[Span], instant: datetime) -> dict[str, Decimal]:
+def by_hand(spans: Iterable[HeldAmount], instant: datetime) -> dict[str, Decimal]:
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for each in spans:
         has_come = each.since < instant or (each.since == instant and each.began < instant)
@@ -62,7 +62,7 @@ def worth(sums: dict[str, Decimal]) -> Fraction:
 
 
 @given(drawn_spans())
-def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[Span]) -> None:
+def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[HeldAmount]) -> None:
     for day_end in amounts_by_day(spans, ENDS):
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for (_, currency), amount in day_end.amounts.items():
@@ -74,7 +74,7 @@ def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[Spa
 
 
 @given(drawn_spans())
-def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[Span]) -> None:
+def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[HeldAmount]) -> None:
     peaks = currency_peaks(spans, START, END)
     for day_end in amounts_by_day(spans, ENDS):
         for currency, amount in by_hand(spans, day_end.at).items():
@@ -86,7 +86,7 @@ def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[Spa
 
 
 @given(drawn_spans())
-def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[Span]) -> None:
+def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[HeldAmount]) -> None:
     peak = value_peak(
         spans, START, END, day_starts=DAY_STARTS, rate_of=lambda code, _: RATES[code], zone=ZONE
     )

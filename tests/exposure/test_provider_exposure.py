@@ -30,7 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.close.exposure.evidence_gaps import gap_spans
-from treasury.close.exposure.exposure_walk import Span
+from treasury.close.exposure.exposure_walk import HeldAmount
 from treasury.close.exposure.provider_exposure import ProviderExposure
 
 READ = at(2, 9, month=11)
@@ -208,7 +208,7 @@ codes = st.sampled_from(("EUR", "USDC", "EURC", "ETH"))
 
 
 @st.composite
-def drawn_spans(draw: st.DrawFn) -> list[Span]:
+def drawn_spans(draw: st.DrawFn) -> list[HeldAmount]:
     spans = []
     for number in range(draw(st.integers(0, 7))):
         since = START + timedelta(hours=draw(st.integers(-48, 24 * 32)))
@@ -225,7 +225,7 @@ def drawn_spans(draw: st.DrawFn) -> list[Span]:
 
 
 @given(drawn_spans())
-def test_every_table_says_the_same_of_the_same_money(spans: Sequence[Span]) -> None:
+def test_every_table_says_the_same_of_the_same_money(spans: Sequence[HeldAmount]) -> None:
     exposure = exposed(*spans, EUR="1000", all="100000.00")
     sums: dict[str, Decimal] = defaultdict(Decimal)
     for each in exposure.proved.to_pylist():

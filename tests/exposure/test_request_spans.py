@@ -12,7 +12,7 @@ from exposure_samples import at, debit, on, payout, request, short, told, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.exposure.exposure_walk import Span, standing
+from treasury.close.exposure.exposure_walk import HeldAmount, standing
 
 APPROVED = turn(at(5, 10), "AWAITING_FUNDS")
 OFF = "OFF_RAMP"
@@ -280,7 +280,7 @@ _STANDINGS = ("sent", "twice", "contradicted", "closed", "undecided")
 
 
 @st.composite
-def drawn_requests(draw: st.DrawFn) -> list[Span]:
+def drawn_requests(draw: st.DrawFn) -> list[HeldAmount]:
     turns = [turn(moment, draw(statuses)) for moment in draw(st.lists(hours, max_size=5))]
     sent, received, completed = sorted(draw(st.lists(hours, min_size=3, max_size=3)))
     is_on = draw(st.booleans())
@@ -302,7 +302,7 @@ def drawn_requests(draw: st.DrawFn) -> list[Span]:
 
 
 @given(drawn_requests())
-def test_one_amount_stands_in_one_way_at_a_time(spans: list[Span]) -> None:
+def test_one_amount_stands_in_one_way_at_a_time(spans: list[HeldAmount]) -> None:
     """Of one request with one line, proved or in doubt: its spans never overlap."""
     for subject in ("request", "line"):  # a second payment is money of its own
         for before, after in pairwise(each for each in spans if each.subject == subject):
@@ -317,7 +317,7 @@ def test_one_amount_stands_in_one_way_at_a_time(spans: list[Span]) -> None:
 
 
 @given(drawn_requests(), hours)
-def test_never_more_stands_than_was_given(spans: list[Span], instant: datetime) -> None:
+def test_never_more_stands_than_was_given(spans: list[HeldAmount], instant: datetime) -> None:
     stands = standing([each for each in spans if each.is_proved], instant)
     assert len(stands) == len({each.subject for each in stands})
     assert all(each.amount in (1000, 1100, 990, 590) for each in stands)

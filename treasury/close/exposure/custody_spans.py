@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.close.exposure.exposure_walk import Span
+from treasury.close.exposure.exposure_walk import HeldAmount
 from treasury.close.result_words import moment
 from treasury.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -65,9 +65,9 @@ class Unclear(msgspec.Struct, frozen=True):
 
 def custody_spans(
     facts: CustodyFacts, zone: ZoneInfo
-) -> tuple[list[Span], dict[Balance, list[Unclear]]]:
+) -> tuple[list[HeldAmount], dict[Balance, list[Unclear]]]:
     """Every custodial balance over time, and when it tells nothing of its account's credits."""
-    spans: list[Span] = []
+    spans: list[HeldAmount] = []
     unclear: dict[Balance, list[Unclear]] = {}
     levels: dict[Balance, list[Row]] = defaultdict(list)
     for row in facts.balance_levels:
@@ -89,19 +89,19 @@ class _Teller:
         self._rows = sorted(rows, key=lambda row: (row["moment"], row["is_observed"]))
         self._zone = zone
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[HeldAmount]:
         seen = [
             place
             for place, row in enumerate(self._rows)
             if row["is_observed"] and not row["unread"]
         ]
-        spans: list[Span] = []
+        spans: list[HeldAmount] = []
         for first, last in pairwise([*seen, None]):
             assert first is not None
             spans += self._between(first, last)
         return spans
 
-    def _between(self, first: int, last: int | None) -> Iterator[Span]:
+    def _between(self, first: int, last: int | None) -> Iterator[HeldAmount]:
         """From an observation to the next one, or to whatever is known to have moved last."""
         opening = self._rows[first]
         closing = None if last is None else self._rows[last]
@@ -143,7 +143,7 @@ class _Teller:
 
     def _converted(
         self, opening: Row, closing: Row | None, until: datetime | None, converted: Decimal
-    ) -> Iterator[Span]:
+    ) -> Iterator[HeldAmount]:
         """What two observations differ by beyond the known moves: in doubt from the first on."""
         begin = opening["moment"]
         if not converted or closing is None or until == begin:
@@ -157,8 +157,8 @@ class _Teller:
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
-    ) -> Span:
-        return Span(
+    ) -> HeldAmount:
+        return HeldAmount(
             kind=CUSTODY, subject="balance", subject_id=f"{self._account}/{self._asset}",
             reference=self._name, state=columns.pop("state", ""), amount=amount,
             currency=self._asset, since=since, until=until, began=since, is_level=True, **columns,
@@ -167,7 +167,7 @@ class _Teller:
     def _doubt(
         self, since: datetime, until: datetime | None, amount: Decimal | None, problem: str,
         next_step: str,
-    ) -> Span:  # fmt: skip
+    ) -> HeldAmount:  # fmt: skip
         return self._span(
             since, until, amount, state="NOT PROVABLE", is_proved=False, problem=problem,
             next_step=next_step,
@@ -187,7 +187,7 @@ def credit_spans(
     unclear: Mapping[Balance, Sequence[Unclear]],
     rules: Rules,
     zone: ZoneInfo,
-) -> Iterator[Span]:
+) -> Iterator[HeldAmount]:
     """Every credit of a virtual account from its booking to the balance that holds its coins."""
     named = _named(facts.conversions)
     unnamed = _unnamed(facts.conversions)
@@ -198,7 +198,7 @@ def credit_spans(
     for row in _once(facts.conversion_credits):
         balance = row["account_id"], row["asset"]
         since = datetime.combine(row["booking_date"], time(), zone)
-        span = Span(
+        span = HeldAmount(
             kind=CREDIT, subject="line", subject_id=row["entry_id"],
             reference=row["reference"] or row["entry_id"], state="", amount=row["amount"],
             currency=row["currency"], since=since, until=None, began=since,
@@ -277,7 +277,7 @@ def _resolved(row: Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo)
     return shown[place] if place < len(shown) else None
 
 
-def _of_credit(span: Span, own: _Named, resolved: datetime | None) -> Iterator[Span]:
+def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
     """A credit as what the balances tell of it."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
@@ -306,7 +306,7 @@ def _of_credit(span: Span, own: _Named, resolved: datetime | None) -> Iterator[S
         )
 
 
-def _where_clear(span: Span, unclear: Sequence[Unclear]) -> Iterator[Span]:
+def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
     """The span, in doubt while the balance of its account tells nothing."""
     if not span.is_proved:
         yield span
@@ -330,12 +330,12 @@ def _where_clear(span: Span, unclear: Sequence[Unclear]) -> Iterator[Span]:
     yield from _lasting(msgspec.structs.replace(span, since=at))
 
 
-def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[Span]:
+def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
     for row in rows:
         since = datetime.combine(row["booking_date"], time(), zone)
         back = end_of(row["back_on"], zone)
         yield from _lasting(
-            Span(
+            HeldAmount(
                 kind=CREDIT, subject="line", subject_id=row["entry_id"],
                 reference=row["entry_id"], state="SENT BACK", amount=row["amount"],
                 currency=row["currency"], since=since, until=back, began=since, left_at=back,
@@ -345,12 +345,12 @@ def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[Span]:
         )  # fmt: skip
 
 
-def _lasting(span: Span) -> Iterator[Span]:
+def _lasting(span: HeldAmount) -> Iterator[HeldAmount]:
     if span.until is None or span.until > span.since:
         yield span
 
 
-def _doubt(span: Span, problem: str, next_step: str) -> Span:
+def _doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
     return msgspec.structs.replace(
         span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from treasury.close.exposure.custody_spans import CREDIT
-from treasury.close.exposure.exposure_walk import EVER, Span
+from treasury.close.exposure.exposure_walk import EVER, HeldAmount
 from treasury.close.exposure.request_spans import IN_TRANSIT
 from treasury.close.result_words import day as day_words
 from treasury.close.result_words import moment
@@ -31,7 +31,7 @@ ACCOUNT: Final = "virtual_account"
 
 def gap_spans(
     r: Reconciliation, at: datetime, zone: ZoneInfo, read_at: datetime | None
-) -> Iterator[Span]:
+) -> Iterator[HeldAmount]:
     """A span for each source that does not reach the instant; `read_at` is the last sync's."""
     is_past = at == r.month.end(zone)
     last = (at - timedelta(microseconds=1)).astimezone(zone).date()
@@ -74,7 +74,7 @@ def gap_spans(
 
 def _services(
     at: datetime, zone: ZoneInfo, read_at: datetime | None, *, is_past: bool
-) -> Iterator[Span]:
+) -> Iterator[HeldAmount]:
     """The services, where they were not read since the month's end, or for days in an open one."""
     if read_at is None:
         problem = "the services have never been read"
@@ -98,8 +98,8 @@ def _missing_from(row: Row, first: date, last: date, *, is_past: bool) -> date |
     return missing if missing <= last else None
 
 
-def _gap(since: datetime, *, currency: str = "", **columns: Any) -> Span:
-    return Span(
+def _gap(since: datetime, *, currency: str = "", **columns: Any) -> HeldAmount:
+    return HeldAmount(
         state="NOT PROVABLE", amount=None, currency=currency, since=since, until=None, began=since,
         is_proved=False, **columns,
     )  # fmt: skip

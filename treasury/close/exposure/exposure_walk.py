@@ -22,7 +22,14 @@ import msgspec
 from treasury.money import difference, total
 
 __all__ = [
-    "EVER", "DayEnd", "Peak", "Span", "amounts_by_day", "currency_peaks", "standing", "value_peak",
+    "EVER",
+    "DayEnd",
+    "HeldAmount",
+    "Peak",
+    "amounts_by_day",
+    "currency_peaks",
+    "standing",
+    "value_peak",
 ]  # fmt: skip
 
 RateOf = Callable[[str, date], Fraction | None]
@@ -32,7 +39,7 @@ EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """When something began whose beginning nobody knows."""
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     """An amount that stands with the provider from one instant until another.
 
     `since` and `until` bound the time in which it stands in this way, `began` is when the money
@@ -85,12 +92,14 @@ class DayEnd(msgspec.Struct, frozen=True):
     amounts: Mapping[tuple[str, str], Decimal]
 
 
-def standing(spans: Iterable[Span], at: datetime) -> list[Span]:
+def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
     """The spans that stand at an instant."""
     return [span for span in spans if span.stands_at(at)]
 
 
-def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
+def amounts_by_day(
+    spans: Sequence[HeldAmount], ends: Iterable[tuple[date, datetime]]
+) -> list[DayEnd]:
     """What stood at the end of each day, given with its instant, in their order."""
     moves = _moves(spans)
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
@@ -106,7 +115,7 @@ def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]])
     return days
 
 
-def currency_peaks(spans: Sequence[Span], begin: datetime, end: datetime) -> dict[str, Peak]:
+def currency_peaks(spans: Sequence[HeldAmount], begin: datetime, end: datetime) -> dict[str, Peak]:
     """The most that stood of each currency between two instants."""
     peaks: dict[str, Peak] = {}
     for moment, sums in _levels(spans, begin, end, ()):
@@ -117,7 +126,7 @@ def currency_peaks(spans: Sequence[Span], begin: datetime, end: datetime) -> dic
 
 
 def value_peak(
-    spans: Sequence[Span],
+    spans: Sequence[HeldAmount],
     begin: datetime,
     end: datetime,
     *,
@@ -147,7 +156,7 @@ class _Move(msgspec.Struct, frozen=True):
 
     moment: datetime
     amount: Decimal
-    span: Span
+    span: HeldAmount
     leaves: bool
 
     def comes_by(self, end: datetime) -> bool:
@@ -156,7 +165,7 @@ class _Move(msgspec.Struct, frozen=True):
         return self.moment <= end if at_once else self.moment < end
 
 
-def _moves(spans: Iterable[Span]) -> list[_Move]:
+def _moves(spans: Iterable[HeldAmount]) -> list[_Move]:
     """What comes and leaves, in the order of time; at one instant what leaves is first."""
     moves: list[_Move] = []
     for span in spans:
@@ -169,7 +178,7 @@ def _moves(spans: Iterable[Span]) -> list[_Move]:
 
 
 def _levels(
-    spans: Sequence[Span], begin: datetime, end: datetime, also: Sequence[datetime]
+    spans: Sequence[HeldAmount], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
     """Sums by currency right after each instant from `begin` up to before `end` that matters."""
     moves = _moves(spans)

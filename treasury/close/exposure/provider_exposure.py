@@ -29,7 +29,7 @@ from treasury.close.exposure.evidence_gaps import gap_spans
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, REPORTING, WHOLE
 from treasury.close.exposure.exposure_walk import (
     EVER,
-    Span,
+    HeldAmount,
     amounts_by_day,
     currency_peaks,
     standing,
@@ -244,7 +244,7 @@ def provider_exposure(
     `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
     """
     rates = ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
-    spans: list[Span] = []
+    spans: list[HeldAmount] = []
     if r.basis is not None:
         rates = ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
         spans = _spans(r, zone)
@@ -252,7 +252,7 @@ def provider_exposure(
 
 
 def exposure_of(
-    spans: Sequence[Span],
+    spans: Sequence[HeldAmount],
     r: Reconciliation,
     zone: ZoneInfo,
     rates: ReferenceRates,
@@ -290,7 +290,7 @@ NOTES: Final = (
 )
 
 
-def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
+def _spans(r: Reconciliation, zone: ZoneInfo) -> list[HeldAmount]:
     """Everything that ever stood with the provider, from the records of an answer."""
     assert r.basis is not None
     question = r.basis.question
@@ -333,7 +333,7 @@ class _Draft:
 
     def __init__(
         self,
-        spans: Sequence[Span],
+        spans: Sequence[HeldAmount],
         month: Month,
         at: datetime,
         zone: ZoneInfo,
@@ -357,7 +357,7 @@ class _Draft:
         """A row for each amount; those in doubt alike are one row."""
         spans = standing(self._spans, self._at)
         rows = [self._position(span, known_to) for span in spans if span.is_proved]
-        doubts: dict[tuple[str, ...], list[Span]] = defaultdict(list)
+        doubts: dict[tuple[str, ...], list[HeldAmount]] = defaultdict(list)
         for span in spans:
             if not span.is_proved:
                 own = span.reference if span.subject == "line" else span.subject_id
@@ -373,7 +373,7 @@ class _Draft:
             ),
         )
 
-    def _position(self, span: Span, known_to: datetime) -> dict[str, Any]:
+    def _position(self, span: HeldAmount, known_to: datetime) -> dict[str, Any]:
         assert span.amount is not None
         has_left = span.left_at is not None and span.left_at <= known_to
         return self._stated(span) | {
@@ -384,7 +384,7 @@ class _Draft:
             **self._worth(span.amount, span.currency, self._day),
         }
 
-    def _doubted(self, alike: Sequence[Span]) -> dict[str, Any]:
+    def _doubted(self, alike: Sequence[HeldAmount]) -> dict[str, Any]:
         amounts = [span.amount for span in alike if span.amount is not None]
         first = min(alike, key=lambda span: span.began)
         many = "" if len(alike) == 1 else count(len(alike), "amount") + ": "
@@ -398,7 +398,7 @@ class _Draft:
             "problem": f"{many}{first.problem}",
         }
 
-    def _stated(self, first: Span) -> dict[str, Any]:
+    def _stated(self, first: HeldAmount) -> dict[str, Any]:
         """What is said of a row but for its amounts."""
         rail = rail_of(first.currency)
         has_age = first.kind != CUSTODY and first.subject in ("line", "request")

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.close.exposure.exposure_walk import Span, without
+from treasury.close.exposure.exposure_walk import HeldAmount, without
 from treasury.close.result_words import moment
 from treasury.money import total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -69,7 +69,7 @@ class _Turn(msgspec.Struct, frozen=True):
     status: str
 
 
-def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[Span]:
+def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request."""
     turns: dict[str, list[Row]] = defaultdict(list)
     for row in facts.request_turns:
@@ -117,7 +117,7 @@ class _Teller:
 
     # On-ramp: fiat that was debited
 
-    def debited(self, lines: Sequence[Row]) -> Iterator[Span]:
+    def debited(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
         """Fiat sent for it, line by line."""
         completed = self._completed
         received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
@@ -148,14 +148,14 @@ class _Teller:
             else:
                 yield from self._stranded(whole, line, has_proved=has_proved)
 
-    def _perhaps_back(self, whole: Span, perhaps: date) -> Iterator[Span]:
+    def _perhaps_back(self, whole: HeldAmount, perhaps: date) -> Iterator[HeldAmount]:
         """Money until a day on which it may have come back, and in doubt from its end on."""
         told = f"a credit of {perhaps} may have brought it back"
         for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
             yield msgspec.structs.replace(span, kind=kind)
 
-    def _stated(self, since: datetime) -> Iterator[Span]:
+    def _stated(self, since: datetime) -> Iterator[HeldAmount]:
         """Fiat that the service says it received and no line is known to have brought."""
         completed = self._completed
         whole = self._span(
@@ -165,7 +165,7 @@ class _Teller:
         )  # fmt: skip
         yield from self._by_status(_left(whole, completed, _completed(completed)))
 
-    def _stranded(self, whole: Span, line: Row, *, has_proved: bool) -> Iterator[Span]:
+    def _stranded(self, whole: HeldAmount, line: Row, *, has_proved: bool) -> Iterator[HeldAmount]:
         """Money that nothing was asked for: it stands until a line may have brought it back.
 
         What was paid for a request that the service then blocked or denied stands as that says.
@@ -190,7 +190,7 @@ class _Teller:
 
     # Off-ramp: coins that were sent, then a payout
 
-    def sent(self, lines: Sequence[Row]) -> Iterator[Span]:
+    def sent(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
         """Coins sent for it until it completed, then what is not paid out of its net."""
         request = self._request
         received = [line for line in lines if line["standing"] == "received"]
@@ -234,7 +234,7 @@ class _Teller:
 
     def _payout(
         self, completed: datetime, began: datetime, received: Sequence[Row], lines: Sequence[Row]
-    ) -> Iterator[Span]:
+    ) -> Iterator[HeldAmount]:
         net: Decimal | None = self._request["fiat_net_amount"]
         settled = self._settled(received)
         whole = self._span(
@@ -274,7 +274,7 @@ class _Teller:
 
     # How it stands: by the status that the service gave it then
 
-    def _by_status(self, whole: Span) -> Iterator[Span]:
+    def _by_status(self, whole: HeldAmount) -> Iterator[HeldAmount]:
         """The span in parts, as it was in transit, in process, stuck, blocked."""
         if whole.until is not None and whole.until <= whole.since:
             return
@@ -300,7 +300,7 @@ class _Teller:
                 until=whole.until if until is None else until,
             )  # fmt: skip
 
-    def _standing(self, at: datetime, whole: Span) -> tuple[str, str]:
+    def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
         """The kind and the state right after an instant."""
         turn = next((turn for turn in reversed(self._turns) if turn.moment <= at), None)
         if turn is None:
@@ -320,9 +320,9 @@ class _Teller:
         rail = rail_of(self._request["fiat_currency"])
         return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
 
-    def _span(self, subject: str = "request", **columns: Any) -> Span:
+    def _span(self, subject: str = "request", **columns: Any) -> HeldAmount:
         request = self._request
-        return Span(
+        return HeldAmount(
             subject=subject,
             subject_id=request["request_id"],
             reference=request["reference"],
@@ -330,23 +330,25 @@ class _Teller:
         )
 
 
-def _standing_at_all(span: Span) -> Iterator[Span]:
+def _standing_at_all(span: HeldAmount) -> Iterator[HeldAmount]:
     """The span, if it stands for any time."""
     if span.until is None or span.until > span.since:
         yield span
 
 
-def _left(span: Span, at: datetime | None, left_by: str) -> Span:
+def _left(span: HeldAmount, at: datetime | None, left_by: str) -> HeldAmount:
     return msgspec.structs.replace(span, until=at, left_at=at, left_by=left_by if at else "")
 
 
-def _in_doubt(span: Span, problem: str, next_step: str) -> Span:
+def _in_doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
     return msgspec.structs.replace(
         span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
     )
 
 
-def _doubted_from(span: Span, at: datetime, problem: str, next_step: str) -> Iterator[Span]:
+def _doubted_from(
+    span: HeldAmount, at: datetime, problem: str, next_step: str
+) -> Iterator[HeldAmount]:
     """The span until an instant, and from then on as one in doubt."""
     if at > span.since:
         until = at if span.until is None else min(at, span.until)
