@@ -23,9 +23,10 @@ from click.testing import CliRunner
 from signed import ANNA, BERT, close_month
 
 from treasury.cli import treasury
+from treasury.close import closing as closing_room
 from treasury.close.closing import Closing
 from treasury.close.evidence import Evidence, encode
-from treasury.close.exposure.provider_exposure import ProviderExposure
+from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.errors import InputError, StorageError
 from treasury.items.carry_proposals import Acceptance
 from treasury.money import format_amount
@@ -264,6 +265,23 @@ def test_a_closed_month_is_the_same_after_later_facts_and_another_limit(
         assert getattr(after, name).equals(getattr(before, name)), name
     assert confirmation_letter(after) == letter
     assert later.verify_pack(later.folder / "close" / "2026-10").holds
+
+
+def test_a_month_that_other_models_closed_is_shown_as_its_close_stored_it(
+    closed: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = closed.exposure("2026-10")
+
+    def otherwise(*question: Any) -> ProviderExposure:
+        made = provider_exposure(*question)
+        return msgspec.structs.replace(made, days=made.days.slice(0, 1))
+
+    monkeypatch.setattr(closing_room, "provider_exposure", otherwise)
+    monkeypatch.setattr(closing_room, "_models", lambda: "another version")
+    month = Workspace(closed.folder).periods.month("2026-10")
+    assert "(table exposure_days: this version answers otherwise)" in month.stored_by
+    for name in ("positions", "totals", "days", "ages"):
+        assert getattr(month.exposure, name).equals(getattr(before, name)), name
 
 
 @pytest.mark.parametrize("name", ["exposure", "exposure_limits"])
