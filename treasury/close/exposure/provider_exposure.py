@@ -260,7 +260,9 @@ def exposure_of(
 ) -> ProviderExposure:
     """The exposure that spans make up, by the month and the instant of an answer."""
     at = min(r.month.end(zone), r.as_of)
-    draft = _Draft(spans, r.month, at, zone, rates)
+    begin = min(r.month.start(zone), at)
+    of_month = [span for span in spans if span.until is None or span.until > begin]
+    draft = _Draft(of_month, r.month, at, zone, rates)
     positions = draft.positions(r.as_of)
     days = draft.days()
     totals = draft.totals(
