@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from treasury.close.closing import Closing
 from treasury.close.coins.coin_accounts import COINS
+from treasury.close.exposure.provider_exposure import EXPOSURE_TOTALS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.decisions.standing_verdicts import STANDING
@@ -32,6 +33,7 @@ OF_FACTS = {
     "actions": ACTIONS,
     "ledger": LEDGER,
     "coins": COINS,
+    "exposure": EXPOSURE_TOTALS,
 }
 
 

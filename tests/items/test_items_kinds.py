@@ -62,6 +62,16 @@ LEDGER = {
     "difference": Decimal(1),
     "finding": "differs",
 }
+
+
+def exposed(standing: str, **changed: Any) -> dict[str, Any]:
+    """What stands with the provider in euros, against its limit of EUR 9.00."""
+    return {
+        "scope": "EUR", "currency": "EUR", "amount": Decimal(10), "limit": Decimal(9),
+        "not_provable": 0, "standing": standing, **changed,
+    }  # fmt: skip
+
+
 BY_KIND: Mapping[str, Mapping[str, Any]] = {
     "needs_decision": {"lines": [line()]},
     "contradicted": {"lines": [line(outcome="conflict")]},
@@ -122,6 +132,8 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
              "next_step": "add the export"},
         ]
     },
+    "exposure_above_limit": {"exposure": [exposed("above", above_limit=Decimal(1))]},
+    "exposure_not_provable": {"exposure": [exposed("not provable", not_provable=3)]},
     "no_account": {"statements": []},
     "statement_missing": {
         "statements": [

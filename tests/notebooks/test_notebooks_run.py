@@ -135,7 +135,10 @@ def test_the_close_runs_and_writes_its_report(workspace: Workspace, tmp_path: Pa
     assert "Needs decision" in html(done, "open-lines")
     assert "by provider report" in html(done, "virtual")
     assert "Fees of October 2026" in html(done, "fees")
-    for figure in ("cash", "rates"):
+    assert "With the provider at the end of 31 Oct: EUR 383,507.65" in text(done, "exposure")
+    assert "not provable" in html(done, "exposure")
+    assert "payout outstanding" in html(done, "exposure-rows")
+    for figure in ("cash", "rates", "exposure-figure"):
         (output,) = outputs(done, figure)
         assert output.data["image/svg+xml"].lstrip().startswith("<?xml")
     report = workspace.folder / "close" / "2026-10" / "report.html"

@@ -25,11 +25,12 @@ from click.testing import CliRunner
 from treasury.cli import treasury
 from treasury.workspace import Workspace
 
-__all__ = ["ROOT", "as_run"]
+__all__ = ["ROOT", "as_run", "with_limits"]
 
 ROOT = Path(__file__).resolve().parents[2]
 _FILE = re.compile(r"```(?:csv|toml) (\S+)\n(.*?)```\n", re.DOTALL)
 _CONSOLE = re.compile(r"```console\n\$ treasury ([^\n]*)\n(.*?)```\n", re.DOTALL)
+_PERSON = re.compile(r"^TREASURY_USER=(\w+) treasury (.*)$", re.MULTILINE)
 _PYTHON = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 
@@ -58,6 +59,18 @@ def as_run(page: str, workspace: Workspace, folder: Path) -> str:
         return _PYTHON.sub(python, _CONSOLE.sub(command, page))
 
 
+def with_limits(page: str, folder: Path) -> Workspace:
+    """A desk of the page's own policy, after the people that it names did what it says."""
+    (policy,) = (content for name, content in _FILE.findall(page) if name == "policy.toml")
+    with (folder / "policy.toml").open("a", encoding="utf-8") as file:
+        file.write(f"\n{policy}")
+    for person, command in _PERSON.findall(page):
+        arguments = ["--workspace", str(folder), *shlex.split(command)]
+        env = {"TREASURY_USER": person}
+        CliRunner().invoke(treasury, arguments, env=env, catch_exceptions=False)
+    return Workspace(folder)
+
+
 def _trimmed(text: str) -> str:
     """Lines without the blanks at their end, and none empty at the end of all."""
     lines = "\n".join(line.rstrip() for line in text.splitlines()).rstrip()
@@ -73,4 +86,6 @@ if __name__ == "__main__":
     path = Path(sys.argv[1])
     with tempfile.TemporaryDirectory() as made:
         filled = fill(Path(made) / "desk", Sandbox(7))
+        if path.stem == "exposure":
+            filled = with_limits(path.read_text("utf-8"), filled.folder)
         path.write_text(as_run(path.read_text("utf-8"), filled, Path(made)), "utf-8")

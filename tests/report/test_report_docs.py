@@ -1,11 +1,12 @@
-"""The pages about fees and accounting show what the commands print."""
+"""The pages about fees, accounting and exposure show what the commands print."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from doc_console import ROOT, as_run
+from doc_console import ROOT, as_run, with_limits
 
 from treasury.workspace import Workspace
 
@@ -18,3 +19,13 @@ def test_every_example_prints_what_the_page_shows(
     assert page.count("```console") + page.count("```python") >= examples
     assert as_run(page, month_end, tmp_path) == page
     assert f"docs/{name}.md" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_page_about_exposure_shows_what_a_desk_under_its_limits_prints(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "exposure.md").read_text("utf-8")
+    desk = with_limits(page, shutil.copytree(month_end.folder, tmp_path / "desk"))
+    assert page.count("```console") + page.count("```python") >= 6
+    assert as_run(page, desk, tmp_path) == page
+    assert "docs/exposure.md" in (ROOT / "README.md").read_text("utf-8")

@@ -316,9 +316,15 @@ def stored_answers(closing: Closing) -> Answers:
         tables |= {
             f"coin_{name}": getattr(closing.measured_coins, name) for name in _STORED_OF_COINS
         }
+    if closing.limited_exposure is not None:
+        tables |= {
+            f"exposure_{name}": getattr(closing.limited_exposure, name)
+            for name in _STORED_OF_EXPOSURE
+        }
     return Answers(_models(), tables)
 
 
+_STORED_OF_EXPOSURE: Final = ("positions", "totals", "days", "ages")
 _STORED_OF_COINS: Final = ("coins", "movements", "unproved", "lots", "events")
 
 
@@ -416,6 +422,15 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
                 for name in _STORED_OF_COINS
             },
         )
+    exposure = closing.limited_exposure
+    if exposure is not None and "exposure_totals" in stored:
+        exposure = msgspec.structs.replace(
+            exposure,
+            **{
+                name: _shaped(stored[f"exposure_{name}"], getattr(exposure, name))
+                for name in _STORED_OF_EXPOSURE
+            },
+        )
     r = msgspec.structs.replace(closing.r, **own)
     return msgspec.structs.replace(
         closing,
@@ -423,6 +438,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
         balances=_shaped(stored["balances"], closing.balances),
         stored_waits=_shaped(stored["funding_times"], closing.waits),
         measured_coins=coins,
+        limited_exposure=exposure,
         items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
         rolled=msgspec.structs.replace(
             closing.rolled,

@@ -222,9 +222,12 @@ def exposure_items(facts: Facts) -> Iterator[OpenItem]:
         if row["standing"] not in _EXPOSED:
             continue
         kind, state = _EXPOSED[row["standing"]]
+        if row["above_limit"] is not None:  # so that an acceptance lapses when it moves
+            state = f"{state} BY {format_amount(row['above_limit'], row['currency'])}"
         stands, limit = (format_amount(row[of], row["currency"]) for of in ("amount", "limit"))
         words = KINDS[kind].next_step
-        doubt = f"{row['not_provable']:,} rows are in no sum: {words}"
+        are = "row is" if row["not_provable"] == 1 else "rows are"
+        doubt = f"{row['not_provable']:,} {are} in no sum: {words}"
         yield make_item(
             facts,
             kind,

@@ -23,6 +23,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import EXPONENTS, typed_amount
+from treasury.text import clean
 
 __all__ = ["ExposurePolicy", "with_exposure_amounts"]
 
@@ -49,8 +50,8 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
     for currency, limit in currencies.items():
         if currency not in EXPONENTS:
             raise InputError(
-                f"{_place(text, table, currency)}: {currency!r:.40} is no currency or coin that"
-                " the services name",
+                f"{_place(text, table, currency)}: {clean(currency)[:40]!r} is no currency or coin"
+                " that the services name",
                 do=f"name one of {', '.join(sorted(EXPONENTS))}",
             )
         currencies[currency] = _limit(limit, table, currency, text)
@@ -58,7 +59,9 @@ def with_exposure_amounts(limits: Any, text: str) -> None:
 
 def _limit(value: Any, table: str, key: str, text: str) -> Decimal:
     place = _place(text, table, key)
-    if isinstance(value, Decimal):  # TOML wrote it with a point, or as inf or nan
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise InputError(f"{place}: {value} is no limit", do="leave the line out for no limit")
+    if isinstance(value, Decimal):  # TOML wrote it with a point
         raise InputError(
             f"{place}: {value} is a float in TOML", do=f'write it in quotes: {key} = "{value}"'
         )
@@ -70,7 +73,7 @@ def _limit(value: Any, table: str, key: str, text: str) -> Decimal:
 
 def _place(text: str, table: str, key: str) -> str:
     """`line 12: exposure.total`; without the line where the file writes the table another way."""
-    name = f"{table}.{key}"
+    name = f"{table}.{clean(key)[:40]}"
     line = next(_lines(text, table, key), None)
     return name if line is None else f"line {line}: {name}"
 

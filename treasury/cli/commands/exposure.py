@@ -16,8 +16,8 @@ SHOWN = (
     "evidence", "problem",
 )  # fmt: skip
 SUMS = (
-    "scope", "amount", "value", "valued_by", "cleared", "not_provable", "peak", "peak_at", "limit",
-    "above_limit", "days_above", "standing",
+    "scope", "amount", "value", "valued_by", "cleared", "not_provable", "in_doubt", "peak",
+    "peak_at", "limit", "above_limit", "days_above", "standing",
 )  # fmt: skip
 
 
@@ -45,7 +45,11 @@ def exposure(
     workspace = workspace_of(context, as_of)
     stood = workspace.exposure(month)
     if letter is not None:
-        workspace.confirmation_letter(letter, month)
+        from pathlib import Path
+
+        from treasury.report.exposure.confirmation_letter import write_letter
+
+        write_letter(stood, Path(letter))
         click.echo(f"{clean(letter)} is written", err=True)
     if table == "totals":
         print_rows(stood.totals, form, columns=SUMS, title=stood.title, empty="nothing")

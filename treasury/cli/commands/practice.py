@@ -84,7 +84,7 @@ scenario_option = click.option(
     type=click.Choice(SCENARIOS),
     default="full",
     show_default=True,
-    help="Which bank files the company has, and what its provider takes in the rate.",
+    help="Which bank files the company has, what its provider takes in the rate, or holds.",
 )
 seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 

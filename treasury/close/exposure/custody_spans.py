@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.close.exposure.exposure_walk import Span
+from treasury.close.exposure.exposure_walk import HeldAmount
 from treasury.close.result_words import moment
 from treasury.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -42,19 +42,17 @@ ASK: Final = "ask the provider; next time sync shortly before and after"
 FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """Of shares of one line that may be the same money, the one that counts."""
+_MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
+"""Credits that may never become coins of the account that they reached."""
 
 
 class CustodyFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; account names.
-
-    `unproved` are the virtual accounts whose credits no report proves, as in the month's answer.
-    """
+    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; names."""
 
     balance_levels: Sequence[Row]
     conversion_credits: Sequence[Row]
     credits_back: Sequence[Row]
     conversions: Sequence[Conversion]
-    unproved: Sequence[Row]
     names: Mapping[str, str]
 
 
@@ -67,9 +65,9 @@ class Unclear(msgspec.Struct, frozen=True):
 
 def custody_spans(
     facts: CustodyFacts, zone: ZoneInfo
-) -> tuple[list[Span], dict[Balance, list[Unclear]]]:
+) -> tuple[list[HeldAmount], dict[Balance, list[Unclear]]]:
     """Every custodial balance over time, and when it tells nothing of its account's credits."""
-    spans: list[Span] = []
+    spans: list[HeldAmount] = []
     unclear: dict[Balance, list[Unclear]] = {}
     levels: dict[Balance, list[Row]] = defaultdict(list)
     for row in facts.balance_levels:
@@ -91,19 +89,19 @@ class _Teller:
         self._rows = sorted(rows, key=lambda row: (row["moment"], row["is_observed"]))
         self._zone = zone
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[HeldAmount]:
         seen = [
             place
             for place, row in enumerate(self._rows)
             if row["is_observed"] and not row["unread"]
         ]
-        spans: list[Span] = []
+        spans: list[HeldAmount] = []
         for first, last in pairwise([*seen, None]):
             assert first is not None
             spans += self._between(first, last)
         return spans
 
-    def _between(self, first: int, last: int | None) -> Iterator[Span]:
+    def _between(self, first: int, last: int | None) -> Iterator[HeldAmount]:
         """From an observation to the next one, or to whatever is known to have moved last."""
         opening = self._rows[first]
         closing = None if last is None else self._rows[last]
@@ -119,7 +117,7 @@ class _Teller:
         seen = f"balance seen {moment(begin, self._zone)}"
         if end is not None:
             seen = f"balances seen {moment(begin, self._zone)} and {moment(end, self._zone)}"
-        moves = self._rows[first + 1 : last]
+        moves = [row for row in self._rows[first + 1 : last] if not row["is_observed"]]
         bounds = [(begin, opening), *((row["moment"], row) for row in moves)]
         for at, (since, row) in enumerate(bounds):
             until = bounds[at + 1][0] if at + 1 < len(bounds) else end
@@ -135,32 +133,41 @@ class _Teller:
                     "more left than the balance before held: coins of credits came unseen", ASK,
                 )  # fmt: skip
                 self.unclear.append(Unclear(since, end or NEVER))
+                yield from self._converted(opening, closing, since, converted)
                 return
             if amount:
                 moved = "" if not at else f"; known moves to {moment(since, self._zone)}"
                 later = "" if end is not None else "; no later balance was seen"
                 yield self._span(since, until, amount, evidence=f"{seen}{moved}{later}")
-        if converted and closing is not None:
-            between = f"{moment(begin, self._zone)} and {moment(end, self._zone)}"
-            words = "converted" if converted > 0 else "lost from the balance"
-            yield self._doubt(
-                begin, end, abs(converted),
-                f"{words} between {between}: it may lie on either side", ASK,
-            )  # fmt: skip
+        yield from self._converted(opening, closing, end, converted)
+
+    def _converted(
+        self, opening: Row, closing: Row | None, until: datetime | None, converted: Decimal
+    ) -> Iterator[HeldAmount]:
+        """What two observations differ by beyond the known moves: in doubt from the first on."""
+        begin = opening["moment"]
+        if not converted or closing is None or until == begin:
+            return
+        between = f"{moment(begin, self._zone)} and {moment(closing['moment'], self._zone)}"
+        words = "converted" if converted > 0 else "lost from the balance"
+        yield self._doubt(
+            begin, until, abs(converted),
+            f"{words} between {between}: it may lie on either side", ASK,
+        )  # fmt: skip
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
-    ) -> Span:
-        return Span(
+    ) -> HeldAmount:
+        return HeldAmount(
             kind=CUSTODY, subject="balance", subject_id=f"{self._account}/{self._asset}",
             reference=self._name, state=columns.pop("state", ""), amount=amount,
-            currency=self._asset, since=since, until=until, began=since, **columns,
+            currency=self._asset, since=since, until=until, began=since, is_level=True, **columns,
         )  # fmt: skip
 
     def _doubt(
         self, since: datetime, until: datetime | None, amount: Decimal | None, problem: str,
         next_step: str,
-    ) -> Span:  # fmt: skip
+    ) -> HeldAmount:  # fmt: skip
         return self._span(
             since, until, amount, state="NOT PROVABLE", is_proved=False, problem=problem,
             next_step=next_step,
@@ -180,7 +187,7 @@ def credit_spans(
     unclear: Mapping[Balance, Sequence[Unclear]],
     rules: Rules,
     zone: ZoneInfo,
-) -> Iterator[Span]:
+) -> Iterator[HeldAmount]:
     """Every credit of a virtual account from its booking to the balance that holds its coins."""
     named = _named(facts.conversions)
     unnamed = _unnamed(facts.conversions)
@@ -191,7 +198,7 @@ def credit_spans(
     for row in _once(facts.conversion_credits):
         balance = row["account_id"], row["asset"]
         since = datetime.combine(row["booking_date"], time(), zone)
-        span = Span(
+        span = HeldAmount(
             kind=CREDIT, subject="line", subject_id=row["entry_id"],
             reference=row["reference"] or row["entry_id"], state="", amount=row["amount"],
             currency=row["currency"], since=since, until=None, began=since,
@@ -200,19 +207,13 @@ def credit_spans(
         own = named.get((*balance, row["entry_id"]), _Named())
         shown = sorted(observed[balance])
         if own.converted is None and own.perhaps is None and own.waits is None:
-            own.perhaps = next((at for at in unnamed.get(balance, ()) if at > since), None)
-        for part in _of_credit(span, own, _resolved(row, shown, rules, zone)):
+            looks = shown if row["outcome"] in _MAY_BE_ELSEWHERE else unnamed.get(balance, ())
+            own.perhaps = next((at for at in looks if at > since), None)
+        # What contradicts itself has no time in which it should be converted: it stays open.
+        is_open = row["outcome"] == "conflict"
+        for part in _of_credit(span, own, None if is_open else _resolved(row, shown, rules, zone)):
             yield from _where_clear(part, unclear.get(balance, ()))
     yield from _went_back(facts.credits_back, zone)
-    for row in facts.unproved:
-        since = datetime.combine(date(1970, 1, 1), time(), zone)
-        yield Span(
-            kind=CREDIT, subject="virtual_account", subject_id=row["virtual_bank_account_id"],
-            reference=row["name"] or row["iban"] or "", state="NOT PROVABLE", amount=None,
-            currency=row["currency"] or "", since=since, until=None, began=since, is_proved=False,
-            problem="no complete provider report shows the credits",
-            next_step="ask for the report of the account that the credits are booked on",
-        )  # fmt: skip
 
 
 class _Named(msgspec.Struct):
@@ -276,7 +277,7 @@ def _resolved(row: Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo)
     return shown[place] if place < len(shown) else None
 
 
-def _of_credit(span: Span, own: _Named, resolved: datetime | None) -> Iterator[Span]:
+def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iterator[HeldAmount]:
     """A credit as what the balances tell of it."""
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
@@ -305,7 +306,7 @@ def _of_credit(span: Span, own: _Named, resolved: datetime | None) -> Iterator[S
         )
 
 
-def _where_clear(span: Span, unclear: Sequence[Unclear]) -> Iterator[Span]:
+def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
     """The span, in doubt while the balance of its account tells nothing."""
     if not span.is_proved:
         yield span
@@ -329,12 +330,12 @@ def _where_clear(span: Span, unclear: Sequence[Unclear]) -> Iterator[Span]:
     yield from _lasting(msgspec.structs.replace(span, since=at))
 
 
-def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[Span]:
+def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
     for row in rows:
         since = datetime.combine(row["booking_date"], time(), zone)
         back = end_of(row["back_on"], zone)
         yield from _lasting(
-            Span(
+            HeldAmount(
                 kind=CREDIT, subject="line", subject_id=row["entry_id"],
                 reference=row["entry_id"], state="SENT BACK", amount=row["amount"],
                 currency=row["currency"], since=since, until=back, began=since, left_at=back,
@@ -344,12 +345,12 @@ def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[Span]:
         )  # fmt: skip
 
 
-def _lasting(span: Span) -> Iterator[Span]:
+def _lasting(span: HeldAmount) -> Iterator[HeldAmount]:
     if span.until is None or span.until > span.since:
         yield span
 
 
-def _doubt(span: Span, problem: str, next_step: str) -> Span:
+def _doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
     return msgspec.structs.replace(
         span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
     )

@@ -21,7 +21,14 @@ from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.tables.row_view import Rows
 
-__all__ = ["EXPOSURE_LIMITS", "WHOLE", "ExposureLimits", "exposure_limits", "limits_not_in_force"]
+__all__ = [
+    "EXPOSURE_LIMITS",
+    "REPORTING",
+    "WHOLE",
+    "ExposureLimits",
+    "exposure_limits",
+    "limits_not_in_force",
+]
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
@@ -35,7 +42,9 @@ EXPOSURE_LIMITS: Final = pa.schema(
     ]
 )
 """A row for each limit: `scope` is a currency, in which its `limit` is, or `all`, in euros."""
-_STANDING: Final = pa.schema([("standing", TEXT), *EXPOSURE_LIMITS])
+REPORTING: Final = "EUR"
+"""The currency of every reference value."""
+_STANDING: Final = pa.schema([("standing", TEXT), *EXPOSURE_LIMITS, ("currency", TEXT)])
 
 
 def exposure_limits(entries: Iterable[Entry]) -> pa.Table:
@@ -79,6 +88,8 @@ class ExposureLimits:
         in_force, proposal = agreed_terms(decided.entries, _TERMS)
         rows = [{"standing": "in force", **row} for row in _rows(in_force)]
         rows += [{"standing": "waits for a second person", **row} for row in _rows(proposal)]
+        for row in rows:
+            row["currency"] = REPORTING if row["scope"] == WHOLE else row["scope"]
         if proposal is not None and not proposal.content:
             words = "waits for a second person: no limit"
             rows.append({"standing": words, **proposal.people})

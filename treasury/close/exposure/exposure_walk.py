@@ -1,6 +1,7 @@
 """What stood at an instant, at the end of each day, and at its most: sums over spans of time.
 
-An amount stands at an instant when it came before it and had not left by it. Between the instants
+An amount stands at an instant when it came before it and had not left by it; where it only goes on
+in another way, it stands there at once, so that no instant loses it. Between the instants
 at which something comes or leaves nothing moves, so that the most is found by looking right after
 each of them; where a day begins too, because its reference rate may be another.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
@@ -20,14 +21,25 @@ import msgspec
 
 from treasury.money import difference, total
 
-__all__ = ["DayEnd", "Peak", "Span", "amounts_by_day", "currency_peaks", "standing", "value_peak"]
+__all__ = [
+    "EVER",
+    "DayEnd",
+    "HeldAmount",
+    "Peak",
+    "amounts_by_day",
+    "currency_peaks",
+    "standing",
+    "value_peak",
+]  # fmt: skip
 
 RateOf = Callable[[str, date], Fraction | None]
 """What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
 ZERO: Final = Decimal(0)
+EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""When something began whose beginning nobody knows."""
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     """An amount that stands with the provider from one instant until another.
 
     `since` and `until` bound the time in which it stands in this way, `began` is when the money
@@ -51,6 +63,18 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     is_proved: bool = True
     problem: str = ""
     next_step: str = ""
+    is_level: bool = False
+    """Whether it is a balance: what it was before goes on in it."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its money stood there before it began, and so stands at its first instant."""
+        return self.is_level or self.began < self.since
+
+    def stands_at(self, at: datetime) -> bool:
+        """Whether it stands at an instant."""
+        has_come = self.since <= at if self.goes_on else self.since < at
+        return has_come and (self.until is None or self.until > at)
 
 
 class Peak(msgspec.Struct, frozen=True):
@@ -68,12 +92,14 @@ class DayEnd(msgspec.Struct, frozen=True):
     amounts: Mapping[tuple[str, str], Decimal]
 
 
-def standing(spans: Iterable[Span], at: datetime) -> list[Span]:
+def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
     """The spans that stand at an instant."""
-    return [span for span in spans if span.since < at and (span.until is None or span.until > at)]
+    return [span for span in spans if span.stands_at(at)]
 
 
-def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
+def amounts_by_day(
+    spans: Sequence[HeldAmount], ends: Iterable[tuple[date, datetime]]
+) -> list[DayEnd]:
     """What stood at the end of each day, given with its instant, in their order."""
     moves = _moves(spans)
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
@@ -89,7 +115,7 @@ def amounts_by_day(spans: Sequence[Span], ends: Iterable[tuple[date, datetime]])
     return days
 
 
-def currency_peaks(spans: Sequence[Span], begin: datetime, end: datetime) -> dict[str, Peak]:
+def currency_peaks(spans: Sequence[HeldAmount], begin: datetime, end: datetime) -> dict[str, Peak]:
     """The most that stood of each currency between two instants."""
     peaks: dict[str, Peak] = {}
     for moment, sums in _levels(spans, begin, end, ()):
@@ -100,7 +126,7 @@ def currency_peaks(spans: Sequence[Span], begin: datetime, end: datetime) -> dic
 
 
 def value_peak(
-    spans: Sequence[Span],
+    spans: Sequence[HeldAmount],
     begin: datetime,
     end: datetime,
     *,
@@ -130,15 +156,16 @@ class _Move(msgspec.Struct, frozen=True):
 
     moment: datetime
     amount: Decimal
-    span: Span
+    span: HeldAmount
     leaves: bool
 
     def comes_by(self, end: datetime) -> bool:
         """Whether it counts at an instant: what comes at it does not, what leaves at it has."""
-        return self.moment <= end if self.leaves else self.moment < end
+        at_once = self.leaves or self.span.goes_on
+        return self.moment <= end if at_once else self.moment < end
 
 
-def _moves(spans: Iterable[Span]) -> list[_Move]:
+def _moves(spans: Iterable[HeldAmount]) -> list[_Move]:
     """What comes and leaves, in the order of time; at one instant what leaves is first."""
     moves: list[_Move] = []
     for span in spans:
@@ -147,11 +174,11 @@ def _moves(spans: Iterable[Span]) -> list[_Move]:
         moves.append(_Move(span.since, span.amount, span, leaves=False))
         if span.until is not None:
             moves.append(_Move(span.until, span.amount.copy_negate(), span, leaves=True))
-    return sorted(moves, key=lambda move: (move.moment, not move.leaves))
+    return sorted(moves, key=lambda move: (move.moment, not move.leaves, not move.span.goes_on))
 
 
 def _levels(
-    spans: Sequence[Span], begin: datetime, end: datetime, also: Sequence[datetime]
+    spans: Sequence[HeldAmount], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
     """Sums by currency right after each instant from `begin` up to before `end` that matters."""
     moves = _moves(spans)

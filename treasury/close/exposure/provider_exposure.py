@@ -25,9 +25,11 @@ from treasury.close.exposure.custody_spans import (
     credit_spans,
     custody_spans,
 )
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, WHOLE
+from treasury.close.exposure.evidence_gaps import gap_spans
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, REPORTING, WHOLE
 from treasury.close.exposure.exposure_walk import (
-    Span,
+    EVER,
+    HeldAmount,
     amounts_by_day,
     currency_peaks,
     standing,
@@ -41,7 +43,7 @@ from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched
+from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -61,8 +63,6 @@ STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
 """The steps that give what moved, over those of matching and of the month that they read."""
-REPORTING: Final = "EUR"
-"""The currency of every reference value."""
 EXPOSURE: Final = pa.schema(
     [
         ("kind", TEXT),
@@ -102,6 +102,7 @@ EXPOSURE_TOTALS: Final = pa.schema(
         ("valued_by", TEXT),
         ("cleared", AMOUNT),
         ("not_provable", INTEGER),
+        ("in_doubt", AMOUNT),
         ("peak", AMOUNT),
         ("peak_at", INSTANT),
         ("limit", AMOUNT),
@@ -112,9 +113,10 @@ EXPOSURE_TOTALS: Final = pa.schema(
 )
 """A row for each currency, and one of scope `all` in the reporting currency, amounts in `currency`:
 what stood at the instant, what of it cleared since, the most in the month, and the limit.
-`days_above` counts the days that ended above it. `not_provable` counts the rows that are in no sum,
-and under `all` those without a reference rate as well. `standing` is `no limit`, `within`, `above`,
-or `not provable` where it is not above and something is in no sum."""
+`days_above` counts the days that ended above it. `not_provable` counts the rows that are in no sum
+and may be of the currency, and under `all` those without a reference rate as well; `in_doubt` is
+the most that these are together, empty where that is not known. `standing` is `no limit`, `above`,
+`within` where the amount with all that is in doubt is not above, else `not provable`."""
 EXPOSURE_DAYS: Final = pa.schema(
     [
         ("day", DATE),
@@ -198,11 +200,14 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
 
     @property
     def title(self) -> str:
-        """`With the provider at 31 Oct 24:00: EUR 71,000.00; 4 positions not provable`."""
+        """`With the provider at the end of 31 Oct: EUR 71,000.00; 4 positions not provable`."""
         row = self.whole
         doubt = count(self.not_provable.num_rows, "position") + " not provable"
         known = amount_words(row["value"], row["value_currency"])
+        unvalued = self.proved.filter(pc.is_null(self.proved["value"]))["currency"].to_pylist()
         words = f"With the provider at {self.instant}: {known}"
+        if unvalued:
+            words = f"{words}, {_without(set(unvalued), '')}"
         return f"{words}; {doubt}" if self.not_provable.num_rows else words
 
     @property
@@ -239,7 +244,7 @@ def provider_exposure(
     `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
     """
     rates = ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
-    spans: list[Span] = []
+    spans: list[HeldAmount] = []
     if r.basis is not None:
         rates = ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
         spans = _spans(r, zone)
@@ -247,7 +252,7 @@ def provider_exposure(
 
 
 def exposure_of(
-    spans: Sequence[Span],
+    spans: Sequence[HeldAmount],
     r: Reconciliation,
     zone: ZoneInfo,
     rates: ReferenceRates,
@@ -255,7 +260,9 @@ def exposure_of(
 ) -> ProviderExposure:
     """The exposure that spans make up, by the month and the instant of an answer."""
     at = min(r.month.end(zone), r.as_of)
-    draft = _Draft(spans, r.month, at, zone, rates)
+    begin = min(r.month.start(zone), at)
+    of_month = [span for span in spans if span.until is None or span.until > begin]
+    draft = _Draft(of_month, r.month, at, zone, rates)
     positions = draft.positions(r.as_of)
     days = draft.days()
     totals = draft.totals(
@@ -285,7 +292,7 @@ NOTES: Final = (
 )
 
 
-def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
+def _spans(r: Reconciliation, zone: ZoneInfo) -> list[HeldAmount]:
     """Everything that ever stood with the provider, from the records of an answer."""
     assert r.basis is not None
     question = r.basis.question
@@ -305,11 +312,6 @@ def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
             conversion_credits=credits_,
             credits_back=rows("credits_back"),
             conversions=conversions_of(connection, question, credits_),
-            unproved=[
-                row
-                for row in r.virtual_accounts.to_pylist()
-                if row["proof"].startswith("NOT PROVABLE")
-            ],
             names=dict(connection.execute("SELECT id, name FROM accounts").fetchall()),
         )
         requests = RequestFacts(
@@ -319,7 +321,9 @@ def _spans(r: Reconciliation, zone: ZoneInfo) -> list[Span]:
             request_turns=rows("request_turns"),
         )
     balances, unclear = custody_spans(custody, zone)
+    at = min(r.month.end(zone), r.as_of)
     return [
+        *gap_spans(r, at, zone, synced_at(r.basis.snapshot)),
         *request_spans(requests, r.rules, zone),
         *credit_spans(custody, unclear, r.rules, zone),
         *balances,
@@ -331,7 +335,7 @@ class _Draft:
 
     def __init__(
         self,
-        spans: Sequence[Span],
+        spans: Sequence[HeldAmount],
         month: Month,
         at: datetime,
         zone: ZoneInfo,
@@ -355,10 +359,10 @@ class _Draft:
         """A row for each amount; those in doubt alike are one row."""
         spans = standing(self._spans, self._at)
         rows = [self._position(span, known_to) for span in spans if span.is_proved]
-        doubts: dict[tuple[str, ...], list[Span]] = defaultdict(list)
+        doubts: dict[tuple[str, ...], list[HeldAmount]] = defaultdict(list)
         for span in spans:
             if not span.is_proved:
-                own = span.subject_id if span.kind == CUSTODY else span.reference
+                own = span.reference if span.subject == "line" else span.subject_id
                 key = (span.kind, own, span.currency, span.problem, span.next_step)
                 doubts[key].append(span)
         rows += [self._doubted(alike) for _, alike in sorted(doubts.items())]
@@ -371,7 +375,7 @@ class _Draft:
             ),
         )
 
-    def _position(self, span: Span, known_to: datetime) -> dict[str, Any]:
+    def _position(self, span: HeldAmount, known_to: datetime) -> dict[str, Any]:
         assert span.amount is not None
         has_left = span.left_at is not None and span.left_at <= known_to
         return self._stated(span) | {
@@ -382,7 +386,7 @@ class _Draft:
             **self._worth(span.amount, span.currency, self._day),
         }
 
-    def _doubted(self, alike: Sequence[Span]) -> dict[str, Any]:
+    def _doubted(self, alike: Sequence[HeldAmount]) -> dict[str, Any]:
         amounts = [span.amount for span in alike if span.amount is not None]
         first = min(alike, key=lambda span: span.began)
         many = "" if len(alike) == 1 else count(len(alike), "amount") + ": "
@@ -396,17 +400,17 @@ class _Draft:
             "problem": f"{many}{first.problem}",
         }
 
-    def _stated(self, first: Span) -> dict[str, Any]:
+    def _stated(self, first: HeldAmount) -> dict[str, Any]:
         """What is said of a row but for its amounts."""
         rail = rail_of(first.currency)
-        has_age = first.kind != CUSTODY and first.subject != "virtual_account"
+        has_age = first.kind != CUSTODY and first.subject in ("line", "request")
         began = first.began.astimezone(self._zone).date()
         return {
             "kind": first.kind,
             "reference": first.reference,
             "state": first.state,
             "currency": first.currency,
-            "since": first.began if first.subject != "virtual_account" else None,
+            "since": None if first.began == EVER else first.began,
             "age": rail.between(began, self._day) if has_age else None,
             "clock": rail.unit if has_age else "",
             "evidence": first.evidence,
@@ -464,15 +468,12 @@ class _Draft:
             ]
             amounts = [(amount, currency) for (_, currency), amount in end.amounts.items()]
             value = _rounded(self._exact(amounts, end.day))
-            lacking = sorted(
-                {currency for _, currency in amounts if self._rate(currency, end.day) is None}
-            )
-            without_rate = f"without {', '.join(lacking)}: no reference rate" if lacking else ""
+            lacking = {currency for _, currency in amounts if self._rate(currency, end.day) is None}
             rows.append(
                 base
                 | {
                     "kind": WHOLE, "currency": REPORTING, "amount": value, "value": value,
-                    "value_currency": REPORTING, "valued_by": without_rate,
+                    "value_currency": REPORTING, "valued_by": _without(lacking, ""),
                 }
             )  # fmt: skip
         return rows
@@ -488,20 +489,22 @@ class _Draft:
         agreed = {row["scope"]: row["limit"] for row in limits.to_pylist()}
         rows = []
         currencies = {row["currency"] for row in positions} | peaks.keys() | agreed.keys()
-        for currency in sorted(currencies - {WHOLE}):
-            own = [row for row in positions if row["currency"] == currency]
+        for currency in sorted(currencies - {WHOLE, ""}):
+            own = [row for row in positions if row["currency"] in (currency, "")]
             proved = [row for row in own if not row["problem"]]
+            doubts = [row["in_doubt"] for row in own if row["problem"]]
             amount = total(row["amount"] for row in proved)
+            in_doubt = None if None in doubts else total(doubts)
             peak = peaks.get(currency)
             day_ends = _day_ends(days, currency)
             rows.append(
                 {
                     "scope": currency, "currency": currency, "amount": amount,
                     "cleared": total(row["amount"] for row in proved if row["cleared_at"]),
-                    "not_provable": len(own) - len(proved),
+                    "not_provable": len(doubts), "in_doubt": in_doubt,
                     "peak": peak and peak.amount, "peak_at": peak and peak.at,
                     **self._worth(amount, currency, self._day),
-                    **_held(amount, agreed.get(currency), day_ends, len(own) - len(proved)),
+                    **_held(amount, agreed.get(currency), day_ends, in_doubt),
                 }
             )  # fmt: skip
         return [*rows, self._whole(rows, positions, days, agreed.get(WHOLE))]
@@ -517,6 +520,14 @@ class _Draft:
         cleared = _rounded(
             self._exact(((row["cleared"], row["currency"]) for row in rows), self._day)
         )
+        without_rate: set[str] = set()
+
+        def rate_of(currency: str, day: date) -> Fraction | None:
+            rate = self._rate(currency, day)
+            if rate is None:
+                without_rate.add(currency)
+            return rate
+
         start = self._month.start(self._zone)
         day_starts = [end_of(day - timedelta(days=1), self._zone) for day in self._month.days()]
         peak = value_peak(
@@ -524,12 +535,15 @@ class _Draft:
             start,
             self._at,
             day_starts=day_starts,
-            rate_of=self._rate,
+            rate_of=rate_of,
             zone=self._zone,
         )
-        lacking = sum(1 for row in positions if row["value"] is None)
-        unvalued = sorted(
-            {row["currency"] for row in positions if row["value"] is None and not row["problem"]}
+        lacking = [row for row in positions if row["value"] is None]
+        unvalued = {row["currency"] for row in lacking if not row["problem"]}
+        in_doubt = self._in_doubt(lacking)
+        words = (
+            _without(unvalued, ""),
+            _without(without_rate - unvalued, "the most is "),
         )
         return {
             "scope": WHOLE,
@@ -537,13 +551,24 @@ class _Draft:
             "amount": value,
             "value": value,
             "value_currency": REPORTING,
-            "valued_by": f"without {', '.join(unvalued)}: no reference rate" if unvalued else "",
+            "valued_by": "; ".join(filter(None, words)),
             "cleared": cleared,
-            "not_provable": lacking,
+            "not_provable": len(lacking),
+            "in_doubt": in_doubt,
             "peak": None if peak is None else _rounded(Fraction(peak.amount)),
             "peak_at": peak and peak.at,
-            **_held(value, limit, _day_ends(days, WHOLE), lacking),
+            **_held(value, limit, _day_ends(days, WHOLE), in_doubt),
         }
+
+    def _in_doubt(self, lacking: Iterable[Row]) -> Decimal | None:
+        """The most that rows without a value are worth; None where it is not known of one."""
+        amounts: list[tuple[Decimal, str]] = []
+        for row in lacking:
+            amount, currency = row["in_doubt"], row["currency"]
+            if amount is None or self._rate(currency, self._day) is None:
+                return None
+            amounts.append((amount, currency))
+        return _rounded(self._exact(amounts, self._day))
 
     # Ages
 
@@ -572,6 +597,12 @@ def _age_words(row: Row) -> str:
     return next((words for most, words in _AGES if row["age"] <= most), OLDER)
 
 
+def _without(currencies: Iterable[str], whose: str) -> str:
+    """`without ETH, POL: no reference rate`; empty where each has one."""
+    codes = ", ".join(sorted(currencies))
+    return f"{whose}without {codes}: no reference rate" if codes else ""
+
+
 def _rounded(worth: Fraction) -> Decimal:
     return rounded(worth, exponent(REPORTING))
 
@@ -586,16 +617,16 @@ def _day_ends(days: Iterable[Row], scope: str) -> list[Decimal]:
 
 
 def _held(
-    amount: Decimal, limit: Decimal | None, day_ends: Iterable[Decimal], in_no_sum: int
+    amount: Decimal, limit: Decimal | None, day_ends: Iterable[Decimal], in_doubt: Decimal | None
 ) -> dict[str, Any]:
-    """An amount against its limit."""
+    """An amount against its limit; `in_doubt` is the most that may stand there besides."""
     if limit is None:
         return {"limit": None, "above_limit": None, "days_above": None, "standing": NO_LIMIT}
     above = difference(amount, limit)
-    within = NOT_PROVABLE if in_no_sum else WITHIN
+    is_within = in_doubt is not None and total((amount, in_doubt)) <= limit
     return {
         "limit": limit,
         "above_limit": above if above > 0 else None,
         "days_above": sum(1 for day_end in day_ends if day_end > limit),
-        "standing": ABOVE if above > 0 else within,
+        "standing": ABOVE if above > 0 else WITHIN if is_within else NOT_PROVABLE,
     }

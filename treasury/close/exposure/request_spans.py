@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.close.exposure.exposure_walk import Span, without
+from treasury.close.exposure.exposure_walk import HeldAmount, without
 from treasury.close.result_words import moment
 from treasury.money import total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -39,12 +39,18 @@ ELSEWHERE: Final = (
     "it went to another account than the provider named",
     "ask the bank and the provider who has it",
 )
+HASH_IN_DOUBT: Final = (
+    "its transaction hash stands for something else as well",
+    "find which request each hash paid",
+)
 _WORDS: Final = {
     "sent": "",
     "above": "MORE THAN WAS ASKED",
     "twice": "PAID TWICE",
     "contradicted": "CONTRADICTED",
 }
+_FOR_IT: Final = ("sent", "closed", "contradicted")
+"""How a line stands that was meant for the request."""
 
 
 class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +69,7 @@ class _Turn(msgspec.Struct, frozen=True):
     status: str
 
 
-def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[Span]:
+def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request."""
     turns: dict[str, list[Row]] = defaultdict(list)
     for row in facts.request_turns:
@@ -74,7 +80,7 @@ def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator
         teller = _Teller(request, _ordered(turns.get(own, ())), rules, zone)
         if request["ramp_type"] == "ON_RAMP":
             yield from teller.debited(debits.get(own, ()))
-        elif request["sent_at"] is not None:
+        else:
             yield from teller.sent(payouts.get(own, ()))
 
 
@@ -101,16 +107,24 @@ class _Teller:
         self._turns = turns
         self._rules = rules
         self._zone = zone
+        self._completed: datetime | None = request["completed_at"]
+        if self._completed is None and request["status"] == "SUCCEEDED":
+            self._completed = self._first("SUCCEEDED")
+
+    def _first(self, status: str) -> datetime | None:
+        """When the request first had a status."""
+        return next((turn.moment for turn in self._turns if turn.status == status), None)
 
     # On-ramp: fiat that was debited
 
-    def debited(self, lines: Sequence[Row]) -> Iterator[Span]:
+    def debited(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
         """Fiat sent for it, line by line."""
-        completed: datetime | None = self._request["completed_at"]
+        completed = self._completed
+        received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
         has_proved = any(line["standing"] == "sent" and not line["back_on"] for line in lines)
-        is_stated = not any(line["standing"] in ("sent", "contradicted") for line in lines)
-        if is_stated and self._request["received_at"] is not None:
-            yield from self._stated(completed)
+        is_stated = not any(line["standing"] in _FOR_IT for line in lines)
+        if is_stated and received is not None:
+            yield from self._stated(received)
             lines = [line for line in lines if line["standing"] != "undecided"]
         for line in lines:
             since = _start_of(line["booking_date"], self._zone)
@@ -126,14 +140,24 @@ class _Teller:
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
                 yield from self._by_status(_left(whole, back, _back(line)))
-            elif line["standing"] == "sent":
+            elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
                 yield from self._by_status(_left(whole, completed, _completed(completed)))
+            elif line["standing"] == "sent":
+                for span in self._perhaps_back(whole, line["perhaps_back_on"]):
+                    yield from self._by_status(span) if span.is_proved else (span,)
             else:
                 yield from self._stranded(whole, line, has_proved=has_proved)
 
-    def _stated(self, completed: datetime | None) -> Iterator[Span]:
+    def _perhaps_back(self, whole: HeldAmount, perhaps: date) -> Iterator[HeldAmount]:
+        """Money until a day on which it may have come back, and in doubt from its end on."""
+        told = f"a credit of {perhaps} may have brought it back"
+        for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
+            kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
+            yield msgspec.structs.replace(span, kind=kind)
+
+    def _stated(self, since: datetime) -> Iterator[HeldAmount]:
         """Fiat that the service says it received and no line is known to have brought."""
-        since: datetime = self._request["received_at"]
+        completed = self._completed
         whole = self._span(
             kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
@@ -141,57 +165,63 @@ class _Teller:
         )  # fmt: skip
         yield from self._by_status(_left(whole, completed, _completed(completed)))
 
-    def _stranded(self, whole: Span, line: Row, *, has_proved: bool) -> Iterator[Span]:
-        """Money that nothing was asked for: it stands until a line may have brought it back."""
-        whole = msgspec.structs.replace(whole, kind=STUCK)
-        perhaps, completed = line["perhaps_back_on"], self._request["completed_at"]
+    def _stranded(self, whole: HeldAmount, line: Row, *, has_proved: bool) -> Iterator[HeldAmount]:
+        """Money that nothing was asked for: it stands until a line may have brought it back.
+
+        What was paid for a request that the service then blocked or denied stands as that says.
+        """
+        perhaps, completed = line["perhaps_back_on"], self._completed
+        if line["standing"] != "closed":
+            whole = msgspec.structs.replace(whole, kind=STUCK)
+        elif completed is not None:
+            whole = msgspec.structs.replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
         if perhaps is not None:
-            yield from _doubted_from(
-                whole, end_of(perhaps, self._zone),
-                f"a credit of {perhaps} may have brought it back", DECIDE,
-            )  # fmt: skip
-        elif line["standing"] == "contradicted" and completed is not None and not has_proved:
-            yield from _doubted_from(
+            spans = self._perhaps_back(whole, perhaps)
+        elif line["standing"] in _FOR_IT and completed is not None and not has_proved:
+            spans = _doubted_from(
                 whole, completed, "the service delivered, and no other line paid for it",
                 "find out what is wrong: the payment, or the record",
             )  # fmt: skip
         else:
-            yield whole
+            spans = iter((whole,))
+        for span in spans:
+            is_open = line["standing"] == "closed" and completed is None and span.is_proved
+            yield from self._by_status(span) if is_open else (span,)
 
     # Off-ramp: coins that were sent, then a payout
 
-    def sent(self, lines: Sequence[Row]) -> Iterator[Span]:
+    def sent(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
         """Coins sent for it until it completed, then what is not paid out of its net."""
         request = self._request
-        since: datetime = request["sent_at"]
-        if request["is_from_custody"]:
-            if not request["is_settled"]:
-                return  # the coins still stand in the custodial balance
-            since = max(since, request["settled_at"])
         received = [line for line in lines if line["standing"] == "received"]
         ends = [end_of(line["booking_date"], self._zone) for line in received]
-        completed = min(filter(None, (request["completed_at"], *ends)), default=None)
+        completed = min(filter(None, (self._completed, *ends)), default=None)
+        since: datetime | None = request["sent_at"] or self._first("PROCESSING") or completed
+        if request["is_from_custody"]:  # until the transfer settles they are in that balance
+            since = request["settled_at"] if request["is_settled"] else None
+        if since is None:
+            return
         settled = self._settled(received)
         coins = self._span(
             kind=SENT, state="", amount=request["crypto_amount"],
             currency=request["crypto_currency"], since=since, until=completed, began=since,
             left_at=settled, left_by="" if settled is None else "payout received",
             evidence=f"service: coins sent or seen {moment(since, self._zone)}",
+            is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield _in_doubt(
-                coins, "its transaction hash stands for something else as well",
-                "find which request each hash paid",
-            )  # fmt: skip
+            yield from _standing_at_all(_in_doubt(coins, *HASH_IN_DOUBT))
         elif completed is None and ended is not None and request["status"] in ENDED:
             told = f"the request is {ended.status}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
-        if completed is not None and not request["is_hash_in_doubt"]:
-            yield from self._payout(completed, since, received, lines)
+        if completed is None:
+            return
+        for span in self._payout(completed, min(since, completed), received, lines):
+            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _settled(self, received: Sequence[Row]) -> datetime | None:
         """When the bank had shown all of the net; None while something is outstanding."""
@@ -204,14 +234,14 @@ class _Teller:
 
     def _payout(
         self, completed: datetime, began: datetime, received: Sequence[Row], lines: Sequence[Row]
-    ) -> Iterator[Span]:
+    ) -> Iterator[HeldAmount]:
         net: Decimal | None = self._request["fiat_net_amount"]
         settled = self._settled(received)
         whole = self._span(
             kind=PAYOUT, state="", amount=net, currency=self._request["fiat_currency"],
             since=completed, until=None, began=began, left_at=settled,
             left_by="" if settled is None else "payout received",
-            evidence=f"service: completed {moment(completed, self._zone)}; no payout at the bank",
+            evidence=f"{self._ended_by(completed)}; no payout at the bank",
         )  # fmt: skip
         if net is None:
             if not received:
@@ -237,9 +267,14 @@ class _Teller:
                     f"a credit of {maybe_on} may be its payout", DECIDE,
                 )  # fmt: skip
 
+    def _ended_by(self, completed: datetime) -> str:
+        if self._completed is None or completed < self._completed:
+            return f"a part was paid out by {moment(completed, self._zone)}"
+        return f"service: completed {moment(completed, self._zone)}"
+
     # How it stands: by the status that the service gave it then
 
-    def _by_status(self, whole: Span) -> Iterator[Span]:
+    def _by_status(self, whole: HeldAmount) -> Iterator[HeldAmount]:
         """The span in parts, as it was in transit, in process, stuck, blocked."""
         if whole.until is not None and whole.until <= whole.since:
             return
@@ -265,7 +300,7 @@ class _Teller:
                 until=whole.until if until is None else until,
             )  # fmt: skip
 
-    def _standing(self, at: datetime, whole: Span) -> tuple[str, str]:
+    def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
         """The kind and the state right after an instant."""
         turn = next((turn for turn in reversed(self._turns) if turn.moment <= at), None)
         if turn is None:
@@ -285,9 +320,9 @@ class _Teller:
         rail = rail_of(self._request["fiat_currency"])
         return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
 
-    def _span(self, subject: str = "request", **columns: Any) -> Span:
+    def _span(self, subject: str = "request", **columns: Any) -> HeldAmount:
         request = self._request
-        return Span(
+        return HeldAmount(
             subject=subject,
             subject_id=request["request_id"],
             reference=request["reference"],
@@ -295,23 +330,25 @@ class _Teller:
         )
 
 
-def _standing_at_all(span: Span) -> Iterator[Span]:
+def _standing_at_all(span: HeldAmount) -> Iterator[HeldAmount]:
     """The span, if it stands for any time."""
     if span.until is None or span.until > span.since:
         yield span
 
 
-def _left(span: Span, at: datetime | None, left_by: str) -> Span:
+def _left(span: HeldAmount, at: datetime | None, left_by: str) -> HeldAmount:
     return msgspec.structs.replace(span, until=at, left_at=at, left_by=left_by if at else "")
 
 
-def _in_doubt(span: Span, problem: str, next_step: str) -> Span:
+def _in_doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
     return msgspec.structs.replace(
         span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
     )
 
 
-def _doubted_from(span: Span, at: datetime, problem: str, next_step: str) -> Iterator[Span]:
+def _doubted_from(
+    span: HeldAmount, at: datetime, problem: str, next_step: str
+) -> Iterator[HeldAmount]:
     """The span until an instant, and from then on as one in doubt."""
     if at > span.since:
         until = at if span.until is None else min(at, span.until)

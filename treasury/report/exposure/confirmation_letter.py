@@ -24,20 +24,24 @@ __all__ = ["confirmation_letter", "write_letter"]
 
 TEMPLATE: Final = "confirmation.html"
 BLANK: Final = Cell()
+NO_YEAR: Final = 0
+"""The year of nothing, so that a date is written with its own."""
 Row = Mapping[str, Any]
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:
     """The letter as HTML; the same exposure gives the same text."""
-    year = exposure.month.year
+    instant = moment(exposure.at, exposure.zone, NO_YEAR)
+    if exposure.at == exposure.month.end(exposure.zone):
+        instant = f"{exposure.instant} {exposure.month.year}"
     return (
         page_environment()
         .get_template(TEMPLATE)
         .render(
             company=clean(exposure.company),
             setting=environment_words(exposure.environment),
-            instant=f"{exposure.instant} {year}",
-            known_at=moment(exposure.cleared_to, exposure.zone, None),
+            instant=instant,
+            known_at=moment(exposure.cleared_to, exposure.zone, NO_YEAR),
             zone=exposure.zone.key,
             grids=[grid for grid in _grids(exposure) if grid.rows],
             notes=[clean(note) for note in exposure.notes],
@@ -71,7 +75,8 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
     sums = [row for row in exposure.currencies.to_pylist() if row["amount"]]
     return (
         _whole_grid(
-            "In all, by currency", "Currency | >Amount by our records | Your figure", sums,
+            "What our records prove, by currency",
+            "Currency | >Amount by our records | Your figure", sums,
             lambda row: (make_cell(row["scope"]), amount_cell(row), BLANK),
         ),
         _whole_grid(
@@ -80,7 +85,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
             lambda row: (
                 make_cell(row["kind"], row["state"]),
                 make_cell(row["reference"]),
-                make_cell(moment(row["since"], exposure.zone, None)),
+                make_cell(moment(row["since"], exposure.zone, exposure.month.year)),
                 amount_cell(row),
                 BLANK,
             ),

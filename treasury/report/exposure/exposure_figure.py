@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from matplotlib.figure import Figure
 
 from treasury.calendar import Month
-from treasury.close.result_words import amount_words, day
+from treasury.close.result_words import amount_words, count, day
 from treasury.report.drawing import (
     INK,
     amount_text,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exposure_by_day", "exposure_words"]
 
-_DAYS: Final = ("day", "kind", "currency", "amount")
+_DAYS: Final = ("day", "kind", "currency", "amount", "valued_by")
 _WHOLE: Final = "all"
 
 
@@ -75,10 +75,14 @@ def exposure_words(exposure_days: Frame, month: Month, limit: Decimal | None = N
         f" {amount_words(most['amount'], currency)} on {day(most['day'])},"
         f" {amount_words(last['amount'], currency)} on {day(last['day'])}."
     )
+    without = sum(1 for row in rows if row["valued_by"])
+    if without:
+        words += f" On {count(without, 'day')} something has no reference rate and is left out."
     if limit is None:
         return words
     above = sum(1 for row in rows if row["amount"] > limit)
-    return f"{words} The limit is {amount_words(limit, currency)}; {above} days ended above it."
+    over = f"{count(above, 'day')} ended above it"
+    return f"{words} The limit is {amount_words(limit, currency)}; {over}."
 
 
 def _whole(exposure_days: Frame) -> list[Mapping[str, Any]]:

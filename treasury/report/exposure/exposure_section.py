@@ -70,10 +70,14 @@ def _sums(exposure: ProviderExposure) -> Grid:
 def _sum_row(row: Row, exposure: ProviderExposure) -> tuple[Cell, ...]:
     is_whole = row["scope"] == "all"
     doubt = f"{count(row['not_provable'], 'row')} in no sum" if row["not_provable"] else ""
+    if doubt and row["in_doubt"] is not None:
+        doubt += f", at most {amount_words(row['in_doubt'], row['currency'])}"
     value = "no reference rate"
     if row["value"] is not None:
         value = amount_words(row["value"], row["value_currency"])
     days = f"{count(row['days_above'], 'day')} ended above" if row["days_above"] else ""
+    if not days and None not in (row["peak"], row["limit"]) and row["peak"] > row["limit"]:
+        days = "above it within a day"
     return (
         make_cell("All" if is_whole else row["scope"], doubt),
         make_cell("–" if is_whole else amount_words(row["amount"], row["currency"])),

@@ -97,9 +97,26 @@ _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
 """How many routine requests a month has; October has its script besides."""
 
 
-def plans(random: Random) -> list[Plan]:
+_HELD: Final = {
+    ("ON_RAMP", "blocked"): "blocked_paid",
+    ("ON_RAMP", "denied"): "denied_paid",
+    ("OFF_RAMP", "cancelled"): "denied_sent",
+}
+"""What becomes of October's requests at a provider that holds the money."""
+
+
+def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
     """Every ramp request of the six months, in the order of creation."""
     planned = list(_SCRIPT)
+    if holds_money:
+        planned = [
+            msgspec.structs.replace(
+                plan, outcome=_HELD.get((plan.ramp_type, plan.outcome), plan.outcome)
+            )
+            if plan.day.month == 10
+            else plan
+            for plan in planned
+        ]
     for number in range(5, 11):
         month = Month(2026, number)
         days = [day for day in month.days() if is_target_day(day) and 7 <= day.day <= 24]

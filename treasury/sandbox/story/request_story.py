@@ -231,6 +231,19 @@ class Desk:
             amount = line.amount
         return self._life.receive(request, amount, self._morning(add_target_days(plan.day, 2)))
 
+    def stopped(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """The service has the money, and blocks or denies the request all the same."""
+        request = self._approve(plan, request)
+        stopped_at = self._morning(add_target_days(plan.day, 1)) + timedelta(hours=2)
+        if plan.ramp_type == "OFF_RAMP":
+            return self._life.deny(self._add_hash(plan, request), stopped_at)
+        line = self._wire(plan, request, plan.day)
+        self._book.add(line)
+        request = self._life.receive(request, line.amount, stopped_at - timedelta(hours=1))
+        if plan.outcome == "blocked_paid":
+            return self._life.block(request, stopped_at)
+        return self._life.deny(request, stopped_at)
+
     def send_crypto(self, plan: Plan, request: RampRequest) -> RampRequest:
         """Approved, and the crypto is still in our wallet."""
         return self._open(self._approve(plan, request), "SEND CRYPTO", plan.note)
@@ -283,5 +296,8 @@ _OUTCOMES: Final[dict[str, Callable[[Desk, Plan, RampRequest], RampRequest]]] = 
     "rejected": Desk.closed,
     "denied": Desk.closed,
     "blocked": Desk.closed,
+    "blocked_paid": Desk.stopped,
+    "denied_paid": Desk.stopped,
+    "denied_sent": Desk.stopped,
     "waiting": Desk.waiting,
 }

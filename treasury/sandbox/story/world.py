@@ -48,7 +48,9 @@ NETWORK_FEES: Final = "network_fees"
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
-SCENARIOS: Final = ("full", "no-provider-report", *QUOTES)
+HOLDS_MONEY: Final = "holds-money"
+"""The scenario in which the provider blocks and denies requests after the money came."""
+SCENARIOS: Final = ("full", "no-provider-report", *QUOTES, HOLDS_MONEY)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -75,7 +77,12 @@ class World:
             )
         self.profile = profile
         self.quotes = QUOTES.get(scenario, Quotes())
-        streams, story = Streams(seed), _story_of(seed, self.quotes, is_neighbour=is_neighbour)
+        streams, story = (
+            Streams(seed),
+            _story_of(
+                seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
+            ),
+        )
         self.cast, self.fundings = story.cast, story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
@@ -227,7 +234,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool) -> _Story:
+def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: bool) -> _Story:
     streams, book = Streams(seed), Book()
     cast = neighbour_cast(seed) if is_neighbour else make_cast(streams)
     if is_neighbour:
@@ -241,7 +248,8 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool) -> _Story:
     else:
         life = Life(cast, Ids(streams.of("events")), quotes)
         desk = Desk(cast, life, Ids(streams.of("desk")), streams.of("acts"), book)
-        requests = [desk.carry_out(plan) for plan in plans(streams.of("plans"))]
+        planned = plans(streams.of("plans"), holds_money=holds_money)
+        requests = [desk.carry_out(plan) for plan in planned]
         conversions = Credits(cast, streams.of("credits"), book, quotes).tell()
         tell_business(cast, streams.of("business"), book)
         fundings = desk.fundings

@@ -2,10 +2,16 @@
 -- is proved, `back_on` is the day on which the money came back, `perhaps_back_on` one on which it may have.
 SELECT
     r.id AS request_id, l.entry_id, l.booking_date, s.amount, l.currency,
-    CASE WHEN l.outcome = 'conflict' THEN 'contradicted' ELSE 'sent' END AS standing, l.reason,
-    CAST(NULL AS DATE) AS back_on, CAST(NULL AS DATE) AS perhaps_back_on, l.file_name, l.position
+    CASE
+        WHEN l.outcome <> 'conflict' THEN 'sent'
+        WHEN l.reason LIKE 'status: %' OR l.reason LIKE 'closed %' THEN 'closed'
+        ELSE 'contradicted'
+    END AS standing,
+    l.reason,
+    CAST(NULL AS DATE) AS back_on, b.perhaps_back_on, l.file_name, l.position
 FROM allocations AS s
 JOIN every_line AS l ON l.entry_id = s.entry_id
+LEFT JOIN perhaps_back AS b ON b.entry_id = l.entry_id
 JOIN ramp_requests AS r ON r.id = s.expectation_id AND r.ramp_type = 'ON_RAMP'
 WHERE l.direction = 'DBIT' AND l.source = 'own_bank'
 UNION ALL
@@ -29,6 +35,7 @@ SELECT
     w.request_id, w.entry_id, w.since AS booking_date, w.amount, w.currency,
     CASE w.state
         WHEN 'PAID TWICE' THEN 'twice'
+        WHEN 'PAID TO CLOSED REQUEST' THEN 'closed'
         WHEN 'PAID TO WRONG ACCOUNT' THEN 'elsewhere'
         ELSE 'contradicted'
     END AS standing,

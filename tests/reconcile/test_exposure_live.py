@@ -1,0 +1,139 @@
+"""Money with the practice provider while the clock moves on: kinds that October lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filled import fill
+from view_desk import observe, pay_in, virtual
+
+from treasury.close.exposure.provider_exposure import ProviderExposure
+from treasury.sandbox import Sandbox
+from treasury.workspace import Workspace
+
+
+def by_kind(exposure: ProviderExposure, kind: str) -> list[tuple[Any, ...]]:
+    return [
+        (row["reference"], row["state"], row["amount"] or row["in_doubt"], row["problem"] == "")
+        for row in exposure.positions.to_pylist()
+        if row["kind"] == kind
+    ]
+
+
+def test_a_provider_that_holds_money_shows_it_blocked_and_stuck(tmp_path: Path) -> None:
+    desk = fill(tmp_path, Sandbox(7, scenario="holds-money"))
+    exposure = desk.exposure("2026-10")
+    assert by_kind(exposure, "blocked") == [("PAY-2026-005322", "BLOCKED", 11500, True)]
+    assert [row[1:] for row in by_kind(exposure, "stuck")] == [
+        ("MORE THAN WAS ASKED", 50, True), ("DENIED", 45000, True),
+        ("NOT PROVABLE", 9200, False), ("NOT PROVABLE", 14000, False),
+    ]  # fmt: skip
+    denied = [row for row in exposure.not_provable.to_pylist() if row["kind"] == "crypto sent"]
+    assert [(row["in_doubt"], row["next_step"]) for row in denied] == [
+        (2500, "ask the provider for them")
+    ]
+
+
+class Seen:
+    """What a desk that syncs every day knew on 4 and 5 November."""
+
+    def __init__(self, folder: Path) -> None:
+        company = Sandbox(7)
+        account: Mapping[str, Any] = virtual(observe(folder, company))
+        self.account = account
+        company.clock.advance(days=1)
+        observe(folder, company)
+        pay_in(company, dict(account), "900.00", instant=False)
+        company.clock.set(datetime(2026, 11, 4, 7, 0, tzinfo=UTC))
+        desk = observe(folder, company, last=date(2026, 11, 3))
+        self.waiting = desk.exposure("2026-11")
+        (request,) = desk.sql(
+            "SELECT id FROM ramp_requests WHERE payment_reference = 'PAY-2026-005375'"
+        ).to_pylist()
+        company.ramp.complete(request["id"])
+        company.clock.advance(days=1)
+        day = date(2026, 11, 4)
+        self.desk: Workspace = observe(folder, company, since=day, last=day)
+        self.converted = self.desk.exposure("2026-11")
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return Seen(tmp_path_factory.mktemp("seen"))
+
+
+def coins(exposure: ProviderExposure, reference: str, currency: str) -> Decimal:
+    (row,) = (
+        row
+        for row in exposure.proved.to_pylist()
+        if (row["kind"], row["reference"], row["currency"])
+        == ("custodial balance", reference, currency)
+    )
+    amount: Decimal = row["amount"]
+    return amount
+
+
+def test_a_credit_is_fiat_until_its_coins_are_in_the_balance_and_never_both(seen: Seen) -> None:
+    code = seen.account["reference_code"]
+    waiting = [row for row in by_kind(seen.waiting, "credit not converted") if row[3]]
+    assert waiting == [(code, "NOT YET CREDITED", 900, True)]
+    assert [row for row in by_kind(seen.converted, "credit not converted") if row[3]] == []
+    before, after = (
+        coins(exposure, "Treasury EUR", "USDC") for exposure in (seen.waiting, seen.converted)
+    )
+    assert after - before == Decimal("974.658869")
+
+
+def test_balances_seen_at_the_very_instant_of_the_question_stand(seen: Seen) -> None:
+    totals = {row["scope"]: row["amount"] for row in seen.waiting.currencies.to_pylist()}
+    assert totals["EURC"] == Decimal("199343.86") + Decimal("241842.31")
+    assert totals["USDT"] == Decimal("204786.545048") + Decimal("124775.24")
+    balances = seen.desk.sql(
+        "SELECT asset, sum(total) AS total FROM wallet_balances"
+        " WHERE observed_at = (SELECT max(observed_at) FROM wallet_balances) GROUP BY asset"
+    ).to_pylist()
+    sums = {row["asset"]: Decimal(0) for row in balances}
+    for row in seen.converted.proved.to_pylist():
+        if row["kind"] == "custodial balance":
+            sums[row["currency"]] += row["amount"]
+    assert sums == {row["asset"]: row["total"] for row in balances}
+
+
+def test_what_cleared_after_the_cut_off_is_said_of_the_month_before(seen: Seen) -> None:
+    october = seen.desk.exposure("2026-10")
+    (row,) = (row for row in october.proved.to_pylist() if row["cleared_at"])
+    assert (row["reference"], row["amount"], row["cleared_by"]) == (
+        "PAY-2026-005375", 13200, "coins delivered, by the service",
+    )  # fmt: skip
+    assert row["cleared_at"].date() == date(2026, 11, 4)
+    totals = {row["scope"]: row for row in october.totals.to_pylist()}
+    assert (totals["EUR"]["amount"], totals["EUR"]["cleared"]) == (Decimal("58067.08"), 13200)
+    assert totals["all"]["cleared"] == 13200
+    assert "PAY-2026-005375" not in seen.converted.proved["reference"].to_pylist()
+
+
+def test_coins_without_a_rate_of_today_are_left_out_in_words(seen: Seen) -> None:
+    lacking = {row["currency"] for row in seen.waiting.proved.to_pylist() if row["value"] is None}
+    if lacking:  # as far as the ECB's history reaches that is brought along
+        assert f"without {', '.join(sorted(lacking))}: no reference rate" in seen.waiting.title
+    else:
+        assert "no reference rate" not in seen.waiting.title
+
+
+def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
+    month_end_unreported: Workspace,
+) -> None:
+    exposure = month_end_unreported.exposure("2026-10")
+    rows = [row for row in exposure.not_provable.to_pylist() if row["subject"] == "virtual_account"]
+    assert len(rows) == 4
+    assert {(row["kind"], row["currency"], row["in_doubt"]) for row in rows} == {
+        ("credit not converted", "EUR", None)
+    }
+    assert {row["in_doubt"] for row in exposure.totals.to_pylist() if row["currency"] == "EUR"} == {
+        None
+    }

@@ -1,0 +1,105 @@
+"""What no evidence reaches: money may stand there, and nothing tells how much.
+
+A sum is proved only where every own account's statements, the provider's reports and the services
+were read up to the instant. Where they were not, a span without an amount says so; one whose
+currency is not known speaks against the limit of every currency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from treasury.close.exposure.custody_spans import CREDIT
+from treasury.close.exposure.exposure_walk import EVER, HeldAmount
+from treasury.close.exposure.request_spans import IN_TRANSIT
+from treasury.close.result_words import day as day_words
+from treasury.close.result_words import moment
+from treasury.items.item_facts import STALE_AFTER
+from treasury.reconcile.funding import short_account
+from treasury.reconcile.monthly import Reconciliation
+
+__all__ = ["ACCOUNT", "NOT_READ", "gap_spans"]
+
+Row = Mapping[str, Any]
+
+NOT_READ: Final = "not read"
+ACCOUNT: Final = "virtual_account"
+
+
+def gap_spans(
+    r: Reconciliation, at: datetime, zone: ZoneInfo, read_at: datetime | None
+) -> Iterator[HeldAmount]:
+    """A span for each source that does not reach the instant; `read_at` is the last sync's."""
+    is_past = at == r.month.end(zone)
+    last = (at - timedelta(microseconds=1)).astimezone(zone).date()
+    if not is_past:  # no bank has booked a day before it is over
+        last -= timedelta(days=1)
+    yield from _services(at, zone, read_at, is_past=is_past)
+    rows = r.statements.to_pylist()
+    own = [row for row in rows if row["source"] == "own_bank"]
+    reports = [row for row in rows if row["source"] == "provider_report"]
+    if not own:
+        yield _gap(
+            EVER, kind=IN_TRANSIT, subject="statement", subject_id="accounts",
+            reference="own bank accounts",
+            problem="no own bank account is declared: no statement shows what was sent",
+            next_step="declare the accounts in treasury.toml and add their statements",
+        )  # fmt: skip
+    for row in own:
+        missing = _missing_from(row, r.month.first, last, is_past=is_past)
+        if missing is not None:
+            yield _gap(
+                datetime.combine(missing, time(), zone),
+                kind=IN_TRANSIT, subject="statement", currency=row["currency"],
+                subject_id=f"{row['account']}/{row['currency']}",
+                reference=f"{row['name'] or ''} {short_account(row['account'])}".strip(),
+                problem=f"no proved statement shows {day_words(missing)} to {day_words(last)}",
+                next_step="add the statement: `treasury statements add FILE`",
+            )  # fmt: skip
+    lacking = [_missing_from(row, r.month.first, last, is_past=is_past) for row in reports]
+    if reports and not any(lacking):
+        return
+    for row in r.virtual_accounts.to_pylist():
+        if row["proof"].startswith("NOT PROVABLE"):
+            yield _gap(
+                EVER, kind=CREDIT, subject=ACCOUNT, subject_id=row["virtual_bank_account_id"],
+                reference=row["name"] or row["iban"] or "", currency=row["currency"] or "",
+                problem="no complete provider report shows the credits",
+                next_step="ask for the report of the account that the credits are booked on",
+            )  # fmt: skip
+
+
+def _services(
+    at: datetime, zone: ZoneInfo, read_at: datetime | None, *, is_past: bool
+) -> Iterator[HeldAmount]:
+    """The services, where they were not read since the month's end, or for days in an open one."""
+    if read_at is None:
+        problem = "the services have never been read"
+    elif read_at < at and (is_past or at - read_at > STALE_AFTER):
+        problem = f"the services were last read {moment(read_at, zone)}"
+    else:
+        return
+    yield _gap(
+        read_at or EVER, kind=NOT_READ, subject="source", subject_id="services",
+        reference="services", problem=problem, next_step="run `treasury sync`",
+    )  # fmt: skip
+
+
+def _missing_from(row: Row, first: date, last: date, *, is_past: bool) -> date | None:
+    """The first day up to the last that no proved statement of the account shows."""
+    if row["complete"]:
+        return None
+    missing: date = row["missing_from"] or first
+    if is_past:
+        return min(missing, last)
+    return missing if missing <= last else None
+
+
+def _gap(since: datetime, *, currency: str = "", **columns: Any) -> HeldAmount:
+    return HeldAmount(
+        state="NOT PROVABLE", amount=None, currency=currency, since=since, until=None, began=since,
+        is_proved=False, **columns,
+    )  # fmt: skip
