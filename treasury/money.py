@@ -15,7 +15,7 @@ from typing import Final
 from treasury.errors import InputError
 
 __all__ = [
-    "EXPONENTS", "PRECISION", "SCALE", "basis_points", "convert", "difference", "exponent",
+    "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
     "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total", "typed_amount",
     "whole_units",
@@ -93,6 +93,11 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         result = _WIDE.add(result, amount)
     return result
+
+
+def added(amount: Decimal, addend: Decimal) -> Decimal:
+    """The two together, exact. A bare plus sign would round at 28 digits."""
+    return _WIDE.add(amount, addend)
 
 
 def half_up(numerator: int, denominator: int) -> int:

@@ -16,6 +16,7 @@ from treasury.close.exposure.exposure_walk import (
     HeldAmount,
     amounts_by_day,
     currency_peaks,
+    moves_of,
     standing,
     value_peak,
 )
@@ -63,7 +64,7 @@ def worth(sums: dict[str, Decimal]) -> Fraction:
 
 @given(drawn_spans())
 def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[HeldAmount]) -> None:
-    for day_end in amounts_by_day(spans, ENDS):
+    for day_end in amounts_by_day(moves_of(spans), ENDS):
         sums: dict[str, Decimal] = defaultdict(Decimal)
         for (_, currency), amount in day_end.amounts.items():
             assert amount > 0
@@ -75,8 +76,8 @@ def test_each_days_amounts_are_the_sum_of_what_stands_at_its_end(spans: list[Hel
 
 @given(drawn_spans())
 def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[HeldAmount]) -> None:
-    peaks = currency_peaks(spans, START, END)
-    for day_end in amounts_by_day(spans, ENDS):
+    peaks = currency_peaks(moves_of(spans), START, END)
+    for day_end in amounts_by_day(moves_of(spans), ENDS):
         for currency, amount in by_hand(spans, day_end.at).items():
             assert amount <= peaks[currency].amount
     for currency, peak in peaks.items():
@@ -88,7 +89,12 @@ def test_the_most_is_no_less_than_any_day_and_was_really_reached(spans: list[Hel
 @given(drawn_spans())
 def test_the_most_in_value_is_no_less_than_any_days_value(spans: list[HeldAmount]) -> None:
     peak = value_peak(
-        spans, START, END, day_starts=DAY_STARTS, rate_of=lambda code, _: RATES[code], zone=ZONE
+        moves_of(spans),
+        START,
+        END,
+        day_starts=DAY_STARTS,
+        rate_of=lambda code, _: RATES[code],
+        zone=ZONE,
     )
     values = [worth(by_hand(spans, end)) for _, end in ENDS]
     assert max(values) <= (peak.amount if peak else 0)
@@ -101,13 +107,15 @@ def test_what_comes_and_leaves_at_one_instant_never_stands_together() -> None:
         span("60", START, at(10)),
         span("60", at(10), None, kind="payout outstanding", began=START),
     ]
-    assert currency_peaks(handed_on, START, END)["EUR"].amount == 60
+    assert currency_peaks(moves_of(handed_on), START, END)["EUR"].amount == 60
     for instant in (at(10), at(10) + timedelta(microseconds=1)):
         assert [each.kind for each in standing(handed_on, instant)] == ["payout outstanding"]
     before = at(10) - timedelta(microseconds=1)
     assert [each.kind for each in standing(handed_on, before)] == ["fiat in transit"]
     day = [(at(10).date(), at(10))]
-    assert amounts_by_day(handed_on, day)[0].amounts == {("payout outstanding", "EUR"): 60}
+    assert amounts_by_day(moves_of(handed_on), day)[0].amounts == {
+        ("payout outstanding", "EUR"): 60
+    }
 
 
 def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
@@ -122,22 +130,24 @@ def test_a_balance_that_was_seen_at_the_very_instant_stands() -> None:
 
 def test_money_of_the_cut_offs_instant_belongs_to_the_next_month() -> None:
     assert standing([span("1", END), span("2", START, END)], END) == []
-    assert currency_peaks([span("1", END)], START, END) == {}
-    (last,) = amounts_by_day([span("1", END), span("2", START, END)], ENDS[-1:])
+    assert currency_peaks(moves_of([span("1", END)]), START, END) == {}
+    (last,) = amounts_by_day(moves_of([span("1", END), span("2", START, END)]), ENDS[-1:])
     assert last.amounts == {}
 
 
 def test_the_most_within_a_day_is_found_though_no_day_ends_with_it() -> None:
     spans = [span("50", START), span("900", at(14, 9), at(14, 17))]
-    assert currency_peaks(spans, START, END)["EUR"].amount == 950
-    assert currency_peaks(spans, START, END)["EUR"].at == at(14, 9)
-    assert {end.amounts["fiat in transit", "EUR"] for end in amounts_by_day(spans, ENDS)} == {50}
+    assert currency_peaks(moves_of(spans), START, END)["EUR"].amount == 950
+    assert currency_peaks(moves_of(spans), START, END)["EUR"].at == at(14, 9)
+    assert {
+        end.amounts["fiat in transit", "EUR"] for end in amounts_by_day(moves_of(spans), ENDS)
+    } == {50}
 
 
 def test_a_better_rate_of_the_next_day_makes_the_most_though_nothing_moved() -> None:
     rate = {at(5).date(): Fraction(1), at(6).date(): Fraction(2)}
     peak = value_peak(
-        [span("10", START, currency="USDC")], START, END, day_starts=DAY_STARTS,
+        moves_of([span("10", START, currency="USDC")]), START, END, day_starts=DAY_STARTS,
         rate_of=lambda _, day: rate.get(day, Fraction(1)), zone=ZONE,
     )  # fmt: skip
     assert peak is not None
@@ -146,7 +156,9 @@ def test_a_better_rate_of_the_next_day_makes_the_most_though_nothing_moved() -> 
 
 def test_a_day_of_twenty_five_hours_ends_where_its_zone_says() -> None:
     night = at(26, 0) - timedelta(minutes=30)  # still 25 October in Brussels, the clocks went back
-    (day_end,) = amounts_by_day([span("5", night)], [end for end in ENDS if end[0].day == 25])
+    (day_end,) = amounts_by_day(
+        moves_of([span("5", night)]), [end for end in ENDS if end[0].day == 25]
+    )
     assert day_end.at == at(26, 0)
     assert day_end.at - at(25, 0) == timedelta(hours=25)
     assert day_end.amounts == {("fiat in transit", "EUR"): 5}

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from exposure_samples import at, debit, on, payout, request, short, told, turn
+from exposure_samples import ZONE, at, debit, on, payout, request, short, told, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,7 +217,7 @@ def test_a_part_that_was_paid_out_leaves_the_rest_outstanding() -> None:
         ("crypto sent", 1100, "06 10:00", "09 00:00"),
         ("payout outstanding", 590, "09 00:00", None),
     ]
-    assert early[1].evidence.startswith("a part was paid out by 9 Oct 00:00 CEST")
+    assert early[1].evidence_in(ZONE).startswith("a part was paid out by 9 Oct 00:00 CEST")
 
 
 def test_a_credit_that_may_be_its_payout_puts_it_in_doubt() -> None:

@@ -44,8 +44,8 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal", "lock_down",
-    "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
+    "MEMORY_BESIDE", "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
+    "lock_down", "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
@@ -73,6 +73,8 @@ MEMORY: Final = 4 << 30
 
 As much again is what goes in and what comes out of ten million lines, as Arrow tables.
 """
+MEMORY_BESIDE: Final = 3 << 29
+"""Bytes that it holds at most while what comes out is beside it."""
 SPILL: Final = "spill"
 
 

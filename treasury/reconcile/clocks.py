@@ -8,6 +8,7 @@ day in the reporting time zone, so that nothing is called late before it must be
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -69,6 +70,7 @@ def placed_by(booked: date, rules: Rules, zone: ZoneInfo) -> datetime:
     return end_of(booked, zone) + timedelta(hours=rules.unreferenced_hours)
 
 
+@lru_cache(1_000)
 def end_of(day: date, zone: ZoneInfo) -> datetime:
     """The instant, in UTC, at which a day ends in `zone`: a day of 23 or 25 hours included."""
     return datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC)

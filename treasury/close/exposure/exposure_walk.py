@@ -14,20 +14,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final
+from functools import reduce
+from operator import itemgetter
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.money import difference, total
+from treasury.close.result_words import moment as moment_words
+from treasury.money import added, difference
 
 __all__ = [
+    "AT",
     "EVER",
     "DayEnd",
     "HeldAmount",
+    "Move",
     "Peak",
     "amounts_by_day",
     "currency_peaks",
+    "moves_of",
     "standing",
     "value_peak",
 ]  # fmt: skip
@@ -35,6 +41,7 @@ __all__ = [
 RateOf = Callable[[str, date], Fraction | None]
 """What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
 ZERO: Final = Decimal(0)
+AT: Final = "{at}"
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """When something began whose beginning nobody knows."""
 
@@ -60,6 +67,8 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     left_at: datetime | None = None
     left_by: str = ""
     evidence: str = ""
+    seen_at: datetime | None = None
+    """The instant that `AT` stands for in the evidence, which is told of what is shown alone."""
     is_proved: bool = True
     problem: str = ""
     next_step: str = ""
@@ -70,6 +79,12 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
     def goes_on(self) -> bool:
         """Whether its money stood there before it began, and so stands at its first instant."""
         return self.is_level or self.began < self.since
+
+    def evidence_in(self, zone: ZoneInfo) -> str:
+        """What it rests on, its instant in the words of a time zone."""
+        if self.seen_at is None:
+            return self.evidence
+        return self.evidence.replace(AT, moment_words(self.seen_at, zone))
 
     def stands_at(self, at: datetime) -> bool:
         """Whether it stands at an instant."""
@@ -97,28 +112,56 @@ def standing(spans: Iterable[HeldAmount], at: datetime) -> list[HeldAmount]:
     return [span for span in spans if span.stands_at(at)]
 
 
-def amounts_by_day(
-    spans: Sequence[HeldAmount], ends: Iterable[tuple[date, datetime]]
-) -> list[DayEnd]:
+class Move(NamedTuple):
+    """An amount that comes, or leaves, with its sign; `rank` is its place at one instant.
+
+    What leaves at an instant has left, and what went on from before stands: ranks 0 and 1. What
+    comes at it, rank 2, stands right after it.
+    """
+
+    moment: datetime
+    rank: int
+    kind: str
+    currency: str
+    amount: Decimal
+
+
+def moves_of(spans: Iterable[HeldAmount]) -> list[Move]:
+    """What comes and leaves, in the order of time; at one instant what leaves is first."""
+    moves: list[Move] = []
+    for span in spans:
+        if span.amount is None:
+            continue
+        what = span.kind, span.currency
+        moves.append(Move(span.since, 1 if span.goes_on else 2, *what, span.amount))
+        if span.until is not None:
+            moves.append(Move(span.until, 0, *what, span.amount.copy_negate()))
+    moves.sort(key=_PLACE)
+    return moves
+
+
+_PLACE: Final = itemgetter(0, 1)
+
+
+def amounts_by_day(moves: Sequence[Move], ends: Iterable[tuple[date, datetime]]) -> list[DayEnd]:
     """What stood at the end of each day, given with its instant, in their order."""
-    moves = _moves(spans)
     sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
     days: list[DayEnd] = []
     at = 0
     for day, end in ends:
-        while at < len(moves) and moves[at].comes_by(end):
-            move = moves[at]
-            key = move.span.kind, move.span.currency
-            sums[key] = total((sums[key], move.amount))
-            at += 1
+        until = bisect_right(moves, (end, 1), lo=at, key=_PLACE)
+        for move in moves[at:until]:
+            key = move.kind, move.currency
+            sums[key] = added(sums[key], move.amount)
+        at = until
         days.append(DayEnd(day, end, {key: amount for key, amount in sums.items() if amount}))
     return days
 
 
-def currency_peaks(spans: Sequence[HeldAmount], begin: datetime, end: datetime) -> dict[str, Peak]:
+def currency_peaks(moves: Sequence[Move], begin: datetime, end: datetime) -> dict[str, Peak]:
     """The most that stood of each currency between two instants."""
     peaks: dict[str, Peak] = {}
-    for moment, sums in _levels(spans, begin, end, ()):
+    for moment, sums in _levels(moves, begin, end, ()):
         for currency, amount in sums.items():
             if currency not in peaks or amount > peaks[currency].amount:
                 peaks[currency] = Peak(amount, moment)
@@ -126,7 +169,7 @@ def currency_peaks(spans: Sequence[HeldAmount], begin: datetime, end: datetime) 
 
 
 def value_peak(
-    spans: Sequence[HeldAmount],
+    moves: Sequence[Move],
     begin: datetime,
     end: datetime,
     *,
@@ -139,7 +182,7 @@ def value_peak(
     What has no rate on a day is in no sum of that day. None where nothing ever had a value.
     """
     best: Peak | None = None
-    for moment, sums in _levels(spans, begin, end, day_starts):
+    for moment, sums in _levels(moves, begin, end, day_starts):
         day = moment.astimezone(zone).date()
         worth = Fraction(0)
         for currency, amount in sums.items():
@@ -151,44 +194,17 @@ def value_peak(
     return best
 
 
-class _Move(msgspec.Struct, frozen=True):
-    """An amount that comes, or leaves: with its sign, and the span that it is of."""
-
-    moment: datetime
-    amount: Decimal
-    span: HeldAmount
-    leaves: bool
-
-    def comes_by(self, end: datetime) -> bool:
-        """Whether it counts at an instant: what comes at it does not, what leaves at it has."""
-        at_once = self.leaves or self.span.goes_on
-        return self.moment <= end if at_once else self.moment < end
-
-
-def _moves(spans: Iterable[HeldAmount]) -> list[_Move]:
-    """What comes and leaves, in the order of time; at one instant what leaves is first."""
-    moves: list[_Move] = []
-    for span in spans:
-        if span.amount is None:
-            continue
-        moves.append(_Move(span.since, span.amount, span, leaves=False))
-        if span.until is not None:
-            moves.append(_Move(span.until, span.amount.copy_negate(), span, leaves=True))
-    return sorted(moves, key=lambda move: (move.moment, not move.leaves, not move.span.goes_on))
-
-
 def _levels(
-    spans: Sequence[HeldAmount], begin: datetime, end: datetime, also: Sequence[datetime]
+    moves: Sequence[Move], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
     """Sums by currency right after each instant from `begin` up to before `end` that matters."""
-    moves = _moves(spans)
     moments = sorted({begin, *(move.moment for move in moves), *also})
     sums: dict[str, Decimal] = defaultdict(Decimal)
     at = 0
     for moment in moments[: bisect_right(moments, end)]:
         while at < len(moves) and moves[at].moment <= moment:
-            currency = moves[at].span.currency
-            sums[currency] = total((sums[currency], moves[at].amount))
+            currency = moves[at].currency
+            sums[currency] = added(sums[currency], moves[at].amount)
             at += 1
         if begin <= moment < end:
             yield moment, sums
@@ -196,4 +212,4 @@ def _levels(
 
 def without(amount: Decimal, parts: Iterable[Decimal]) -> Decimal:
     """What is left of an amount after its parts; never below zero."""
-    return max(difference(amount, total(parts)), ZERO)
+    return max(reduce(difference, parts, amount), ZERO)

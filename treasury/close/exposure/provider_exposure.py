@@ -32,6 +32,7 @@ from treasury.close.exposure.exposure_walk import (
     HeldAmount,
     amounts_by_day,
     currency_peaks,
+    moves_of,
     standing,
     value_peak,
 )
@@ -342,7 +343,7 @@ class _Draft:
         rates: ReferenceRates,
     ) -> None:
         self._spans = spans
-        self._proved = [span for span in spans if span.is_proved]
+        self._moves = moves_of(span for span in spans if span.is_proved)
         self._month = month
         self._at = at
         self._zone = zone
@@ -413,7 +414,7 @@ class _Draft:
             "since": None if first.began == EVER else first.began,
             "age": rail.between(began, self._day) if has_age else None,
             "clock": rail.unit if has_age else "",
-            "evidence": first.evidence,
+            "evidence": first.evidence_in(self._zone),
             "problem": first.problem,
             "next_step": first.next_step,
             "subject": first.subject,
@@ -458,7 +459,7 @@ class _Draft:
             if end_of(day - timedelta(days=1), self._zone) < self._at
         ]
         rows: list[dict[str, Any]] = []
-        for end in amounts_by_day(self._proved, ends):
+        for end in amounts_by_day(self._moves, ends):
             base = {"day": end.day, "at": end.at}
             rows += [
                 base
@@ -485,7 +486,7 @@ class _Draft:
     ) -> list[dict[str, Any]]:
         """A row a currency, and one of all."""
         start = self._month.start(self._zone)
-        peaks = currency_peaks(self._proved, start, self._at)
+        peaks = currency_peaks(self._moves, start, self._at)
         agreed = {row["scope"]: row["limit"] for row in limits.to_pylist()}
         rows = []
         currencies = {row["currency"] for row in positions} | peaks.keys() | agreed.keys()
@@ -531,7 +532,7 @@ class _Draft:
         start = self._month.start(self._zone)
         day_starts = [end_of(day - timedelta(days=1), self._zone) for day in self._month.days()]
         peak = value_peak(
-            self._proved,
+            self._moves,
             start,
             self._at,
             day_starts=day_starts,

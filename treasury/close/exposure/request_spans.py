@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from treasury.close.exposure.exposure_walk import HeldAmount, without
-from treasury.close.result_words import moment
-from treasury.money import total
+from treasury.close.exposure.exposure_walk import AT, HeldAmount, without
+from treasury.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
@@ -93,10 +93,10 @@ def _by_request(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 def _ordered(rows: Iterable[Row]) -> list[_Turn]:
     """The turns of a request by time: of one instant the one that counts is last."""
-    ordered = sorted(
-        rows, key=lambda row: (row["moment"], row["is_record"], row["seen_at"], row["status"])
-    )
-    return [_Turn(row["moment"], row["status"]) for row in ordered]
+    return [_Turn(row["moment"], row["status"]) for row in sorted(rows, key=_BY_TIME)]
+
+
+_BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 
 
 class _Teller:
@@ -161,7 +161,7 @@ class _Teller:
         whole = self._span(
             kind=IN_TRANSIT, state="", amount=self._request["fiat_amount"],
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
-            evidence=f"service: payment received {moment(since, self._zone)}; no line shows it",
+            evidence=f"service: payment received {AT}; no line shows it", seen_at=since,
         )  # fmt: skip
         yield from self._by_status(_left(whole, completed, _completed(completed)))
 
@@ -206,7 +206,7 @@ class _Teller:
             kind=SENT, state="", amount=request["crypto_amount"],
             currency=request["crypto_currency"], since=since, until=completed, began=since,
             left_at=settled, left_by="" if settled is None else "payout received",
-            evidence=f"service: coins sent or seen {moment(since, self._zone)}",
+            evidence=f"service: coins sent or seen {AT}", seen_at=since,
             is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
@@ -220,28 +220,32 @@ class _Teller:
             yield from self._by_status(coins)
         if completed is None:
             return
-        for span in self._payout(completed, min(since, completed), received, lines):
+        for span in self._payout(completed, min(since, completed), settled, received, lines):
             yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _settled(self, received: Sequence[Row]) -> datetime | None:
         """When the bank had shown all of the net; None while something is outstanding."""
-        net, so_far = self._request["fiat_net_amount"], []
+        net, so_far = self._request["fiat_net_amount"], Decimal(0)
         for line in received:
-            so_far.append(line["amount"])
-            if net is not None and total(so_far) >= net:
+            so_far = added(so_far, line["amount"])
+            if net is not None and so_far >= net:
                 return end_of(line["booking_date"], self._zone)
         return None
 
     def _payout(
-        self, completed: datetime, began: datetime, received: Sequence[Row], lines: Sequence[Row]
+        self,
+        completed: datetime,
+        began: datetime,
+        settled: datetime | None,
+        received: Sequence[Row],
+        lines: Sequence[Row],
     ) -> Iterator[HeldAmount]:
         net: Decimal | None = self._request["fiat_net_amount"]
-        settled = self._settled(received)
         whole = self._span(
             kind=PAYOUT, state="", amount=net, currency=self._request["fiat_currency"],
             since=completed, until=None, began=began, left_at=settled,
             left_by="" if settled is None else "payout received",
-            evidence=f"{self._ended_by(completed)}; no payout at the bank",
+            evidence=f"{self._ended_by(completed)}; no payout at the bank", seen_at=completed,
         )  # fmt: skip
         if net is None:
             if not received:
@@ -269,8 +273,8 @@ class _Teller:
 
     def _ended_by(self, completed: datetime) -> str:
         if self._completed is None or completed < self._completed:
-            return f"a part was paid out by {moment(completed, self._zone)}"
-        return f"service: completed {moment(completed, self._zone)}"
+            return f"a part was paid out by {AT}"
+        return f"service: completed {AT}"
 
     # How it stands: by the status that the service gave it then
 
