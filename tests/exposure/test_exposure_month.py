@@ -26,10 +26,18 @@ from treasury.cli import treasury
 from treasury.close import closing as closing_room
 from treasury.close.closing import Closing
 from treasury.close.evidence import Evidence, encode
-from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
+from treasury.close.exposure import provider_exposure as exposure_room
+from treasury.close.exposure.provider_exposure import (
+    READ,
+    STEPS,
+    ProviderExposure,
+    provider_exposure,
+)
 from treasury.errors import InputError, StorageError
 from treasury.items.carry_proposals import Acceptance
 from treasury.money import format_amount
+from treasury.reconcile.engine.kept_run import forget_runs
+from treasury.reconcile.monthly import run_on_matched
 from treasury.report.exposure.confirmation_letter import confirmation_letter
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack
@@ -320,3 +328,29 @@ def test_a_letter_is_written_once_and_whole(
     with pytest.raises(StorageError, match="cannot be written"):
         desk.confirmation_letter(tmp_path / "none" / "letter.html", "2026-10")
     assert [each.name for each in tmp_path.iterdir()] == ["letter.html"]
+
+
+def test_what_ended_before_the_month_is_left_out_and_changes_nothing(
+    month_end: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    r = month_end.reconcile("2026-11")
+    assert r.basis is not None
+    with run_on_matched(r.basis, STEPS, *READ) as steps_run:
+        ended = steps_run.connection.table("ended_requests").shape[0]
+        told = steps_run.connection.table("provider_requests").shape[0]
+    assert ended > 100
+    part = provider_exposure(r, month_end.settings.zone)
+    everything = [
+        msgspec.structs.replace(step, sql=f"SELECT * FROM ({step.sql}) WHERE request_id IS NULL")
+        if step.name == "ended_requests"
+        else step
+        for step in STEPS
+    ]
+    monkeypatch.setattr(exposure_room, "STEPS", tuple(everything))
+    forget_runs()
+    with run_on_matched(r.basis, tuple(everything), *READ) as steps_run:
+        assert steps_run.connection.table("provider_requests").shape[0] == told + ended
+    full = provider_exposure(r, month_end.settings.zone)
+    for name in ("positions", "totals", "days", "ages"):
+        assert getattr(part, name).equals(getattr(full, name))
+    forget_runs()

@@ -1,5 +1,6 @@
 -- One row a ramp request that money may have stood for: when its coins were sent, when the service saw the money, when
--- it ended; for an off-ramp whether its hash is another's as well, and the custodial transfer that sent its coins.
+-- it ended; for an off-ramp whether its hash is another's as well, and the custodial transfer that sent its coins. Those
+-- of which nothing stood any more when the month began are left out.
 SELECT
     r.id AS request_id, coalesce(nullif(r.payment_reference, ''), r.id) AS reference, r.ramp_type, r.status,
     r.fiat_amount, r.fiat_net_amount, r.fiat_currency, r.crypto_amount, r.crypto_currency,
@@ -29,4 +30,6 @@ LEFT JOIN (
     WHERE u.what = 'off-ramp payment'
     GROUP BY u.request_id
 ) AS t ON t.request_id = r.id
+LEFT JOIN ended_requests AS n ON n.request_id = r.id
+WHERE n.request_id IS NULL
 ORDER BY r.id
