@@ -17,7 +17,7 @@ from treasury.errors import InputError
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
-    "plain_digits", "product", "quantize", "rounded", "rounded_ratio", "total", "typed_amount",
+    "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total", "typed_amount",
     "whole_units",
 ]  # fmt: skip
 
@@ -169,13 +169,13 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 def rounded(exact: Fraction, places: int) -> Decimal:
     """A fraction at so many decimals, half up as every product and ratio."""
-    return rounded_ratio(exact.numerator, exact.denominator, places)
+    return Decimal(f"{signed_half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
 
 
-def rounded_ratio(numerator: int, denominator: int, places: int) -> Decimal:
-    """A ratio of whole numbers at so many decimals, half up; the denominator is above zero."""
-    digits = half_up(abs(numerator) * 10**places, denominator)
-    return Decimal(f"{'-' if numerator < 0 and digits else ''}{digits}E-{places}")
+def signed_half_up(numerator: int, denominator: int) -> int:
+    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
+    digits = (2 * abs(numerator) + denominator) // (2 * denominator)
+    return -digits if numerator < 0 else digits
 
 
 def whole_units(amount: Decimal) -> int:

@@ -17,11 +17,11 @@ from report_samples import HOSTILE, fee, reconciliation
 from treasury.close.fees.conversion_costs import (
     CONVERSION_COSTS,
     IN_THE_RATE,
+    RECORDED,
     REQUEST,
     TO_REFERENCE,
     VIRTUAL_ACCOUNT,
     ConversionCosts,
-    RecordedConversion,
     account_conversions,
     conversion_costs,
 )
@@ -58,7 +58,7 @@ def rates(*stored: tuple[str, str, str], at: datetime | None = None) -> Referenc
     return ReferenceRates(at_par={}, stored=of_code, brought=lambda: None)
 
 
-def exchange(**changed: Any) -> RecordedConversion:
+def exchange(**changed: Any) -> dict[str, Any]:
     """EUR 1,000.00 gross, EUR 8.00 fee, USDC 1,100.000000."""
     fields: dict[str, Any] = {
         "source": REQUEST,
@@ -73,12 +73,17 @@ def exchange(**changed: Any) -> RecordedConversion:
         "fee": Decimal("8.00"),
         "crypto": Decimal("1100.000000"),
         "crypto_currency": "USDC",
+        "problem": "",
     }
-    return RecordedConversion(**fields | changed)
+    return fields | changed
 
 
-def costs(*exchanges: RecordedConversion, at: datetime | None = None) -> ConversionCosts:
-    return conversion_costs(exchanges, rates(("USDC", "EUR", "0.9"), at=at))
+def recorded(*exchanges: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(exchanges), schema=RECORDED)
+
+
+def costs(*exchanges: dict[str, Any], at: datetime | None = None) -> ConversionCosts:
+    return conversion_costs(recorded(*exchanges), rates(("USDC", "EUR", "0.9"), at=at))
 
 
 def test_an_on_ramp_costs_its_fee_and_what_the_rate_took() -> None:
@@ -106,7 +111,7 @@ def test_more_received_than_given_is_a_negative_cost() -> None:
 
 def test_a_fee_in_another_currency_is_valued_too() -> None:
     dollars = rates(("USD", "EUR", "0.9"), ("USDC", "EUR", "0.9"))
-    (row,) = conversion_costs([exchange(fiat_currency="USD")], dollars).each.to_pylist()
+    (row,) = conversion_costs(recorded(exchange(fiat_currency="USD")), dollars).each.to_pylist()
     assert (row["given_value"], row["stated_fee"]) == (900, Decimal("7.20"))
     assert row["value_currency"] == "EUR"
 
@@ -183,7 +188,7 @@ def test_sums_are_exact_and_rounded_once(
         for at, (fiat, charged, crypto, on_ramp) in enumerate(drawn)
     ]
     per_coin = 1 / Fraction("1.1172")
-    told = conversion_costs(exchanges, rates(("EUR", "USDC", "1.1172")))
+    told = conversion_costs(recorded(*exchanges), rates(("EUR", "USDC", "1.1172")))
     exact = Fraction(0)
     for fiat, charged, crypto, on_ramp in drawn:
         value = Fraction(crypto) * per_coin
@@ -264,7 +269,7 @@ def test_an_unknown_direction_is_not_valued() -> None:
     assert row["not_valued"] == "unknown direction"
 
 
-def section(*exchanges: RecordedConversion) -> Section:
+def section(*exchanges: dict[str, Any]) -> Section:
     return conversion_costs_section(costs(*exchanges))
 
 

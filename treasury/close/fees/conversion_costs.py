@@ -10,10 +10,12 @@ amount is shown: a month has many conversions, and each figure is rounded once (
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
+from operator import add, sub
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -24,14 +26,15 @@ import pyarrow.compute as pc
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import DIRECTIONS, amount_words, count
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
-from treasury.money import SCALE, exponent, rounded_ratio, whole_units
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
+from treasury.money import SCALE, exponent, rounded, signed_half_up, whole_units
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.decimal_columns import decimal_column
 
 __all__ = [
-    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "REQUEST",
-    "TO_REFERENCE", "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "RecordedConversion",
+    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED",
+    "REQUEST", "TO_REFERENCE", "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum",
     "account_conversions", "conversion_costs", "request_conversions",
 ]  # fmt: skip
 
@@ -69,7 +72,6 @@ and is made up of `stated_fee` and `reference_difference`, each rounded by itsel
 the value given, `reference_difference_bp` of the value that was converted: without the fee where
 it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
 `not_valued` says why a conversion has no value, and is empty for one that has."""
-_DIFFERENCE_BP: Final = COST.get_field_index("reference_difference_bp")
 CONVERSION_COSTS: Final = pa.schema(
     [
         ("source", TEXT),
@@ -110,57 +112,28 @@ NOT_VALUED: Final = [
 """What is shown of a conversion without a value."""
 
 
-class RecordedConversion(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversion as it is recorded: what was given for what on which day.
-
-    `fiat` is what went in or came out of an account: with the fee where it is given, without it
-    where it is received. `at` is the instant, where one is known; `problem` says why it cannot be
-    valued, whatever the rates.
-    """
-
-    source: str
-    source_id: str
-    reference: str
-    month: str
-    day: date | None
-    at: datetime | None
-    is_on_ramp: bool
-    fiat: Decimal | None
-    fiat_currency: str
-    fee: Decimal | None
-    crypto: Decimal | None
-    crypto_currency: str
-    problem: str = ""
-
-    @property
-    def pair(self) -> str:
-        """`EUR → USDC`: what was given for what."""
-        pair = (self.fiat_currency, self.crypto_currency)
-        return " → ".join(pair if self.is_on_ramp else reversed(pair))
-
-
-class _Valued(msgspec.Struct, frozen=True):
-    """The values of a conversion as numerators over one denominator, and what they rest on."""
-
-    denominator: int
-    given: int
-    received: int
-    fee: int
-    converted: int
-    difference_is: str
-    valued_by: str
-
-    @property
-    def cost(self) -> int:
-        return self.given - self.received
-
-    @property
-    def difference(self) -> int:
-        return self.cost - self.fee
-
-    def difference_bp(self) -> Decimal | None:
-        """The difference to the reference in basis points of what was converted."""
-        return _basis_points(self.difference, self.converted)
+RECORDED: Final = pa.schema(
+    [
+        ("source", TEXT),
+        ("source_id", TEXT),
+        ("reference", TEXT),
+        ("month", TEXT),
+        ("day", DATE),
+        ("at", INSTANT),
+        ("is_on_ramp", BOOL),
+        ("fiat", AMOUNT),
+        ("fiat_currency", TEXT),
+        ("fee", AMOUNT),
+        ("crypto", AMOUNT),
+        ("crypto_currency", TEXT),
+        ("problem", TEXT),
+    ]
+)
+"""A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
+in or came out of an account: with the fee where it is given, without it where it is received. `at`
+is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
+_VALUED_BY: Final = RECORDED.names[4:]
+"""What the value of a conversion rests on."""
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,33 +180,40 @@ class ConversionCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return " · ".join(parts) or "no conversion"
 
 
-def request_conversions(requests: pa.Table) -> Iterator[RecordedConversion]:
-    """The requests of a fee table as conversions, in their order."""
-    names = (
-        "request_id", "reference", "month", "completed_on", "completed_at", "direction", "fee",
-        "fiat_gross", "fiat_net", "fiat_currency", "crypto", "crypto_currency",
-    )  # fmt: skip
-    columns = [requests[name].to_pylist() for name in names]
-    for (
-        request, reference, month, day, at, direction, fee, gross, net, fiat, crypto, coin,
-    ) in zip(*columns, strict=True):  # fmt: skip
-        on_ramp = direction == DIRECTIONS["ON_RAMP"]
-        yield RecordedConversion(
-            source=REQUEST, source_id=request, reference=reference or "", month=month, day=day,
-            at=at, is_on_ramp=on_ramp, fiat=gross if on_ramp else net, fiat_currency=fiat, fee=fee,
-            crypto=crypto, crypto_currency=coin or "?",
-            problem="" if on_ramp or direction == DIRECTIONS["OFF_RAMP"] else "unknown direction",
-        )  # fmt: skip
+def request_conversions(requests: pa.Table) -> pa.Table:
+    """The requests of a fee table as conversions, in their order; columns as in RECORDED."""
+    is_on_ramp, is_off_ramp = (
+        pc.fill_null(pc.equal(requests["direction"], DIRECTIONS[name]), False)
+        for name in ("ON_RAMP", "OFF_RAMP")
+    )
+    columns = {
+        "source": pa.repeat(REQUEST, requests.num_rows),
+        "source_id": requests["request_id"],
+        "reference": pc.fill_null(requests["reference"], ""),
+        "month": requests["month"],
+        "day": requests["completed_on"],
+        "at": requests["completed_at"],
+        "is_on_ramp": is_on_ramp,
+        "fiat": pc.if_else(is_on_ramp, requests["fiat_gross"], requests["fiat_net"]),
+        "fiat_currency": requests["fiat_currency"],
+        "fee": requests["fee"],
+        "crypto": requests["crypto"],
+        "crypto_currency": pc.fill_null(requests["crypto_currency"], "?"),
+        "problem": pc.if_else(pc.or_(is_on_ramp, is_off_ramp), "", "unknown direction"),
+    }
+    return pa.table([columns[name] for name in RECORDED.names], schema=RECORDED)
 
 
-def account_conversions(r: Reconciliation, *, is_last: bool = True) -> Iterator[RecordedConversion]:
+def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
     """What virtual accounts converted by the month's end, and what of it is not proved.
 
-    An interval between two balances counts in the month in which it closes. One around the month's
-    end is told of the last month that is asked for alone, for it counts in the next.
+    Columns as in RECORDED. An interval between two balances counts in the month in which it closes.
+    One around the month's end is told of the last month that is asked for alone, for it counts in
+    the next.
     """
     zone = ZoneInfo("UTC") if r.basis is None else r.basis.question.zone
     start, end = r.month.start(zone), r.month.end(zone)
+    rows = []
     for row in r.conversions.to_pylist():
         closed_at, opened_at = row["closed_at"], row["opened_at"]
         is_closed = closed_at is not None and closed_at < end
@@ -244,44 +224,45 @@ def account_conversions(r: Reconciliation, *, is_last: bool = True) -> Iterator[
         problem = conversion_problem(row, end)
         if not problem and (opened_at is None or closed_at - opened_at > _LONGEST):
             problem = f"not provable: its day is not known within {_LONGEST.days} days"
-        yield RecordedConversion(
-            source=VIRTUAL_ACCOUNT,
-            source_id=row["account_id"],
-            reference=row["account"],
-            month=str(r.month),
-            day=closed_at.astimezone(zone).date() if is_closed else None,
-            at=None,
-            is_on_ramp=True,
-            fiat=row["fiat"],
-            fiat_currency=row["currency"] or "?",
-            fee=Decimal(0),
-            crypto=row["converted"],
-            crypto_currency=row["asset"],
-            problem=problem,
+        rows.append(
+            {
+                "source": VIRTUAL_ACCOUNT,
+                "source_id": row["account_id"],
+                "reference": row["account"],
+                "month": str(r.month),
+                "day": closed_at.astimezone(zone).date() if is_closed else None,
+                "is_on_ramp": True,
+                "fiat": row["fiat"],
+                "fiat_currency": row["currency"] or "?",
+                "fee": Decimal(0),
+                "crypto": row["converted"],
+                "crypto_currency": row["asset"],
+                "problem": problem,
+            }
         )
+    return pa.Table.from_pylist(rows, schema=RECORDED)
 
 
-def conversion_costs(
-    exchanges: Iterable[RecordedConversion], rates: ReferenceRates
-) -> ConversionCosts:
-    """Each conversion valued by the rates, and the sums by month and pair."""
+def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCosts:
+    """Each conversion valued by the rates, and the sums; `recorded` as in RECORDED."""
     appraisal = _Appraisal(rates)
-    rows: list[tuple[Any, ...]] = []
-    groups: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
-    sums: dict[str, _Sum] = defaultdict(_Sum)
-    without: Counter[tuple[str, str]] = Counter()
-    for exchange in exchanges:
-        valued, absence = appraisal.value(exchange)
-        cells = _cost_cells(valued, absence)
-        rows.append((*_recorded_cells(exchange), *cells))
-        if valued is None:
-            without[exchange.month, exchange.pair] += 1
-        else:
-            difference_bp = cells[_DIFFERENCE_BP]
-            groups[exchange.month, exchange.pair, valued.difference_is].add(valued, difference_bp)
-            sums[valued.difference_is].add(valued, difference_bp)
+    values = appraisal.values_of(recorded)
+    currencies = recorded["fiat_currency"], recorded["crypto_currency"]
+    pairs = pc.if_else(
+        recorded["is_on_ramp"],
+        pc.binary_join_element_wise(*currencies, " → "),
+        pc.binary_join_element_wise(*reversed(currencies), " → "),
+    )
+    keys = list(zip(recorded["month"].to_pylist(), pairs.to_pylist(), strict=True))
+    without = Counter(key for key, why in zip(keys, values.not_valued, strict=True) if why)
+    groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+    for place, (row, terms) in enumerate(zip(values.rows, values.terms, strict=True)):
+        groups[*keys[row], terms.difference_is].add(values, place)
+    sums: defaultdict[str, _Sum] = defaultdict(_Sum)
+    for (_, _, difference_is), group in groups.items():
+        sums[difference_is].include(group)
     return ConversionCosts(
-        each=_table(rows, CONVERSION_COSTS),
+        each=_each(recorded, pairs, values),
         by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
         sums=tuple(sums[name].whole(name) for name in sorted(sums)),
         not_valued=without.total(),
@@ -289,12 +270,53 @@ def conversion_costs(
     )
 
 
+class _Values:
+    """What conversions gave and received, whole numbers over the denominators of their terms.
+
+    `rows` are the places of those that have a value, in the order of all other lists. `converted`
+    is what of it was converted: without the fee where it was taken before. `not_valued` says of
+    every conversion why it has no value, and nothing of one that has.
+    """
+
+    def __init__(self, conversions: int) -> None:
+        self.not_valued = [""] * conversions
+        self.rows: list[int] = []
+        self.terms: list[_Terms] = []
+        self.given: list[int] = []
+        self.received: list[int] = []
+        self.fee: list[int] = []
+        self.converted: list[int] = []
+
+    @cached_property
+    def cost(self) -> list[int]:
+        """What was given less what was received."""
+        return list(map(sub, self.given, self.received))
+
+    @cached_property
+    def difference(self) -> list[int]:
+        """The cost less the stated fee."""
+        return list(map(sub, self.cost, self.fee))
+
+    @cached_property
+    def difference_bp(self) -> list[int | None]:
+        """The difference in hundredths of a basis point of what was converted."""
+        return list(map(_basis_points, self.difference, self.converted))
+
+    def cents(self, numerators: Sequence[int]) -> list[int]:
+        """Values in the last decimal of the reporting currency, each rounded once."""
+        unit = 10 ** exponent(REPORTING)
+        return [
+            signed_half_up(number * unit, terms.denominator)
+            for number, terms in zip(numerators, self.terms, strict=True)
+        ]
+
+
 class _Appraisal:
     """Values of conversions; each pair of rates is worked out once a day, or once an instant."""
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
-        self._dated: dict[tuple[str, str, date], tuple[_Terms | None, str]] = {}
+        self._found: dict[tuple[str, str, date, datetime | None], tuple[_Terms | None, str]] = {}
         self._is_daily: dict[tuple[str, str], bool] = {}
         self._last_days: dict[str, date] = {}
         self._assumptions: set[str] = set()
@@ -305,46 +327,43 @@ class _Appraisal:
         sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
         return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
-    def value(self, exchange: RecordedConversion) -> tuple[_Valued | None, str]:
-        """The values of a conversion, or why it has none."""
-        fiat, crypto, fee = exchange.fiat, exchange.crypto, exchange.fee
-        if exchange.problem:
-            return None, exchange.problem
-        recorded = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
-        missing = [name for name, amount in recorded if amount is None]
-        if fiat is None or crypto is None or fee is None:
-            return None, f"not provable: no {' and no '.join(missing)} amount is recorded"
-        if exchange.day is None:
-            return None, "not provable: its day is not known"
-        terms, absence = self._terms_of(exchange, exchange.day)
-        if terms is None:
-            return None, absence
-        fiat_value = whole_units(fiat) * terms.fiat
-        fee_value = whole_units(fee) * terms.fiat
-        coin_value = whole_units(crypto) * terms.coin
-        if exchange.is_on_ramp:
-            given, received, converted = fiat_value, coin_value, fiat_value - fee_value
-        else:
-            given, received, converted = coin_value, fiat_value, coin_value
-        largest = max(map(abs, (given, received, fee_value)))
-        if largest >= _BEYOND * terms.denominator:
-            return None, "not provable: its amounts are beyond what any table holds"
-        valued = _Valued(
-            terms.denominator, given, received, fee_value, converted, terms.difference_is,
-            terms.valued_by,
-        )  # fmt: skip
-        return valued, ""
+    def values_of(self, recorded: pa.Table) -> _Values:
+        """The values of conversions, and why some have none."""
+        values = _Values(recorded.num_rows)
+        columns = (recorded[name].to_pylist() for name in _VALUED_BY)
+        for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in enumerate(
+            zip(*columns, strict=True)
+        ):
+            values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)
+            if values.not_valued[row]:
+                continue
+            terms, values.not_valued[row] = self._terms_of(currency, coin, day, at)
+            if terms is None:
+                continue
+            fiat_value = whole_units(fiat) * terms.fiat
+            fee_value = whole_units(fee) * terms.fiat
+            coin_value = whole_units(crypto) * terms.coin
+            if max(abs(fiat_value), abs(coin_value), abs(fee_value)) >= terms.beyond:
+                values.not_valued[row] = "not provable: its amounts are beyond what any table holds"
+                continue
+            values.rows.append(row)
+            values.terms.append(terms)
+            values.given.append(fiat_value if is_on_ramp else coin_value)
+            values.received.append(coin_value if is_on_ramp else fiat_value)
+            values.fee.append(fee_value)
+            values.converted.append(fiat_value - fee_value if is_on_ramp else coin_value)
+        return values
 
-    def _terms_of(self, exchange: RecordedConversion, day: date) -> tuple[_Terms | None, str]:
-        pair = exchange.fiat_currency, exchange.crypto_currency
+    def _terms_of(
+        self, fiat: str, coin: str, day: date, at: datetime | None
+    ) -> tuple[_Terms | None, str]:
+        pair = fiat, coin
         if pair not in self._is_daily:
             self._is_daily[pair] = not any(map(self._rates.has_instants, pair))
-        if exchange.at is not None and not self._is_daily[pair]:
-            return self._read(*pair, day, exchange.at)
-        key = (*pair, day)
-        if key not in self._dated:
-            self._dated[key] = self._read(*key, None)
-        return self._dated[key]
+        key = (fiat, coin, day, None if self._is_daily[pair] else at)
+        if key not in self._found:
+            self._found[key] = self._read(*key)
+        return self._found[key]
 
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
@@ -367,6 +386,17 @@ class _Appraisal:
         return _Terms.of(*known), ""
 
 
+def _lacking(
+    fiat: Decimal | None, fee: Decimal | None, crypto: Decimal | None, day: date | None
+) -> str:
+    """What a value would rest on and is not recorded of a conversion, in words; mostly nothing."""
+    if fiat is None or fee is None or crypto is None:
+        stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
+        missing = " and no ".join(name for name, amount in stated if amount is None)
+        return f"not provable: no {missing} amount is recorded"
+    return "not provable: its day is not known" if day is None else ""
+
+
 class _Terms(msgspec.Struct, frozen=True):
     """The rates of a pair as numerators over one denominator, and what they rest on."""
 
@@ -375,17 +405,21 @@ class _Terms(msgspec.Struct, frozen=True):
     denominator: int
     difference_is: str
     valued_by: str
+    beyond: int
+    """What no numerator may come to, so that a table holds it and its differences."""
 
     @classmethod
     def of(cls, fiat: ReferenceRate, coin: ReferenceRate) -> _Terms:
         published = [rate for rate in (fiat, coin) if rate.source]
+        denominator = fiat.rate.denominator * coin.rate.denominator * 10**SCALE
         has_instants = bool(published) and all(rate.has_instant for rate in published)
         return cls(
             fiat=fiat.rate.numerator * coin.rate.denominator,
             coin=coin.rate.numerator * fiat.rate.denominator,
-            denominator=fiat.rate.denominator * coin.rate.denominator * 10**SCALE,
+            denominator=denominator,
             difference_is=IN_THE_RATE if has_instants else TO_REFERENCE,
             valued_by="; ".join(filter(None, dict.fromkeys((fiat.basis, coin.basis)))),
+            beyond=_BEYOND * denominator,
         )
 
 
@@ -394,72 +428,113 @@ class _Sum:
 
     def __init__(self) -> None:
         self.conversions = 0
-        self.differences: list[Decimal] = []
+        self.differences: list[int] = []
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
-    def add(self, valued: _Valued, difference_bp: Decimal | None) -> None:
+    def add(self, values: _Values, place: int) -> None:
+        """One of the conversions that have a value."""
         self.conversions += 1
-        part = self._parts[valued.denominator]
-        part[0] += valued.given
-        part[1] += valued.received
-        part[2] += valued.fee
-        part[3] += valued.converted
-        if difference_bp is not None:
-            self.differences.append(difference_bp)
+        part = self._parts[values.terms[place].denominator]
+        part[0] += values.given[place]
+        part[1] += values.received[place]
+        part[2] += values.fee[place]
+        part[3] += values.converted[place]
+        difference = values.difference_bp[place]
+        if difference is not None:
+            self.differences.append(difference)
 
-    def exact(self, difference_is: str) -> _Valued:
-        """The sums over one denominator."""
-        sums = [Fraction(0)] * 4
+    def include(self, other: _Sum) -> None:
+        """All that is in another sum."""
+        self.conversions += other.conversions
+        for denominator, part in other._parts.items():
+            self._parts[denominator] = list(map(add, self._parts[denominator], part))
+
+    def exact(self) -> list[Fraction]:
+        """What was given, received, taken as fee, and converted."""
+        parts = [Fraction(0)] * 4
         for denominator, part in self._parts.items():
-            sums = [sums[at] + Fraction(value, denominator) for at, value in enumerate(part)]
-        common = 1
-        for exact in sums:
-            common *= exact.denominator
-        numerators = [exact.numerator * (common // exact.denominator) for exact in sums]
-        given, received, fee, converted = numerators
-        return _Valued(common, given, received, fee, converted, difference_is, "")
+            parts = [parts[at] + Fraction(number, denominator) for at, number in enumerate(part)]
+        return parts
 
     def whole(self, difference_is: str) -> CostSum:
         """The sums as a person reads them."""
-        exact = self.exact(difference_is)
+        _, _, cost, fee, difference, _, difference_bp = self.cells()
         return CostSum(
             conversions=self.conversions,
-            cost=_amount(exact.cost, exact),
-            stated_fee=_amount(exact.fee, exact),
-            reference_difference=_amount(exact.difference, exact),
-            reference_difference_bp=exact.difference_bp(),
+            cost=cost,
+            stated_fee=fee,
+            reference_difference=difference,
+            reference_difference_bp=difference_bp,
             difference_is=difference_is,
         )
 
-
-def _recorded_cells(exchange: RecordedConversion) -> tuple[Any, ...]:
-    sides = [
-        (exchange.fiat, exchange.fiat_currency),
-        (exchange.crypto, exchange.crypto_currency),
-    ]
-    given, received = sides if exchange.is_on_ramp else reversed(sides)
-    return (
-        exchange.source, exchange.source_id, exchange.reference, exchange.month, exchange.day,
-        exchange.pair, *given, *received,
-    )  # fmt: skip
-
-
-def _cost_cells(valued: _Valued | None, absence: str) -> tuple[Any, ...]:
-    """What stands in the columns of COST."""
-    if valued is None:
-        return (REPORTING, *(None,) * 7, "", "", absence)
-    return (*_value_cells(valued), valued.difference_is, valued.valued_by, "")
+    def cells(self) -> tuple[Any, ...]:
+        """The sums in the columns from `given_value` to the basis points, rounded once each."""
+        given, received, fee, converted = self.exact()
+        cost, places = given - received, exponent(REPORTING)
+        amounts = [rounded(exact, places) for exact in (given, received, cost, fee, cost - fee)]
+        shares = ((cost, given), (cost - fee, converted))
+        ratios = [Fraction(part, whole) if whole else Fraction(0) for part, whole in shares]
+        points = [
+            _basis_points(ratio.numerator, ratio.denominator if whole > 0 else 0)
+            for ratio, (_, whole) in zip(ratios, shares, strict=True)
+        ]
+        return (*amounts, *map(_in_points, points))
 
 
-def _value_cells(valued: _Valued) -> tuple[Any, ...]:
-    """The values, rounded once each, and the basis points."""
-    values = (valued.given, valued.received, valued.cost, valued.fee, valued.difference)
-    return (
-        REPORTING,
-        *(_amount(value, valued) for value in values),
-        _basis_points(valued.cost, valued.given),
-        valued.difference_bp(),
+def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Table:
+    """The conversions with what they cost; columns as in CONVERSION_COSTS."""
+    places = pa.array(_places(recorded.num_rows, values.rows), pa.int64())
+
+    def of_valued(numbers: Sequence[int | None], name: str) -> pa.Array:
+        """A column of numbers of those that have a value, null for the others."""
+        kind, digits = COST.field(name).type, 2 if name.endswith("_bp") else exponent(REPORTING)
+        return decimal_column(numbers, digits, kind).take(places)
+
+    def words_of(texts: Iterable[str]) -> pa.Array:
+        return pc.fill_null(pa.array(texts, TEXT).take(places), "")
+
+    amounts = {
+        "given_value": values.given,
+        "received_value": values.received,
+        "cost": values.cost,
+        "stated_fee": values.fee,
+        "reference_difference": values.difference,
+    }
+    cost_bp = list(map(_basis_points, values.cost, values.given))
+    sides = [(recorded["fiat"], recorded["fiat_currency"])]
+    sides.append((recorded["crypto"], recorded["crypto_currency"]))
+    is_on_ramp = recorded["is_on_ramp"]
+    (given, given_in), (received, received_in) = (
+        [pc.if_else(is_on_ramp, own, other) for own, other in zip(*order, strict=True)]
+        for order in (sides, sides[::-1])
     )
+    columns = {
+        **{name: recorded[name] for name in ("source", "source_id", "reference", "month")},
+        "converted_on": recorded["day"],
+        "pair": pairs,
+        "given": given,
+        "given_currency": given_in,
+        "received": received,
+        "received_currency": received_in,
+        "value_currency": pa.repeat(REPORTING, recorded.num_rows),
+        **{name: of_valued(values.cents(own), name) for name, own in amounts.items()},
+        "cost_bp": of_valued(cost_bp, "cost_bp"),
+        "reference_difference_bp": of_valued(values.difference_bp, "reference_difference_bp"),
+        "difference_is": words_of(terms.difference_is for terms in values.terms),
+        "valued_by": words_of(terms.valued_by for terms in values.terms),
+        "not_valued": pa.array(values.not_valued, TEXT),
+    }
+    table = pa.table([columns[name] for name in CONVERSION_COSTS.names], schema=CONVERSION_COSTS)
+    return table.combine_chunks()
+
+
+def _places(conversions: int, rows: Sequence[int]) -> list[int | None]:
+    """Of each conversion its place among those that have a value."""
+    places: list[int | None] = [None] * conversions
+    for place, row in enumerate(rows):
+        places[row] = place
+    return places
 
 
 def _pair_rows(
@@ -478,20 +553,20 @@ def _pair_rows(
             continue
         number = 0 if key in counted else without.get(key, 0)
         counted.add(key)
-        exact = own.exact(difference_is)
         bounds = (min(own.differences), max(own.differences)) if own.differences else (None, None)
-        rows.append((*key, own.conversions, *_value_cells(exact), *bounds, difference_is, number))
+        told = (*own.cells(), *map(_in_points, bounds))
+        rows.append((*key, own.conversions, REPORTING, *told, difference_is, number))
     return rows
 
 
-def _amount(numerator: int, valued: _Valued) -> Decimal:
-    return rounded_ratio(numerator, valued.denominator, exponent(REPORTING))
-
-
-def _basis_points(part: int, whole: int) -> Decimal | None:
-    """`part` of `whole`; None where nothing is whole, or so little that no column holds it."""
+def _basis_points(part: int, whole: int) -> int | None:
+    """`part` of `whole` in hundredths of a basis point; None for what no column can say."""
     is_told = whole > 0 and abs(part) < 10**30 * whole
-    return rounded_ratio(part * 10_000, whole, 2) if is_told else None
+    return signed_half_up(part * 1_000_000, whole) if is_told else None
+
+
+def _in_points(hundredths: int | None) -> Decimal | None:
+    return None if hundredths is None else Decimal(f"{hundredths}E-2")
 
 
 def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:

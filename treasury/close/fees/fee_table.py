@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -170,15 +169,12 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     def costs(self) -> ConversionCosts:
         """What the conversions cost: the requests, and what virtual accounts converted."""
         *earlier, last = self.answers()
-        rates = rates_of(last)
-        return conversion_costs(
-            chain(
-                request_conversions(self.recorded),
-                *(account_conversions(r, is_last=False) for r in earlier),
-                account_conversions(last),
-            ),
-            rates,
-        )
+        recorded = [
+            request_conversions(self.recorded),
+            *(account_conversions(r, is_last=False) for r in earlier),
+            account_conversions(last),
+        ]
+        return conversion_costs(pa.concat_tables(recorded), rates_of(last))
 
     @property
     def rows(self) -> list[dict[str, Any]]:
