@@ -19,6 +19,7 @@ from sqlglot import exp
 from treasury import Workspace
 from treasury.close import roll_forward
 from treasury.close.coins import coin_events
+from treasury.close.exposure import provider_exposure
 from treasury.close.ledger import accounting
 from treasury.desk import dictionary
 from treasury.reconcile import matching, monthly
@@ -174,6 +175,7 @@ MODEL = (
     *steps_of(roll_forward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
     *steps_of(coin_events.PACKAGE).values(),
+    *steps_of(provider_exposure.PACKAGE).values(),
     *(step for package in STANDING_ALONE for step in steps_of(package).values()),
 )
 
@@ -300,3 +302,9 @@ def test_no_column_of_the_month_is_a_float(month_end: Workspace) -> None:
     question = month_end._question("2026-10")
     with monthly.run_on_question(month_end.snapshot(), question, None) as steps_run:
         hold_no_floats(steps_run.connection, monthly.STEPS)
+
+
+def test_no_column_of_what_stands_with_the_provider_is_a_float(month_end: Workspace) -> None:
+    question, steps = month_end._question("2026-10"), provider_exposure.STEPS
+    with monthly.run_on_question(month_end.snapshot(), question, None, steps) as steps_run:
+        hold_no_floats(steps_run.connection, steps)
