@@ -438,7 +438,7 @@ class _Draft:
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
-                f"{coin} is not held against balances: {wallets} of it is not proved"
+                f"{coin} is not held against balances: {wallets} of it not proved"
                 if lacking
                 else f"{coin} is not held against balances: none is proved"
             )
