@@ -364,7 +364,7 @@ class _Draft:
                 if event["happened_on"] <= ended and event["event_id"] not in counted
             ]
             for row in stated:
-                if row["day"] > ended:
+                if row["day"] >= ended:
                     self.notes.append(
                         f"the opening of {coin} at {row['day']} is not used: {Month.of(ended)} was"
                         " closed with what it ended with"
