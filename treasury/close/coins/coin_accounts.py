@@ -324,7 +324,7 @@ class _Draft:
         if terms.pool == "entity":
             return (ENTITY,)
         return tuple(
-            row["of"].lower()
+            row["of"] if row["kind"] == "custodial" else row["of"].lower()
             for row in self._balances
             if row["currency"] == terms.coin and row["proved"] and row["closing"]
         )
@@ -443,7 +443,7 @@ class _Draft:
                 else f"{coin} is not held against balances: none is proved"
             )
             return ""
-        crossed = [row for row in held.crossings if is_entity or row["holder"] == pool.lower()]
+        crossed = [row for row in held.crossings if is_entity or row["holder"] == pool]
         for row in crossed:
             moved = format_amount(row["quantity"].copy_abs(), coin)
             self.notes.append(
