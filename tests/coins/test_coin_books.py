@@ -16,6 +16,7 @@ from coin_desk import history_of, holders, policy_text, pool_of, under
 from treasury.close.closing import Closing
 from treasury.close.ledger.accounting import Accounting, accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
+from treasury.close.ledger.ledger_comparison import compare_ledger
 from treasury.errors import InputError
 from treasury.report.accounting_files import mapping_text, write_beancount, write_csv
 from treasury.workspace import Workspace
@@ -175,3 +176,29 @@ def test_the_coins_of_a_month_stand_at_their_holder(tied: Workspace, october_tie
     assert pools == {holders(tied)[name] for name in (
         "ETHEREUM", "BASE", "Retail EURC", "Marketplace USDT", "Operations USD", "Treasury EUR",
     )}  # fmt: skip
+
+
+def test_a_ledger_that_took_the_export_over_agrees_and_one_that_is_off_does_not(
+    books: Accounting, october_tied: Closing, tmp_path: Path
+) -> None:
+    sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    with write_csv(books, tmp_path / "journal.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            amount = Decimal(row["debit"] or 0) - Decimal(row["credit"] or 0)
+            sums[row["account"], row["currency"]] += amount
+    for off in (Decimal(0), Decimal("0.01")):
+        sums["coins USDC", "EUR"] += off
+        lines = [f"{account},{currency},{sum_}" for (account, currency), sum_ in sums.items()]
+        path = tmp_path / "ledger.csv"
+        path.write_text("\n".join(["account,currency,balance", *lines, ""]), "utf-8")
+        compared = compare_ledger(
+            october_tied.r, path, balances=october_tied.balances, coins=october_tied.coin_books
+        )
+        found = {
+            row["account"]: row["finding"]
+            for row in compared.lines.to_pylist()
+            if row["account"].upper().startswith("COIN")
+        }
+        assert len(found) == 4
+        wrong = {finding for finding in found.values() if finding != "agrees"}
+        assert bool(wrong) == bool(off), found
