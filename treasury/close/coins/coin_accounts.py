@@ -316,7 +316,13 @@ class _Draft:
         if outside:
             self._block(terms, f"{count(outside, 'event')} of {terms.coin} in no pool")
         self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
-        self._unproved_balances(terms.coin)
+        conversions = [row for row in self._conversions if row["coin"] == terms.coin]
+        self.unproved += [self._with_value(row) for row in conversions]
+        converted = {row["holder"] for row in conversions}
+        for row in self._balances:
+            is_told = row["currency"] != terms.coin or row["of"] in converted
+            if not is_told and not _is_proved(row):
+                self._unproved_balance(row)
         self._state_lots(terms, walk)
 
     def _pools(self, terms: CoinTerms) -> tuple[str, ...]:
@@ -330,23 +336,27 @@ class _Draft:
         )
 
     def _block(self, terms: CoinTerms, problem: str) -> None:
-        """Say of each pool of a coin that it is not whole; of none of them a row is made."""
+        """Say of each pool of a coin that it is not whole; where none is there, of an empty one."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
-            rows = [_empty_row(terms, self._r.company)]
-            self.coins += rows
+            empty = {
+                "coin": terms.coin,
+                "pool": ENTITY,
+                "name": self._r.company,
+                "measurement": terms.measurement,
+                "cost_formula": terms.cost_formula,
+                "reversal": terms.reversal,
+                "currency": REPORTING,
+                **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
+                "valued_by": "",
+                "problem": "",
+                "next_step": "",
+            }
+            rows = [empty]
+            self.coins.append(empty)
         for row in rows:
             if not row["problem"]:
                 row["problem"], row["next_step"] = problem, UNPLACED
-
-    def _unproved_balances(self, coin: str) -> None:
-        """A row for each conversion of a measured coin, and each balance of it, not proved."""
-        rows = [row for row in self._conversions if row["coin"] == coin]
-        self.unproved += [self._with_value(row) for row in rows]
-        converted = {row["holder"] for row in rows}
-        for row in self._balances:
-            if row["currency"] == coin and row["of"] not in converted and not _is_proved(row):
-                self._unproved_balance(row)
 
     def _start(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> _Start:
         """The former month's closing as it was closed; else as it is stated; else the records."""
@@ -567,23 +577,6 @@ def _is_recorded(event: Row) -> bool:
 
 def _is_proved(balance: Row) -> bool:
     return bool(balance["proved"]) and balance["closing"] is not None
-
-
-def _empty_row(terms: CoinTerms, company: str) -> dict[str, Any]:
-    """A coin of which no pool is there: nothing of it is carried."""
-    return {
-        "coin": terms.coin,
-        "pool": ENTITY,
-        "name": company,
-        "measurement": terms.measurement,
-        "cost_formula": terms.cost_formula,
-        "reversal": terms.reversal,
-        "currency": REPORTING,
-        **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
-        "valued_by": "",
-        "problem": "",
-        "next_step": "",
-    }
 
 
 def _is_lot(row: Row) -> bool:
