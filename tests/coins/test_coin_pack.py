@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from coin_desk import history_of, policy_text, under
 
 from treasury.cli import treasury
 from treasury.close.closing import Closing
+from treasury.close.coins.coin_accounts import coin_accounts
 from treasury.close.evidence import Evidence, encode
+from treasury.rates import ReferenceRates
 from treasury.report.coin_section import coins_section
 from treasury.report.grids import Section
 from treasury.report.pack.pack_contents import EVIDENCE
@@ -62,6 +65,19 @@ def test_without_coins_the_section_says_so(october: Closing) -> None:
     assert (section.lead, section.grids, section.notes) == (
         "No coins at the month's end.", (), (),
     )  # fmt: skip
+
+
+def test_a_balance_without_a_rate_has_no_value_and_says_why(october: Closing) -> None:
+    nothing = ReferenceRates(at_par={}, stored=lambda _: ())
+    coins = coin_accounts(
+        october.r, october.zone, october.balances, october.rolled.coins, rates=nothing
+    )
+    assert coins.coins["value"].null_count == coins.coins.num_rows == 4
+    rows = [row for grid in coins_section(coins).grids[:1] for row in grid.rows]
+    assert {(row[2].text, row[3].text) for row in rows} == {("–", "none")}
+    assert all(row[3].note.startswith("not provable: no file has") for row in rows)
+    past = ReferenceRates(at_par={"USDC": "USD"}, stored=lambda _: ())
+    assert past.absence("USDC", date(2031, 1, 2)) == "no reference rate of USDC for 2031-01-02"
 
 
 def test_what_is_wrong_stands_in_its_row(

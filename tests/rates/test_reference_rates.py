@@ -127,6 +127,8 @@ def test_without_a_file_and_an_assumption_a_coin_is_not_provable(
     banked: Workspace, tmp_path: Path
 ) -> None:
     assert banked.rates.reference().rate("ETH", "EUR", FRIDAY) is None
+    assert banked.rates.reference().rate("POL", "EUR", FRIDAY) is None
+    assert banked.rates.reference().absence("POL", FRIDAY).startswith("not provable: no file has")
     assert (
         banked.rates.reference().absence("ETH", FRIDAY).startswith("not provable: no file has ETH")
     )
