@@ -68,7 +68,7 @@ def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
     power += len(digits) - trimmed
     if any(digits) and (-power > SCALE or trimmed + power > PRECISION - SCALE):
         raise InputError(
-            f"{name}: {amount} has more than {PRECISION - SCALE} digits before the point"
+            f"{name}: {amount!s:.40} has more than {PRECISION - SCALE} digits before the point"
             f" or {SCALE} after it",
             do="check the record; nothing was rounded",
         )

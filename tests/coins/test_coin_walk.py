@@ -212,3 +212,91 @@ def test_coins_without_a_price_cost_what_they_are_worth_on_the_day() -> None:
     assert (
         "no reference rate of USDC for 2026-10-01" in nothing.problem or "left" in nothing.problem
     )
+
+
+@given(
+    st.sampled_from(("cost", "reserves", "profit_and_loss")),
+    st.sampled_from(("fifo", "weighted_average")),
+    st.sampled_from(("entity", "wallet")),
+    histories(),
+    MONTHLY,
+)
+def test_a_difference_that_is_taken_back_leaves_the_cost_of_coins_never_measured(
+    measurement: str,
+    formula: str,
+    pool: str,
+    events: list[dict[str, Any]],
+    rates: Mapping[Month, Decimal],
+) -> None:
+    """Month by month: what was acquired, transferred, disposed of and realised, and the cost."""
+    never = terms("cost", formula, "none", pool)
+    for last in MONTHS:
+        walk = walked(terms(measurement, formula, "next_month", pool), events, rates, last)
+        plain = walked(never, events, HIGH, last)
+        assert walk.months.keys() == plain.months.keys()
+        for name, month in walk.months.items():
+            same = plain.months[name]
+            for figure in ("acquired", "transferred", "disposed", "proceeds", "gain"):
+                assert getattr(month, figure) == getattr(same, figure), (last, figure)
+            assert month.closing - month.remeasured == same.closing
+            assert month.opening + month.reversed == same.opening
+            assert same.remeasured == same.reversed == 0
+
+
+@given(CHOICES, histories(), MONTHLY)
+def test_as_one_pool_own_transfers_change_nothing(
+    chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
+) -> None:
+    whole = terms(chosen.measurement, chosen.cost_formula, chosen.reversal, "entity")
+    exchanged = [each for each in events if each["kind"] != "transferred"]
+    for last in MONTHS:
+        one, other = walked(whole, events, rates, last), walked(whole, exchanged, rates, last)
+        assert one.movements == other.movements
+        assert moved(one, "closing") == moved(other, "closing")
+        assert moved(one, "transferred") == 0
+
+
+@given(CHOICES, histories(), MONTHLY)
+def test_between_wallets_as_much_comes_as_goes(
+    chosen: CoinTerms, events: list[dict[str, Any]], rates: Mapping[Month, Decimal]
+) -> None:
+    by_wallet = terms(chosen.measurement, chosen.cost_formula, chosen.reversal, "wallet")
+    for last in MONTHS:
+        walk = walked(by_wallet, events, rates, last)
+        assert moved(walk, "transferred") == 0
+        assert sum(month.transferred_quantity for month in walk.months.values()) == 0
+        booked = [row for row in walk.movements if row.kind == "transferred"]
+        assert sum(row.quantity for row in booked) == 0
+        assert all(row.gain is None and row.proceeds is None for row in booked)
+
+
+@given(histories())
+def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]]) -> None:
+    """A list of single lots, oldest first; each event and each closing may round by a cent."""
+    lots: list[list[Any]] = []
+    for last in MONTHS:
+        for each in events:
+            if Month.of(each["happened_on"]) != last:
+                continue
+            if each["kind"] == "acquired":
+                lots.append(
+                    [each["happened_on"], each["quantity"], Fraction(each["consideration"])]
+                )
+            left = each["quantity"] if each["kind"] == "disposed" else Decimal(0)
+            while left:
+                day, quantity, amount = lots.pop(0)
+                taken = min(left, quantity)
+                left -= taken
+                if taken < quantity:
+                    rest = amount * Fraction(quantity - taken) / Fraction(quantity)
+                    lots.insert(0, [day, quantity - taken, rest])
+        walk = walked(terms(formula="fifo"), events, HIGH, last)
+        stated = walk.closing_lots(last.last)
+        assert [(lot.acquired_on, lot.quantity) for lot in stated] == [
+            (day, quantity) for day, quantity, _ in lots
+        ]
+        exact = rounded(sum((amount for *_, amount in lots), Fraction()))
+        rounds = Decimal("0.01") * (len(events) + len(MONTHS))
+        assert abs(moved(walk, "closing") - exact) <= rounds
+        for lot, (_, _, amount) in zip(stated, lots, strict=True):
+            assert abs(Fraction(lot.carrying_amount) - amount) <= Fraction(rounds)

@@ -68,6 +68,16 @@ def test_a_stored_rate_that_a_file_contradicts_is_refused_by_line(tmp_path: Path
         workspace.rates.add(other)
 
 
+def test_a_stored_pair_is_not_quoted_the_other_way_round(tmp_path: Path) -> None:
+    workspace = desk(tmp_path / "desk")
+    workspace.rates.add(own_file(tmp_path, "2026-10-30,USD,EUR,0.9"))
+    before = stored(workspace)
+    turned = own_file(tmp_path, "2026-10-29,EUR,USD,1.1", "2026-10-30,EUR,USD,1.5", name="b.csv")
+    with pytest.raises(InputError, match=r"b\.csv, line 3: EUR/USD 2026-10-30 is stored the other"):
+        workspace.rates.add(turned, replace=True)
+    assert stored(workspace) == before
+
+
 def test_a_wrong_rate_is_replaced_and_stays_in_the_history(tmp_path: Path) -> None:
     workspace = desk(tmp_path / "desk")
     workspace.rates.add(own_file(tmp_path, "2026-10-30,ETH,EUR,231.04", "2026-10-29,ETH,EUR,2300"))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -111,6 +112,33 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
         ("2026-10-30T10:00,USD,EUR,0.9",), "line 2, day: .* neither a day nor an instant",
     ),
     "nothing": ((), "has no rate"),
+    "infinity": (("2026-10-30,USD,EUR,Infinity",), "line 2, rate: 'Infinity' is not a number"),
+    "a huge exponent": (("2026-10-30,USD,EUR,1e999999999",), "line 2, rate: .* is not a number"),
+    "a tiny exponent": (("2026-10-30,USD,EUR,1e-999999999",), "line 2, rate: .* is not a number"),
+    "more digits than are kept": (
+        ("2026-10-30,USD,EUR,0.1234567890123456789",), "line 2, rate: .* nothing was rounded",
+    ),
+    "a thousands separator": (
+        ('2026-10-30,USD,EUR,"1,234.5"',), "line 2, rate: '1,234.5' is not a number",
+    ),
+    "two points": (("2026-10-30,USD,EUR,1.234.5",), "line 2, rate: '1.234.5' is not a number"),
+    "a blank within": (("2026-10-30,USD,EUR,1 234",), "line 2, rate: '1 234' is not a number"),
+    "underscores": (("2026-10-30,USD,EUR,1_000",), "line 2, rate: '1_000' is not a number"),
+    "other digits": (("2026-10-30,USD,EUR,٠.٩",), "line 2, rate: '٠.٩' is not a number"),
+    "a formula": (("2026-10-30,USD,EUR,=1",), "line 2, rate: '=1' is not a number"),
+    "an endless number": (("2026-10-30,USD,EUR," + "9" * 200_000,), "line 2: field larger"),
+    "a quote that is not closed": (('2026-10-30,USD,EUR,"0.9',), "line 2: unexpected end of data"),
+    "a cell too many": (("2026-10-30,USD,EUR,1.234,00",), "line 2: 5 cells for 4 columns"),
+    "an instant before all days": (
+        ("0001-01-01T00:00+23:00,USD,EUR,0.9",), "line 2, day: .* neither a day nor an instant",
+    ),
+    "an instant after all days": (
+        ("9999-12-31T23:59-23:00,USD,EUR,0.9",), "line 2, day: .* neither a day nor an instant",
+    ),
+    "both ways round": (
+        ("2026-10-30,USD,EUR,0.9", "2026-10-30,EUR,USD,1.5"),
+        "line 3: EUR/USD of 2026-10-30 stands the other way round on line 2",
+    ),
 }  # fmt: skip
 
 
@@ -152,6 +180,24 @@ def test_a_spoiled_history_of_the_bank_is_refused_by_file_and_line(
     assert workspace.snapshot().commit is None
 
 
+def test_a_mark_of_utf8_and_other_delimiters_are_read_and_a_heading_twice_is_not(
+    tmp_path: Path,
+) -> None:
+    line = "2026-10-30;USD;EUR;0.9\n"
+    path = written(tmp_path, b"\xef\xbb\xbfday;base;quote;rate\n" + line.encode())
+    assert rates_of(path) == {("2026-10-30", "USD", "EUR"): Decimal("0.9")}
+    assert len(rates_of(written(tmp_path, b"\xef\xbb\xbf" + BANKS_FILE.encode()))) == 8
+    for text, problem in (
+        ("day,base,quote,rate,Rate\n2026-10-30,USD,EUR,0.9,0.8\n", "line 1: has 'rate' twice"),
+        ("day,base,quote\n2026-10-30,USD,EUR\n", "line 1: has no column 'rate'"),
+        ("day,base,quote,rate\n2026-10-30,USD,EUR,0.9\0\n", "is not text"),
+    ):
+        with pytest.raises(InputError, match=rf"rates\.csv.*{problem}"):
+            read_rates(written(tmp_path, text), NOW, ZONE)
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        read_rates(written(tmp_path, BANKS_FILE.encode("utf-16")), NOW, ZONE)
+
+
 def test_a_float_in_parquet_is_refused(tmp_path: Path) -> None:
     columns = {
         "day": pa.array([date(2026, 10, 30)]),
@@ -179,6 +225,34 @@ def test_a_row_of_parquet_is_refused_by_its_number(tmp_path: Path) -> None:
     written(tmp_path, b"PAR1 and no more", "rates.parquet")
     with pytest.raises(InputError, match=r"rates.parquet does not read"):
         read_rates(tmp_path / "rates.parquet", NOW, ZONE)
+
+
+def test_parquet_that_unpacks_to_more_than_rates_are_is_refused(tmp_path: Path) -> None:
+    def refused(problem: str, rate: pa.Array, **options: Any) -> None:
+        rows = len(rate)
+        table = pa.table(
+            {
+                "day": pa.array([date(2026, 10, 30)] * rows),
+                "base": ["USD"] * rows,
+                "quote": ["EUR"] * rows,
+                "rate": rate,
+            }
+        )
+        path = tmp_path / "rates.parquet"
+        pq.write_table(table, path, compression="zstd", **options)
+        assert path.stat().st_size < 1 << 20
+        with pytest.raises(InputError, match=rf"rates\.parquet.*{problem}"):
+            read_rates(path, NOW, ZONE)
+
+    long = pa.array(["9" * 100_000]).dictionary_encode()
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), long.dictionary)
+    refused("a rate of 100,000 bytes", repeated)
+    refused("unpacks to more than 64 MB", pa.array(["9" * 1_000_000] * 70), use_dictionary=False)
+    days = pa.array([2**62, 0], pa.timestamp("us", tz="UTC"))
+    columns = {"base": ["USD"] * 2, "quote": ["EUR"] * 2, "rate": ["0.9"] * 2}
+    path = parquet(tmp_path, day=days, **{name: pa.array(each) for name, each in columns.items()})
+    with pytest.raises(InputError, match=r"rates\.parquet does not read"):
+        read_rates(path, NOW, ZONE)
 
 
 def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:

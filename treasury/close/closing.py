@@ -457,6 +457,6 @@ def _shaped(stored: pa.Table, present: pa.Table) -> pa.Table:
 
 
 def _models() -> str:
-    """The version of the models that answer here."""
+    """The version of the models that answer here, and of the rates that a package brings along."""
     code = code_of()
-    return f"{code.version} {code.source}"
+    return f"{code.version} {code.source} {code.libraries['CurrencyConverter']}"

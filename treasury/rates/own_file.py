@@ -18,13 +18,15 @@ import pyarrow as pa
 from treasury.errors import InputError
 from treasury.money import plain_digits
 from treasury.rates.file_rate import FileRate, exact_rate, read_at
-from treasury.tables.csv_input import CsvColumn, csv_lines, text
+from treasury.tables.csv_input import LARGEST, CsvColumn, csv_lines, text
 from treasury.tables.csv_input import day as read_day
 
 __all__ = ["csv_rates", "parquet_rates"]
 
 _MOST: Final = 2_000_000
 """Rates that a Parquet file may have."""
+_LONGEST: Final = 100
+"""Bytes of a text in a Parquet file: what is packed small may unpack to any size."""
 _NAMES: Final = ["day", "base", "quote", "rate"]
 
 
@@ -42,15 +44,25 @@ def csv_rates(
 
 def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRate]:
     """The rates of a Parquet file's rows, counted from 1; a column of floats is refused."""
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        if file.metadata.num_rows > _MOST:
-            raise InputError(f"{path} has more than {_MOST:,} rates", do="give the right file")
-        _require_columns(path, file.schema_arrow)
+        _require_columns(path, pq.read_schema(pa.BufferReader(content)))
+        # Texts are read as they are packed, each once: repeated they could be of any size.
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=_NAMES)
+        _require_size(path, file.metadata)
         number = 0
         for batch in file.iter_batches(columns=_NAMES):
+            for name, column in zip(_NAMES, batch.columns, strict=True):
+                is_text = pa.types.is_dictionary(column.type) and pa.types.is_string(
+                    column.type.value_type
+                )
+                longest = pc.max(pc.binary_length(column.dictionary)).as_py() if is_text else 0
+                if (longest or 0) > _LONGEST:
+                    raise InputError(
+                        f"{path}: a {name} of {longest:,} bytes", do="give the right file"
+                    )
             for values in batch.to_pylist():
                 number += 1
                 where = f"{path}, row {number}"
@@ -65,8 +77,22 @@ def parquet_rates(path: Path, content: bytes, zone: ZoneInfo) -> Iterator[FileRa
                 else:
                     values["day"] = read_at(where, lambda: _day_or_instant(str(day), zone))  # noqa: B023 - read at once
                 yield _own_rate(where, number, values)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
         raise InputError(f"{path} does not read: {str(error)[:120]}", do="write it again") from None
+
+
+def _require_size(path: Path, metadata: Any) -> None:
+    """InputError for a file that would unpack to more than a person's file of rates has."""
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    unpacked = sum(
+        group.column(at).total_uncompressed_size
+        for group in groups
+        for at in range(group.num_columns)
+    )
+    if metadata.num_rows > _MOST:
+        raise InputError(f"{path} has more than {_MOST:,} rates", do="give the right file")
+    if unpacked > LARGEST:
+        raise InputError(f"{path} unpacks to more than 64 MB", do="give the right file")
 
 
 def _require_columns(path: Path, schema: pa.Schema) -> None:
@@ -105,11 +131,11 @@ def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:
         return read_day(cell, "day"), None
     try:
         instant = datetime.fromisoformat(cell)
-    except ValueError:
-        instant = None
-    if instant is None or instant.tzinfo is None:
-        raise InputError(
-            f"day: {cell[:40]!r} is neither a day nor an instant with its zone",
-            do="write it as 2026-10-31, or as 2026-10-31T02:00Z",
-        )
-    return instant.astimezone(zone).date(), instant.astimezone(UTC)
+        if instant.tzinfo is not None:
+            return instant.astimezone(zone).date(), instant.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass  # it is refused as what has no zone is
+    raise InputError(
+        f"day: {cell[:40]!r} is neither a day nor an instant with its zone",
+        do="write it as 2026-10-31, or as 2026-10-31T02:00Z",
+    )

@@ -24,7 +24,7 @@ from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.tables.csv_input import LARGEST, csv_rows, small_file
 
-__all__ = ["FileRates", "opened_rates", "read_rates"]
+__all__ = ["FileRates", "inverse_id", "opened_rates", "read_rates"]
 
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
@@ -70,7 +70,8 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
     """The rates of a file. InputError names the file and the line of one that cannot be right.
 
     Refused: a rate of zero or below, or that is no number; two of a pair and day, or instant, that
-    differ; a day after the one that `now` is in; a code that is no currency; a float.
+    differ, or that are quoted both ways; a day after the one that `now` is in; a code that is no
+    currency; a float.
     """
     shown, content = opened_rates(path)
     publisher, word, rates = _rates_in(shown, content, zone)
@@ -79,6 +80,13 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
         where = f"{shown}, {word} {rate.place}"
         rate.require_plausible(where, now, zone)
         moment = rate.day if rate.at is None else rate.at.isoformat()
+        inverse = kept.get(inverse_id(f"{publisher} {rate.base}/{rate.quote} {moment}"))
+        if inverse is not None:
+            raise InputError(
+                f"{where}: {rate.base}/{rate.quote} of {moment} stands the other way round on"
+                f" {word} {inverse.place}",
+                do="leave one of them: two rates of a pair need not agree",
+            )
         other = kept.setdefault(f"{publisher} {rate.base}/{rate.quote} {moment}", rate)
         if other.rate != rate.rate:
             raise InputError(
@@ -90,6 +98,13 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
         raise InputError(f"{shown} has no rate", do="give it the columns day, base, quote, rate")
     source = BANK if publisher == BANK else path.name
     return FileRates(shown, publisher, source, kept, word)
+
+
+def inverse_id(rate_id: str) -> str:
+    """The id that a rate of the same pair and moment has, quoted the other way round."""
+    publisher, pair, moment = rate_id.split(" ")
+    base, _, quote = pair.partition("/")
+    return f"{publisher} {quote}/{base} {moment}"
 
 
 def _rates_in(path: Path, content: bytes, zone: ZoneInfo) -> tuple[str, str, Iterator[FileRate]]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from treasury.errors import InputError
 from treasury.lake import TEXT, Lake
 from treasury.money import plain_digits
-from treasury.rates.rate_files import read_rates
+from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 from treasury.tables.tabular import Tabular
 
@@ -61,6 +61,14 @@ def add_rates(
         stored = writer.read(
             REFERENCE_RATES, ["rate_id", "rate", "source"], where="vanished_at IS NULL"
         )
+        inverses = pa.array(map(inverse_id, rows["rate_id"].to_pylist()), TEXT)
+        turned = rows.filter(pc.is_in(inverses, value_set=stored["rate_id"]))
+        if turned.num_rows:
+            rate_id = turned["rate_id"][0].as_py()
+            raise InputError(
+                f"{file.where(rate_id)}: {rate_id.partition(' ')[2]} is stored the other way round",
+                do="quote the pair as before: two rates of a pair need not agree",
+            )
         places = pc.index_in(rows["rate_id"], value_set=stored["rate_id"])
         is_stored = pc.is_valid(places)
         beside = stored.take(pc.drop_null(places))

@@ -93,7 +93,7 @@ def _disclosed(coins: CoinAccounts) -> Grid | None:
         lambda row: (
             make_cell(row["coin"], _holder(row)),
             make_cell(amount_words(row["closing_quantity"], row["coin"])),
-            make_cell("not provable" if row["value"] is None else _bare(row, "value")),
+            make_cell(_bare(row, "value")),
             make_cell(day(row["rate_day"]) if row["rate_day"] else "none", row["valued_by"]),
         ),
         foot=((make_cell("All that has a rate"), Cell(), make_cell(amounts_words(worth)), Cell()),),

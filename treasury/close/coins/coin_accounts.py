@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_events import (
+    COIN_CROSSINGS,
     COIN_EVENTS,
     COIN_UNPROVED,
     STEPS,
@@ -39,7 +40,7 @@ from treasury.close.coins.coin_walk import (
 )
 from treasury.close.result_words import count, day
 from treasury.lake import AMOUNT, DATE, TEXT
-from treasury.money import difference, format_amount, total
+from treasury.money import format_amount, total
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import Tabular, html_table
@@ -121,6 +122,8 @@ pool without coins has one row of none."""
 DISCLOSED: Final = "not set: disclosure only"
 ASSUMED: Final = "an assumption, not a fair value"
 LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
+KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
+UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 ZERO: Final = Decimal(0)
 _SUMS: Final = (
     "opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing",
@@ -205,9 +208,9 @@ def coin_accounts(
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
     draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
-    events = COIN_EVENTS.empty_table()
+    events, crossings = COIN_EVENTS.empty_table(), COIN_CROSSINGS.empty_table()
     if measured and r.basis is not None:
-        events = coin_events(r, zone, r.basis.snapshot)
+        events, crossings = coin_events(r, zone, r.basis.snapshot)
         events = events.filter(pc.is_in(events["coin"], pa.array(list(measured), TEXT)))
     by_coin: dict[str, list[Row]] = defaultdict(list)
     for event in events.to_pylist():
@@ -216,7 +219,7 @@ def coin_accounts(
         terms = CoinTerms(
             *(row[name] for name in ("coin", "measurement", "cost_formula", "reversal", "pool"))
         )
-        draft.measure(terms, by_coin[coin], history)
+        draft.measure(terms, by_coin[coin], _of_coin(crossings, coin), history)
     draft.disclose(set(measured))
     tables = {
         "coins": (draft.coins, COINS),
@@ -246,6 +249,17 @@ class _Start(msgspec.Struct, frozen=True):
     gone: tuple[str, ...] = ()
 
 
+class _Held(msgspec.Struct, frozen=True):
+    """What the pools of a coin are held against the balances with.
+
+    `holders` had an event; `crossings` as in COIN_CROSSINGS.
+    """
+
+    holders: set[str]
+    crossings: Sequence[Row]
+    is_stated: bool
+
+
 class _Draft:
     """The rows of a month's coins, one coin after another."""
 
@@ -260,7 +274,7 @@ class _Draft:
         self._names = {row["of"].lower(): row["name"] for row in self._balances}
         self._names[ENTITY] = r.company
         self._conversions = list(unproved_conversions(r, zone))
-        self.coins: list[Row] = []
+        self.coins: list[dict[str, Any]] = []
         self.movements: list[Row] = []
         self.unproved: list[Row] = []
         self.lots: list[Row] = []
@@ -268,22 +282,21 @@ class _Draft:
 
     # Coins that are measured
 
-    def measure(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> None:
+    def measure(
+        self,
+        terms: CoinTerms,
+        events: Sequence[Row],
+        crossings: Sequence[Row],
+        history: CoinHistory,
+    ) -> None:
         """Walk a coin to the month's end, and hold its pools against the proved balances."""
-        sound = []
-        for event in events:
-            if _is_recorded(event):
-                sound.append(event)
-            else:
-                self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
-        start = self._start(terms, sound, history)
-        walk = CoinWalk(terms, self._values, start.lots, start.events)
+        start = self._start(terms, events, history)
+        sound = [event for event in start.events if _is_recorded(event)]
+        walk = CoinWalk(terms, self._values, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
-        holders = {e[side] for e in sound for side in ("from_holder", "to_holder") if e[side]}
-        for name, month in sorted(walk.months.items()):
-            self.coins.append(self._measured_row(terms, walk, month, holders, start))
-            self._names.setdefault(name, name)
-        self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
+        for event in start.events:
+            if not _is_recorded(event):
+                self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
         for event in walk.unplaced:
             self._unproved(
                 terms.coin,
@@ -291,10 +304,59 @@ class _Draft:
                 "which wallet it was is not known",
                 "add the wallet's explorer export: `treasury wallets add`",
             )
-        for row in self._conversions:
-            if row["coin"] == terms.coin:
-                self.unproved.append(self._with_value(row))
+        outside = len(start.events) - len(sound) + len(walk.unplaced)
+        held = _Held(
+            holders={e[side] for e in events for side in ("from_holder", "to_holder") if e[side]},
+            crossings=crossings,
+            is_stated=start.is_stated,
+        )
+        for name, month in sorted(walk.months.items()):
+            self.coins.append(self._measured_row(terms, walk, month, held, start))
+            self._names.setdefault(name, name)
+        if outside:
+            self._block(terms, f"{count(outside, 'event')} of {terms.coin} in no pool")
+        self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
+        conversions = [row for row in self._conversions if row["coin"] == terms.coin]
+        self.unproved += [self._with_value(row) for row in conversions]
+        converted = {row["holder"] for row in conversions}
+        for row in self._balances:
+            is_told = row["currency"] != terms.coin or row["of"] in converted
+            if not is_told and not _is_proved(row):
+                self._unproved_balance(row)
         self._state_lots(terms, walk)
+
+    def _pools(self, terms: CoinTerms) -> tuple[str, ...]:
+        """The pools that are there even where no event is: what is proved to be there is held."""
+        if terms.pool == "entity":
+            return (ENTITY,)
+        return tuple(
+            row["of"] if row["kind"] == "custodial" else row["of"].lower()
+            for row in self._balances
+            if row["currency"] == terms.coin and row["proved"] and row["closing"]
+        )
+
+    def _block(self, terms: CoinTerms, problem: str) -> None:
+        """Say of each pool of a coin that it is not whole; where none is there, of an empty one."""
+        rows = [row for row in self.coins if row["coin"] == terms.coin]
+        if not rows:
+            empty = {
+                "coin": terms.coin,
+                "pool": ENTITY,
+                "name": self._r.company,
+                "measurement": terms.measurement,
+                "cost_formula": terms.cost_formula,
+                "reversal": terms.reversal,
+                "currency": REPORTING,
+                **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
+                "valued_by": "",
+                "problem": "",
+                "next_step": "",
+            }
+            rows = [empty]
+            self.coins.append(empty)
+        for row in rows:
+            if not row["problem"]:
+                row["problem"], row["next_step"] = problem, UNPLACED
 
     def _start(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> _Start:
         """The former month's closing as it was closed; else as it is stated; else the records."""
@@ -312,7 +374,7 @@ class _Draft:
                 if event["happened_on"] <= ended and event["event_id"] not in counted
             ]
             for row in stated:
-                if row["day"] > ended:
+                if row["day"] >= ended:
                     self.notes.append(
                         f"the opening of {coin} at {row['day']} is not used: {Month.of(ended)} was"
                         " closed with what it ended with"
@@ -335,8 +397,8 @@ class _Draft:
         return _Start(first, (), tuple(events))
 
     def _measured_row(
-        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, holders: set[str], start: _Start
-    ) -> Row:
+        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, held: _Held, start: _Start
+    ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
             problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
@@ -344,8 +406,10 @@ class _Draft:
         if not problem and not month.is_tied:
             problem, step = "opening and movements do not come to the closing", LOOK
         quantity = walk.coins(month.closing_quantity)
+        if not problem and terms.pool == "wallet" and not month.pool and quantity:
+            problem, step = "the month before was closed as one pool, and pools are wallets", KEEP
         if not problem:
-            problem = self._against_balances(terms, month.pool, quantity, holders, start)
+            problem = self._against_balances(terms, month.pool, quantity, held)
             step = LOOK if problem else ""
         valued = month.valued
         return {
@@ -366,18 +430,17 @@ class _Draft:
             "next_step": step,
         }
 
-    def _against_balances(
-        self, terms: CoinTerms, pool: str, quantity: Decimal, holders: set[str], start: _Start
-    ) -> str:
+    def _against_balances(self, terms: CoinTerms, pool: str, quantity: Decimal, held: _Held) -> str:
         """What of a pool is not as the proved balances say; nothing where they cannot say."""
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
-        lacking = set(holders if terms.pool == "entity" else {pool.lower()})
+        is_entity = terms.pool == "entity"
+        lacking = set(held.holders if is_entity else {pool.lower()})
         for row in self._balances:
             holder = row["of"].lower()
-            if row["currency"] == coin and (terms.pool == "entity" or holder == pool.lower()):
+            if row["currency"] == coin and (is_entity or holder == pool.lower()):
                 lacking.discard(holder)
-                if row["proved"] and row["closing"] is not None:
+                if _is_proved(row):
                     proved[holder].append(row["closing"])
                 else:
                     lacking.add(holder)
@@ -385,14 +448,21 @@ class _Draft:
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
-                f"{coin} is not held against balances: {wallets} of it is not proved"
+                f"{coin} is not held against balances: {wallets} of it not proved"
                 if lacking
                 else f"{coin} is not held against balances: none is proved"
             )
             return ""
+        crossed = [row for row in held.crossings if is_entity or row["holder"] == pool]
+        for row in crossed:
+            moved = format_amount(row["quantity"].copy_abs(), coin)
+            self.notes.append(
+                f"{moved} moved over the month's end and counts when"
+                f" {clean(row['reference'])} completes"
+            )
         balance = total(amount for amounts in proved.values() for amount in amounts)
-        beyond = difference(quantity, balance)
-        if beyond > 0 and start.is_stated and terms.pool == "entity":
+        beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
+        if beyond > 0 and held.is_stated and is_entity:
             self.unproved.append(
                 self._with_value(
                     {
@@ -407,7 +477,7 @@ class _Draft:
             )
             return ""
         if beyond:
-            has = format_amount(quantity, coin)
+            has = format_amount(total((balance, beyond)), coin)
             return f"the pool has {has}, the proved balances {format_amount(balance, coin)}"
         return ""
 
@@ -451,19 +521,8 @@ class _Draft:
             coin, quantity = row["currency"], row["closing"]
             if coin in measured:
                 continue
-            if not row["proved"] or quantity is None:
-                self.unproved.append(
-                    self._with_value(
-                        {
-                            "coin": coin,
-                            "holder": row["of"],
-                            "subject": f"balance, {row['name']}",
-                            "quantity": row["in_doubt"],
-                            "problem": row["problem"],
-                            "next_step": row["next_step"],
-                        }
-                    )
-                )
+            if not _is_proved(row):
+                self._unproved_balance(row)
                 continue
             worth = self._values.value(quantity, coin, self._last)
             self.coins.append(
@@ -485,6 +544,20 @@ class _Draft:
                 }
             )
 
+    def _unproved_balance(self, row: Row) -> None:
+        self.unproved.append(
+            self._with_value(
+                {
+                    "coin": row["currency"],
+                    "holder": row["of"],
+                    "subject": f"balance, {row['name']}",
+                    "quantity": row["in_doubt"],
+                    "problem": row["problem"],
+                    "next_step": row["next_step"],
+                }
+            )
+        )
+
     def _with_value(self, row: Row) -> Row:
         quantity = row["quantity"]
         worth = quantity and self._values.value(quantity, row["coin"], self._last)
@@ -500,6 +573,10 @@ def _is_recorded(event: Row) -> bool:
     """Whether an event states its coins, and a conversion what was given for them."""
     has_price = event["contra"] != "conversion" or event["consideration"] is not None
     return has_price and event["quantity"] is not None and event["quantity"] > 0
+
+
+def _is_proved(balance: Row) -> bool:
+    return bool(balance["proved"]) and balance["closing"] is not None
 
 
 def _is_lot(row: Row) -> bool:

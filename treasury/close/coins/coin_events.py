@@ -21,12 +21,13 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
 __all__ = [
-    "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events", "conversion_problem",
-    "unproved_conversions",
+    "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events",
+    "conversion_problem", "unproved_conversions",
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.coins.steps"
-STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("coin_events",))
+_TARGETS: Final = ("coin_events", "coin_crossings")
+STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
 """The steps that give the events of the records, over those of the month that they read."""
 PROVED: Final = ("proved", "proved_as_group")
 COIN_EVENTS: Final = pa.schema(
@@ -49,6 +50,17 @@ COIN_EVENTS: Final = pa.schema(
 """A row an event: `quantity` in `coin`; `consideration` in `currency` is what was given for coins
 or received for them, null where no service says it. `contra` is the role that it is posted
 against, a holder the id of a custodial account or the address of a company wallet."""
+COIN_CROSSINGS: Final = pa.schema(
+    [
+        ("coin", TEXT),
+        ("holder", TEXT),
+        ("hash", TEXT),
+        ("reference", TEXT),
+        ("quantity", AMOUNT),
+    ]
+)
+"""What a holder has more by the month's end than the events that count by then, or less: coins that
+moved on one side of it, while the request or transfer `reference` completes on the other."""
 COIN_UNPROVED: Final = pa.schema(
     [
         ("coin", TEXT),
@@ -68,19 +80,24 @@ _TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2}
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"
 
 
-def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> pa.Table:
-    """Every event up to the month's end in the order in which it counts; as in COIN_EVENTS."""
+def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[pa.Table, pa.Table]:
+    """Every event up to the month's end in the order in which it counts, and what crosses the end.
+
+    Columns as in COIN_EVENTS and COIN_CROSSINGS.
+    """
     with snapshot.connection() as connection:
         load(connection, {"asked": month_days(r.month, zone)})
-        run(connection, STEPS, targets=("coin_events",))
+        run(connection, STEPS, targets=_TARGETS)
         recorded = connection.table("coin_events").to_arrow_table().cast(COIN_EVENTS)
+        crossings = connection.table("coin_crossings").to_arrow_table().cast(COIN_CROSSINGS)
     converted = pa.Table.from_pylist(list(_converted(r, zone)), schema=COIN_EVENTS)
     events = pa.concat_tables([recorded, converted])
     turns = pa.array([_TURNS[kind] for kind in events["kind"].to_pylist()], pa.int8())
     ordered = events.append_column("turn", turns).sort_by(
         [(name, "ascending") for name in ("moment", "turn", "event_id")]
     )
-    return ordered.drop_columns("turn")
+    crossings = crossings.sort_by([(name, "ascending") for name in ("coin", "holder", "hash")])
+    return ordered.drop_columns("turn"), crossings
 
 
 def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:

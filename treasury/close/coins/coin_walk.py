@@ -134,7 +134,11 @@ class _Holding:
 
 
 class CoinWalk:
-    """The months of one coin, one after another; `month`, `movements` are of the last one."""
+    """The months of one coin, one after another; `months` and `movements` are of the last one.
+
+    `unplaced` are the events of all of them that stand in no pool. `pools` names those that are
+    there even where nothing moved.
+    """
 
     def __init__(
         self,
@@ -142,6 +146,7 @@ class CoinWalk:
         values: CoinValues,
         lots: Sequence[StartingLot],
         events: Sequence[Row],
+        pools: Iterable[str] = (),
     ) -> None:
         self._terms = terms
         self._values = values
@@ -153,6 +158,8 @@ class CoinWalk:
         self.months: dict[str, PoolMonth] = {}
         self.movements: list[Movement] = []
         self.unplaced: list[Row] = []
+        for name in pools:
+            self._holding(name)
         for lot in lots:
             holding = self._holding(lot.pool)
             if lot.acquired_on is None:
@@ -189,7 +196,7 @@ class CoinWalk:
     # One month
 
     def _walk(self, month: Month, events: Iterable[Row]) -> None:
-        self.months, self.movements, self.unplaced = {}, [], []
+        self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
             # A pool opens with its lots as they were stated, in cents each.
             self._open(name, holding)
@@ -220,9 +227,13 @@ class CoinWalk:
                 self.unplaced.append(event)
 
     def _placed(self, event: Row, side: str) -> str | None:
-        """The pool of one side of an event; None where pools are wallets, and it is not known."""
+        """The pool of one side of an event; None where it is not known.
+
+        The company itself is the pool of what it exchanged, whatever wallet that was of.
+        """
+        is_ours = event["from_holder"] or event["to_holder"] or event["contra"] == "conversion"
         if self._terms.pool == "entity":
-            return ENTITY
+            return ENTITY if is_ours else None
         holder: str | None = event[side]
         return holder
 

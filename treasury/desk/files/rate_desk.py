@@ -95,7 +95,7 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         ]
         rows.append(
             {
-                "source": brought.source,
+                "source": f"{brought.source}, version {brought.version}",
                 "publisher": "ECB",
                 "base": "EUR",
                 "quotes": " ".join(brought.codes),

@@ -1,6 +1,6 @@
--- One row an acquisition, a disposal or a transfer of coins that is proved, each once: a request; a transfer that is
--- not a request's; a movement on the chain that is neither's. What no service priced has no consideration. A pool on
--- neither side is not ours, or not known.
+-- One row an acquisition, a disposal or a transfer of coins that is proved and completed by the month's end, each once: a
+-- request; a transfer that is not a request's; a movement on the chain that is neither's, nor will be. What no service
+-- priced has no consideration. A pool on neither side is not ours, or not known.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,
@@ -9,8 +9,10 @@ SELECT
     CASE WHEN q.is_on_ramp THEN coalesce(p.holder, q.address) END AS to_holder,
     q.reference, q.request_id AS source_id
 FROM coin_requests AS q
+CROSS JOIN asked AS a
 LEFT JOIN coin_holders AS p ON p.address = q.address
 LEFT JOIN hash_holders AS h ON h.hash = q.hash AND h.coin = q.coin
+WHERE q.moment < a.month_end
 UNION ALL
 SELECT
     'transfer:' || t.transfer_id, CASE WHEN t.from_holder IS NULL THEN 'transfers in' ELSE 'transfers out' END,
@@ -24,9 +26,10 @@ SELECT
     coalesce(t.from_holder, h.from_holder), coalesce(t.to_holder, h.to_holder),
     t.transfer_id, t.transfer_id
 FROM coin_transfers AS t
+CROSS JOIN asked AS a
 LEFT JOIN hash_holders AS h ON h.hash = t.hash AND h.coin = t.coin
-LEFT JOIN (SELECT DISTINCT hash, coin FROM coin_requests WHERE hash IS NOT NULL) AS q ON q.hash = t.hash AND q.coin = t.coin
-WHERE q.hash IS NULL
+LEFT JOIN hash_claims AS c ON c.hash = t.hash AND c.coin = t.coin AND c.is_request
+WHERE c.hash IS NULL AND t.moment < a.month_end
 UNION ALL
 SELECT
     'movement:' || m.movement_id, CASE WHEN m.from_holder IS NULL THEN 'transfers in' ELSE 'transfers out' END,
@@ -36,6 +39,6 @@ SELECT
     m.from_holder, m.to_holder,
     m.hash, m.movement_id
 FROM coin_movements AS m
-LEFT JOIN (SELECT DISTINCT hash, coin FROM coin_requests WHERE hash IS NOT NULL) AS q ON q.hash = m.hash AND q.coin = m.coin
-LEFT JOIN (SELECT DISTINCT hash, coin FROM coin_transfers WHERE hash IS NOT NULL) AS t ON t.hash = m.hash AND t.coin = m.coin
-WHERE q.hash IS NULL AND t.hash IS NULL AND (m.from_holder IS NOT NULL OR m.to_holder IS NOT NULL)
+CROSS JOIN asked AS a
+LEFT JOIN hash_claims AS c ON c.hash = m.hash AND c.coin = m.coin
+WHERE c.hash IS NULL AND m.moment < a.month_end AND (m.from_holder IS NOT NULL OR m.to_holder IS NOT NULL)

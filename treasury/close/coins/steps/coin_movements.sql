@@ -1,4 +1,4 @@
--- One row a movement on the chain by the end of the month that an explorer's export of a company wallet shows.
+-- One row a movement on the chain that an explorer's export of a company wallet shows, and who of ours it was between.
 SELECT
     m.movement_id, m.asset AS coin, m.amount AS quantity, m.moved_at AS moment,
     CAST(m.moved_at AT TIME ZONE a.zone AS DATE) AS happened_on,
@@ -8,4 +8,4 @@ FROM wallet_movements AS m
 CROSS JOIN asked AS a
 LEFT JOIN coin_holders AS f ON f.address = lower(m.from_address)
 LEFT JOIN coin_holders AS t ON t.address = lower(m.to_address)
-WHERE m.vanished_at IS NULL AND m.moved_at < a.month_end
+WHERE m.vanished_at IS NULL

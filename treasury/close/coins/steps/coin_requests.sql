@@ -1,4 +1,4 @@
--- One row a request that was completed by the end of the month, with the hash that its coins moved by.
+-- One row a request that has completed, with the hash that its coins moved by.
 SELECT
     r.id AS request_id, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     coalesce(nullif(r.payment_reference, ''), r.id) AS reference,
@@ -14,4 +14,4 @@ SELECT
     lower(nullif(r.blockchain_transaction_hash, '')) AS hash
 FROM ramp_requests AS r
 CROSS JOIN asked AS a
-WHERE r.status = 'SUCCEEDED' AND r.completed_at IS NOT NULL AND r.completed_at < a.month_end
+WHERE r.status = 'SUCCEEDED' AND r.completed_at IS NOT NULL

@@ -1,4 +1,4 @@
--- One row a transfer that was completed by the end of the month, between accounts by their ids; who is not ours is null.
+-- One row a transfer that has completed, between accounts by their ids; who is not ours is null.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,
@@ -7,4 +7,3 @@ SELECT
 FROM settled_transfers AS s
 JOIN transfers AS t ON t.id = s.transfer_id
 CROSS JOIN asked AS a
-WHERE s.settled_at < a.month_end

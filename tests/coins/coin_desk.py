@@ -1,0 +1,164 @@
+"""The practice company with measured coins: terms, openings, rates and evidence of its wallets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from treasury.actions.authority.policy import load_policy
+from treasury.close.closing import Closing, Rolled, closing_of
+from treasury.close.coins.agreed_measurement import Measurement, coin_openings, measured_coins
+from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory
+from treasury.journal import Actor, Journal
+from treasury.workspace import Workspace
+
+__all__ = [
+    "ANNA",
+    "BERT",
+    "OPENINGS",
+    "agreed",
+    "copied",
+    "evidenced",
+    "history_of",
+    "holders",
+    "policy_text",
+    "pool_of",
+    "under",
+]  # fmt: skip
+
+ANNA, BERT = Actor("anna", "environment"), Actor("bert", "environment")
+OTHER: Final = "0x00000000000000000000000000000000000000aa"
+EURC: Final = ("ETHEREUM", "EURC", Decimal(50000))
+USDC: Final = ("BASE", "USDC", Decimal(500000))
+"""A company wallet's chain, its coin, and what it is stated to have held on 30 September."""
+OPENINGS: Final = {
+    ("EURC", "ETHEREUM"): ("50000", "49000.00"),
+    ("EURC", "Retail EURC"): ("300000", "300000.00"),
+    ("EURC", "Marketplace USDT"): ("124846.70", "124000.00"),
+    ("USDC", "BASE"): ("500000", "430000.00"),
+    ("USDC", "Operations USD"): ("400000", "350000.00"),
+    ("USDC", "Treasury EUR"): ("900000", "780000.00"),
+}
+"""By coin and who holds it: quantity and carrying amount on 30 September."""
+_REQUESTS: Final = """
+    SELECT * FROM ramp_requests
+    WHERE crypto_currency = $coin AND blockchain_transaction_hash IS NOT NULL
+        AND (completed_at IS NULL OR completed_at >= TIMESTAMPTZ '2026-09-30 22:00:00+00')
+    ORDER BY created_at, id"""
+
+
+def copied(workspace: Workspace, folder: Path) -> Workspace:
+    shutil.copytree(workspace.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
+    return Workspace(folder)
+
+
+def holders(desk: Workspace) -> dict[str, str]:
+    """Whoever holds coins: an account by its name, a company wallet by its chain."""
+    named = desk.sql("SELECT id, name FROM accounts").arrow.to_pylist()
+    accounts = {row["name"]: row["id"] for row in named}
+    wallets = desk.sql(
+        "SELECT DISTINCT company_wallet_chain AS chain, lower(company_wallet_address) AS address"
+        " FROM ramp_requests WHERE company_wallet_address IS NOT NULL"
+    ).arrow.to_pylist()
+    return accounts | {row["chain"]: row["address"] for row in wallets}
+
+
+def policy_text(
+    desk: Workspace,
+    measured: dict[str, tuple[str, str, str]],
+    pool: str = "wallet",
+    openings: dict[tuple[str, str], tuple[str, str]] | None = None,
+) -> str:
+    """`[coins]` with the measurement, formula and reversal of each coin, and their openings."""
+    lines = ["[coins]", f'pool = "{pool}"']
+    for coin, terms in measured.items():
+        named = zip(("measurement", "cost_formula", "reversal"), terms, strict=True)
+        lines += [f"[coins.measured.{coin}]", *(f'{name} = "{value}"' for name, value in named)]
+    names = holders(desk)
+    for (coin, holder), (quantity, amount) in (OPENINGS if openings is None else openings).items():
+        if coin in measured:
+            lines += [
+                "[[coins.openings]]",
+                f'coin = "{coin}"',
+                "day = 2026-09-30",
+                f'quantity = "{quantity}"',
+                f'carrying_amount = "{amount}"',
+            ]
+            lines += [f'wallet = "{names[holder]}"'] if holder else []
+    return "\n".join([*lines, ""])
+
+
+def agreed(desk: Workspace, text: str) -> Workspace:
+    """The terms, put in force by two people."""
+    (desk.folder / "policy.toml").write_text(text, "utf-8")
+    desk.measurement.propose("as agreed with the auditor", actor=ANNA)
+    desk.measurement.accept(actor=BERT)
+    return desk
+
+
+def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, str]:
+    """What the chain shows of a request, five minutes before it completed."""
+    is_on_ramp = row["ramp_type"] == "ON_RAMP"
+    moved = (row["completed_at"] or row["updated_at"]) - timedelta(minutes=5)
+    return {
+        "hash": row["blockchain_transaction_hash"],
+        "time": moved.isoformat(),
+        "from": OTHER if is_on_ramp else address,
+        "to": address if is_on_ramp else OTHER,
+        "asset": row["crypto_currency"],
+        "amount": f"{row['crypto_amount'].normalize():f}",
+    }
+
+
+Movements = list[dict[str, str]]
+
+
+def evidenced(
+    desk: Workspace,
+    wallets: Iterable[tuple[str, str, Decimal]] = (EURC, USDC),
+    changed: Callable[[Movements], Movements] = lambda movements: movements,
+) -> Workspace:
+    """Exports and stated balances of the company's wallets, with what a test changes of them."""
+    for chain, coin, held in wallets:
+        address = holders(desk)[chain]
+        rows = desk.sql(_REQUESTS, {"coin": coin}).arrow.to_pylist()
+        movements = changed([movement(desk, row, address) for row in rows])
+        path = desk.folder / f"{coin}.csv"
+        lines = [",".join(one.values()) for one in movements]
+        path.write_text("\n".join(["hash,time,from,to,asset,amount", *lines, ""]), "utf-8")
+        place = {"chain": chain, "address": address}
+        desk.wallets.add_evidence(path, **place, first="2026-09-30", last="2026-11-01")
+        desk.wallets.add_balance(held, coin, **place, at="2026-09-30", source="the explorer")
+    return desk
+
+
+def history_of(text: str, folder: Path) -> CoinHistory:
+    """What coins open with under these terms, agreed to in a journal of their own."""
+    folder.mkdir()
+    (folder / "policy.toml").write_text(text, "utf-8")
+    journal = Journal(folder)
+    desk = Measurement(
+        journal, lambda: load_policy(folder), lambda: datetime(2026, 11, 2, 8, tzinfo=UTC),
+        zone=ZoneInfo("Europe/Brussels"),
+    )  # fmt: skip
+    desk.propose("as agreed with the auditor", actor=ANNA)
+    desk.accept(actor=BERT)
+    entries = journal.entries()
+    return CoinHistory(measured=measured_coins(entries), openings=coin_openings(entries))
+
+
+def under(october: Closing, history: CoinHistory) -> Closing:
+    """The same month's close with these terms; what it rests on is not worked out again."""
+    return closing_of(october.r, october.zone, Rolled(coins=history))
+
+
+def pool_of(coins: CoinAccounts, coin: str, pool: str = "") -> dict[str, Any]:
+    """A measured pool's row."""
+    rows = coins.measured.to_pylist()
+    (found,) = [row for row in rows if (row["coin"], row["pool"]) == (coin, pool)]
+    return found

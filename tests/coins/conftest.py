@@ -1,0 +1,42 @@
+"""A desk with measured coins that all tie, shared by what only reads it."""
+
+from __future__ import annotations
+
+import pytest
+from coin_desk import agreed, copied, evidenced, policy_text
+
+from treasury.close.closing import Closing
+from treasury.workspace import Workspace
+
+TERMS = {"EURC": ("reserves", "fifo", "none"), "USDC": ("cost", "weighted_average", "none")}
+
+
+@pytest.fixture(scope="session")
+def unmeasured(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The practice month with rates of EURC and evidence of the wallets; to be read or copied."""
+    desk = copied(month_end, tmp_path_factory.mktemp("coins") / "desk")
+    path = desk.folder / "eurc.csv"
+    path.write_text("day,base,quote,rate\n2026-10-30,EURC,EUR,0.9985\n", "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", "anna")
+        desk.rates.add(path)
+        return evidenced(desk)
+
+
+@pytest.fixture(scope="session")
+def tied(unmeasured: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Measured by wallet: EURC revalued to reserves by FIFO, USDC at cost by average."""
+    desk = copied(unmeasured, tmp_path_factory.mktemp("tied") / "desk")
+    return agreed(desk, policy_text(desk, TERMS))
+
+
+@pytest.fixture(scope="session")
+def october(unmeasured: Workspace) -> Closing:
+    """October with the evidence of the wallets; no coin is measured."""
+    return unmeasured.periods.month("2026-10")
+
+
+@pytest.fixture(scope="session")
+def october_tied(tied: Workspace) -> Closing:
+    """October as two people have it measured."""
+    return tied.periods.month("2026-10")

@@ -1,0 +1,265 @@
+"""The practised month with measured coins: what each pool comes to, and what keeps it open."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coin_desk import (
+    ANNA,
+    OPENINGS,
+    agreed,
+    copied,
+    history_of,
+    holders,
+    policy_text,
+    pool_of,
+    under,
+)
+
+from treasury.close.closing import Closing
+from treasury.close.coins.coin_accounts import DISCLOSED, CoinHistory
+from treasury.close.ledger.accounting import accounting
+from treasury.errors import ActionRefused
+from treasury.workspace import Workspace
+
+AVERAGE = {"USDC": ("cost", "weighted_average", "none")}
+FIFO = {"EURC": ("reserves", "fifo", "none")}
+SEPTEMBER = date(2026, 9, 30)
+AMOUNTS = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing")
+WHOLE = {("EURC", ""): ("474846.70", "473000.00"), ("USDC", ""): ("2000000", "1800000.00")}
+"""As one pool each."""
+
+
+@pytest.fixture(autouse=True)
+def _anna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+
+
+@pytest.fixture
+def where(month_end: Workspace) -> dict[str, str]:
+    return holders(month_end)
+
+
+@pytest.fixture(scope="module")
+def without_evidence(month_end: Workspace) -> Closing:
+    return month_end.periods.month("2026-10")
+
+
+def amounts(row: dict[str, Any]) -> list[Decimal]:
+    return [row[name] for name in AMOUNTS]
+
+
+def untied(closing: Closing) -> list[Any]:
+    return [item for item in closing.items.blocking if item.kind == "coins_untied"]
+
+
+def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
+    october: Closing,
+) -> None:
+    coins = october.coins
+    assert set(coins.coins["measurement"].to_pylist()) == {DISCLOSED}
+    (base,) = [row for row in coins.coins.to_pylist() if row["coin"] == "USDC"]
+    # 500,000 on 30 September, October's deliveries, and all that was sent, also what is open.
+    assert base["closing_quantity"] == Decimal("515161.698254")
+    assert base["value"] == Decimal("461118.60")
+    assert base["valued_by"].endswith("2026-10-30; 1 USDC = 1 USD: an assumption, not a fair value")
+    assert base["closing"] is base["gain"] is None
+    assert coins.movements.num_rows == coins.lots.num_rows == 0
+    books = accounting(october.r, october.zone, coins=october.coin_books)
+    assert not books.prices
+    assert not any(role.startswith("coin") for role in books.postings["role"].to_pylist())
+
+
+def test_fifo_to_reserves_by_hand(october_tied: Closing, where: dict[str, str]) -> None:
+    """50,000 at 0.98; 5,257.60 bought at par; 6,100 sold at par; the rest is worth 0.9985."""
+    row = pool_of(october_tied.coins, "EURC", where["ETHEREUM"])
+    sold = 6100 * Decimal("0.98")
+    worth = Decimal("49083.86")  # 49,157.60 at 0.9985, rounded once
+    cost = 49000 + Decimal("5257.60") - sold
+    assert amounts(row) == [49000, 0, Decimal("5257.60"), 0, sold, worth - cost, worth]
+    assert (row["proceeds"], row["gain"], row["problem"]) == (6100, 6100 - sold, "")
+
+
+def test_the_average_at_cost_by_hand(
+    tied: Workspace, october_tied: Closing, where: dict[str, str]
+) -> None:
+    row = pool_of(october_tied.coins, "USDC", where["BASE"])
+    assert row["remeasured"] == 0, "worth more than it is carried at"
+    assert row["closing"] == row["opening"] + row["acquired"] - row["disposed"]
+    quantity, amount, taken = Decimal(500000), Decimal(430000), Decimal(0)
+    for moved in october_tied.coins.movements.to_pylist():
+        if (moved["coin"], moved["pool"]) != ("USDC", row["pool"]):
+            continue
+        if moved["kind"] == "disposed":
+            share = amount * -moved["quantity"] / quantity
+            assert abs(share + moved["carrying_amount"]) < Decimal("0.01")
+            assert moved["gain"] == moved["proceeds"] + moved["carrying_amount"]
+            quantity, amount, taken = quantity + moved["quantity"], amount - share, taken + share
+        else:
+            quantity, amount = quantity + moved["quantity"], amount + moved["carrying_amount"]
+    assert abs(taken - row["disposed"]) < Decimal("0.01")
+    assert abs(amount - row["closing"]) < Decimal("0.01")
+    requests = tied.sql(
+        "SELECT ramp_type, sum(fiat_amount) AS gross, sum(fiat_fee_amount) AS fees FROM"
+        " ramp_requests WHERE crypto_currency = 'USDC' AND status = 'SUCCEEDED' AND"
+        " completed_at >= TIMESTAMPTZ '2026-09-30 22:00:00+00' GROUP BY ramp_type"
+    ).arrow.to_pylist()
+    gross = {each["ramp_type"]: (each["gross"], each["fees"]) for each in requests}
+    assert row["acquired"] == gross["ON_RAMP"][0] - gross["ON_RAMP"][1], "the fee is in no cost"
+    assert row["proceeds"] == gross["OFF_RAMP"][0], "the fee is in no proceeds"
+
+
+def test_own_transfers_are_no_disposals_and_move_what_was_carried(
+    october: Closing, october_tied: Closing, where: dict[str, str], unmeasured: Workspace,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    given, taken = (
+        pool_of(october_tied.coins, "EURC", where[name])
+        for name in ("Retail EURC", "Marketplace USDT")
+    )
+    assert given["transferred"] == -taken["transferred"] == Decimal("-74497.16")
+    assert given["transferred_quantity"] == -taken["transferred_quantity"]
+    assert given["disposed"] == given["gain"] == taken["disposed"] == 0
+    assert taken["closing_quantity"] == Decimal("199343.86"), "as the proved balance has it"
+    text = policy_text(unmeasured, FIFO, "entity", WHOLE)
+    entity = pool_of(under(october, history_of(text, tmp_path / "terms")).coins, "EURC")
+    assert entity["transferred"] == entity["transferred_quantity"] == 0
+    assert entity["closing_quantity"] == Decimal("474004.30")
+
+
+def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
+    october_tied: Closing, where: dict[str, str]
+) -> None:
+    coins = october_tied.coins
+    row = pool_of(coins, "USDC", where["BASE"])
+    assert row["closing_quantity"] == Decimal("515161.698254") + 10000 + 6100
+    assert row["problem"] == "", "the balance has less by what is on its way, and no more"
+    for amount, reference in (("6,100", "PAY-2026-005379"), ("10,000", "PAY-2026-005398")):
+        words = f"USDC {amount}.000000 moved over the month's end and counts when {reference}"
+        assert f"{words} completes" in coins.notes
+        assert reference not in coins.movements["reference"].to_pylist()
+
+
+def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_difference(
+    unmeasured: Workspace, where: dict[str, str], tmp_path: Path
+) -> None:
+    """The service completed a delivery in October; the chain has it ten minutes into November."""
+    desk = copied(unmeasured, tmp_path / "desk")
+    path = desk.folder / "USDC.csv"
+    lines = path.read_text("utf-8").splitlines()
+    place = max(at for at, line in enumerate(lines) if line.split(",")[3] == where["BASE"])
+    cells = lines[place].split(",")
+    lines[place] = ",".join([cells[0], "2026-10-31T23:10:00+00:00", *cells[2:]])
+    path.write_text("\n".join([*lines, ""]), "utf-8")
+    at = {"chain": "BASE", "address": where["BASE"]}
+    desk.wallets.add_evidence(path, **at, first="2026-09-30", last="2026-11-01", replace=True)
+    agreed(desk, policy_text(desk, AVERAGE))
+    row = pool_of(desk.coins("2026-10"), "USDC", where["BASE"])
+    assert row["closing_quantity"] == Decimal("531261.698254"), "as if it had come in October"
+    assert row["problem"] == ""
+
+
+def test_unproved_coins_have_rows_of_their_own(october_tied: Closing) -> None:
+    rows = october_tied.coins.unproved.to_pylist()
+    assert [(row["coin"], row["subject"], row["quantity"]) for row in rows] == [
+        ("EURC", "conversion, Retail EURC", Decimal("441186.17")),
+        ("USDC", "conversion, Operations USD", Decimal("334044.0112")),
+        ("USDC", "conversion, Treasury EUR", Decimal("941175.379304")),
+        ("USDT", "balance, Marketplace USDT", Decimal("329561.785048")),
+    ]
+    assert all(row["problem"] and row["next_step"] for row in rows)
+    assert rows[0]["value"] == Decimal("440524.39")
+    acquired = {row["quantity"] for row in october_tied.coins.movements.to_pylist()}
+    assert not acquired & {row["quantity"] for row in rows}
+
+
+def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
+    unmeasured: Workspace, where: dict[str, str], tmp_path: Path
+) -> None:
+    desk = copied(unmeasured, tmp_path / "desk")
+    openings = OPENINGS | {("EURC", "ETHEREUM"): ("50001", "49000.98")}
+    agreed(desk, policy_text(desk, FIFO, openings=openings))
+    closing = desk.periods.month("2026-10")
+    words = "the pool has EURC 49,158.600000, the proved balances EURC 49,157.600000"
+    assert pool_of(closing.coins, "EURC", where["ETHEREUM"])["problem"] == words
+    (item,) = untied(closing)
+    assert words in item.next_step
+    with pytest.raises(ActionRefused):
+        desk.items.carry(
+            item.item_id, owner="carla", by="2026-12-31", reason="later", month="2026-10",
+            actor=ANNA,
+        )  # fmt: skip
+    books = desk.accounting("2026-10")
+    assert not [role for role in books.postings["role"].to_pylist() if role.startswith("coin")]
+    assert books.notes[0].startswith("EURC is not posted: the pool has EURC 49,158.600000")
+
+
+def test_coins_that_left_and_never_came_block(
+    october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
+) -> None:
+    openings = {key: held for key, held in OPENINGS.items() if key[1] != "Retail EURC"}
+    text = policy_text(unmeasured, FIFO, openings=openings)
+    closing = under(october, history_of(text, tmp_path / "terms"))
+    row = pool_of(closing.coins, "EURC", where["Retail EURC"])
+    assert row["problem"] == "EURC 74,497.160000 left that no record shows coming"
+    assert row["closing_quantity"] == Decimal("-74497.16")
+    assert "[[coins.openings]]" in row["next_step"]
+    assert len(untied(closing)) == 2, "and the pool that got them has not what is proved"
+
+
+def test_a_proved_balance_that_no_pool_has_blocks(
+    october: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path
+) -> None:
+    text = policy_text(unmeasured, {"USDT": ("cost", "fifo", "none")}, openings={})
+    closing = under(october, history_of(text, tmp_path / "terms"))
+    row = pool_of(closing.coins, "USDT", where["Retail EURC"])
+    assert row["problem"] == "the pool has USDT 0.000000, the proved balances USDT 124,775.240000"
+    assert untied(closing)
+
+
+def test_an_event_of_which_the_wallet_is_not_known_blocks_until_it_is(
+    without_evidence: Closing, october: Closing, unmeasured: Workspace, where: dict[str, str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    history = history_of(policy_text(unmeasured, FIFO), tmp_path / "terms")
+    before = under(without_evidence, history)
+    assert {row["problem"] for row in before.coins.measured.to_pylist()} == {
+        "1 event of EURC in no pool"
+    }
+    assert len(untied(before)) == 3
+    (row,) = [row for row in before.coins.unproved.to_pylist() if "PAY" in row["subject"]]
+    assert (row["subject"], row["quantity"]) == ("disposed, PAY-2026-005308", 6100)
+    assert row["problem"] == "which wallet it was is not known"
+    after = under(october, history)
+    assert pool_of(after.coins, "EURC", where["ETHEREUM"])["disposed_quantity"] == 6100
+    assert not untied(after)
+
+
+def test_as_one_pool_the_same_event_needs_no_wallet(
+    without_evidence: Closing, unmeasured: Workspace, tmp_path: Path
+) -> None:
+    text = policy_text(unmeasured, FIFO, "entity", WHOLE)
+    coins = under(without_evidence, history_of(text, tmp_path / "terms")).coins
+    row = pool_of(coins, "EURC")
+    assert (row["problem"], row["disposed_quantity"]) == ("", 6100)
+    assert "EURC is not held against balances: 2 wallets of it not proved" in coins.notes
+
+
+def test_a_month_that_was_closed_as_one_pool_is_not_divided_by_itself(
+    october: Closing, unmeasured: Workspace, tmp_path: Path
+) -> None:
+    whole = under(
+        october, history_of(policy_text(unmeasured, FIFO, "entity", WHOLE), tmp_path / "entity")
+    )
+    by_wallet = history_of(policy_text(unmeasured, FIFO, openings={}), tmp_path / "wallet")
+    lots = whole.coins.lots
+    ended = lots.set_column(
+        lots.schema.get_field_index("month_end"), "month_end", [[SEPTEMBER] * lots.num_rows]
+    ).cast(lots.schema)
+    history = CoinHistory(measured=by_wallet.measured, lots=ended)
+    (row,) = [row for row in under(october, history).coins.measured.to_pylist() if not row["pool"]]
+    assert row["problem"] == "the month before was closed as one pool, and pools are wallets"

@@ -1,0 +1,124 @@
+"""Coins from a closed month to the next: what it opens with, what comes late, other terms."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coin_desk import OTHER, agreed, copied, holders, policy_text, pool_of
+from signed import close_month
+
+from treasury.workspace import Workspace
+
+MEASURED = {"USDC": ("profit_and_loss", "weighted_average", "next_month")}
+WHOLE = {("USDC", ""): ("2000000", "1820000.00")}
+SPENT = "0xfe,2026-09-20T09:00:00+00:00,{wallet},{other},USDC,400"
+LATER = "0xff,2026-09-21T09:00:00+00:00,{wallet},{other},USDC,25"
+SUMS = (
+    "opening_quantity", "acquired_quantity", "disposed_quantity", "closing_quantity", "opening",
+    "reversed", "acquired", "disposed", "remeasured", "closing", "proceeds", "gain", "value",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _anna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREASURY_USER", "anna")
+
+
+def terms(desk: Workspace, *, day: str = "2026-08-31", **changed: Any) -> str:
+    measured = changed.get("measured", MEASURED)
+    return policy_text(desk, measured, "entity", WHOLE).replace("2026-09-30", day)
+
+
+def show(desk: Workspace, *lines: str, replace: bool = False) -> None:
+    """What an explorer's export of September shows of the company's wallet."""
+    wallet = holders(desk)["BASE"]
+    path = desk.folder / "september.csv"
+    rows = [line.format(wallet=wallet, other=OTHER) for line in lines]
+    path.write_text("\n".join(["hash,time,from,to,asset,amount", *rows, ""]), "utf-8")
+    place = {"chain": "BASE", "address": wallet}
+    span = {"first": "2026-09-01", "last": "2026-09-30"}
+    desk.wallets.add_evidence(path, **place, **span, assets=["USDC"], replace=replace)
+
+
+def row_of(desk: Workspace, month: str) -> dict[str, Any]:
+    return pool_of(desk.coins(month), "USDC")
+
+
+@pytest.fixture(scope="module")
+def walked(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """August's end is stated, no month is closed; the wallet sent 400 in September."""
+    desk = copied(month_end, tmp_path_factory.mktemp("walked") / "desk")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREASURY_USER", "anna")
+        show(desk, SPENT)
+    return agreed(desk, terms(desk))
+
+
+@pytest.fixture(scope="module")
+def closed(walked: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The same with September closed."""
+    desk = copied(walked, tmp_path_factory.mktemp("closed") / "desk")
+    close_month(desk, "2026-09")
+    return desk
+
+
+def test_october_opens_with_what_september_was_closed_at(
+    walked: Workspace, closed: Workspace
+) -> None:
+    september, october = row_of(closed, "2026-09"), row_of(closed, "2026-10")
+    assert october["opening"] == september["closing"] == september["value"]
+    assert october["opening_quantity"] == september["closing_quantity"]
+    assert october["reversed"] == -september["remeasured"] != 0
+    before = row_of(walked, "2026-10")
+    assert [october[name] for name in SUMS] == [before[name] for name in SUMS]
+    assert september["problem"] == october["problem"] == ""
+    assert closed.periods.verify("2026-09").closing.coins.coins.num_rows
+
+
+def test_what_becomes_known_of_a_closed_month_counts_on_the_first_after_it(
+    closed: Workspace, tmp_path: Path
+) -> None:
+    desk = copied(closed, tmp_path / "desk")
+    before = row_of(desk, "2026-10")
+    show(desk, SPENT, LATER)
+    september, october = row_of(desk, "2026-09"), row_of(desk, "2026-10")
+    assert [september[name] for name in SUMS] == [row_of(closed, "2026-09")[name] for name in SUMS]
+    assert october["opening_quantity"] == before["opening_quantity"]
+    assert october["disposed_quantity"] == before["disposed_quantity"] + 25
+    (late,) = [
+        row for row in desk.coins("2026-10").movements.to_pylist() if row["reference"] == "0xff"
+    ]
+    assert (str(late["day"]), late["quantity"]) == ("2026-10-01", Decimal(-25))
+    assert october["problem"] == ""
+
+
+def test_an_event_that_a_closed_month_counted_and_that_is_gone_blocks(
+    closed: Workspace, tmp_path: Path
+) -> None:
+    desk = copied(closed, tmp_path / "desk")
+    show(desk, LATER, replace=True)
+    problem = row_of(desk, "2026-10")["problem"]
+    assert problem.startswith("1 event that a closed month counted is no longer recorded: movement")
+    assert row_of(desk, "2026-09")["problem"] == ""
+    assert any(item.kind == "coins_untied" for item in desk.open_items("2026-10").blocking)
+
+
+def test_other_terms_hold_from_the_first_month_that_is_open(
+    closed: Workspace, tmp_path: Path
+) -> None:
+    desk = copied(closed, tmp_path / "desk")
+    before = row_of(desk, "2026-09")
+    other = {"USDC": ("cost", "fifo", "none")}
+    agreed(desk, terms(desk, measured=other, day="2026-09-30"))
+    assert row_of(desk, "2026-09") == before
+    october = row_of(desk, "2026-10")
+    assert (october["measurement"], october["cost_formula"]) == ("cost", "fifo")
+    assert october["opening"] == before["closing"]
+    assert october["reversed"] == -before["remeasured"], "what was to be taken back is"
+    assert october["remeasured"] == october["value"] - (october["closing"] - october["remeasured"])
+    assert october["closing"] == october["value"] < october["opening"]
+    words = "the opening of USDC at 2026-09-30 is not used: 2026-09 was closed with what it ended"
+    assert f"{words} with" in desk.coins("2026-10").notes
