@@ -105,9 +105,9 @@ def sections(closing: Closing) -> list[Section]:
 def _accounts(closing: Closing) -> Section:
     proof = proof_of(closing.r)
     grid = make_grid(
-        "Accounts: opening + in - out - fees = closing",
-        "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
-        " | >Undecided",
+        "Accounts: opening + in - out - fees - gas = closing",
+        "Account | Currency | >Opening | >In | >Out | >Fees | >Gas | >Closing | Proved by"
+        " | >Unexplained | >Undecided",
         closing.balances.to_pylist(),
         _account_row,
         sheet="Balances",
@@ -119,6 +119,7 @@ def _accounts(closing: Closing) -> Section:
         "A statement is proved when its opening balance and its entries give its closing balance.",
         "A custodial wallet is proved where nothing unknown moved around either end of the month.",
         "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
+        "Gas: what a company wallet paid its chain in native coin, failed transactions included.",
         UNDECIDED,
     )
     grids = (grid,) if closing.balances.num_rows else ()
@@ -161,6 +162,7 @@ def _account_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         make_cell(row["currency"]),
         *(make_cell(_bare(row, name)) for name in ("opening", "money_in", "money_out")),
         make_cell(_bare(row, "fees") if row["fees"] else "–"),
+        make_cell(_bare(row, "gas")),
         make_cell(_bare(row, "closing")),
         make_cell(row["proved_by"], row["problem"], tone),
         make_cell(unexplained),

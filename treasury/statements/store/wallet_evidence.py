@@ -1,8 +1,9 @@
 """What proves a company's own wallet: explorer exports, and balances that somebody read off.
 
-No service shows these wallets. An export (hash, time, from, to, asset, amount) holds every movement
-of an asset over a span of time; a balance is stated by a person who says where it was read. Both
-are facts of the world and lie in the lake, known from when they were added.
+No service shows these wallets. An export holds every movement of an asset over a span of time, and
+may name the gas that the wallet paid: once a transaction, whichever exports show it. A balance is
+stated by a person who says where it was read. All are facts of the world and lie in the lake, known
+from when they were added.
 """
 
 from __future__ import annotations
@@ -18,17 +19,18 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import parse_instant
 from treasury.errors import InputError
-from treasury.lake import AMOUNT, INSTANT, TEXT, Column, Lake, Table
+from treasury.lake import AMOUNT, BOOL, INSTANT, TEXT, Column, Lake, Table
 from treasury.lake.writer import Writer
-from treasury.money import format_amount
-from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.money import format_amount, plain_digits
+from treasury.statements.explorer.export_lines import ExportLine
+from treasury.statements.explorer.wallet_export import WalletExport, read_wallet_export
+from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.tables.tabular import Tabular
 
 __all__ = [
-    "EXPORT_COLUMNS", "WALLET_EVIDENCE", "WALLET_MOVEMENTS", "WALLET_TABLES", "WalletEvidence",
-    "WalletPlace", "add_balance", "add_export", "require_company_wallet",
+    "WALLET_EVIDENCE", "WALLET_GAS", "WALLET_MOVEMENTS", "WALLET_TABLES", "WalletEvidence",
+    "add_balance", "add_export", "require_company_wallet",
 ]  # fmt: skip
 
 WALLET_EVIDENCE: Final = Table(
@@ -49,6 +51,7 @@ WALLET_EVIDENCE: Final = Table(
         Column("stated_by", TEXT, "who added it"),
         Column("file_name", TEXT, "the export"),
         Column("file_sha256", TEXT, "SHA-256 of its bytes"),
+        Column("shows_gas", BOOL, "whether the export names the gas of its transactions"),
     ),
 )
 WALLET_MOVEMENTS: Final = Table(
@@ -67,64 +70,44 @@ WALLET_MOVEMENTS: Final = Table(
         Column("file_name", TEXT, "the export it was read from"),
     ),
 )
-WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS)
-
-
-class WalletPlace(msgspec.Struct, frozen=True):
-    """A wallet: its chain and its address."""
-
-    chain: str
-    address: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """How wallets are compared: an address is the same in either case."""
-        return self.chain.upper(), self.address.lower()
-
-    def __str__(self) -> str:
-        return f"{self.address} on {self.chain}"
+WALLET_GAS: Final = Table(
+    name="wallet_gas",
+    key=("payment_id",),
+    title="Gas that company wallets paid, once a transaction, from explorer exports",
+    columns=(
+        Column("payment_id", TEXT, "our id, the same whichever export shows the transaction"),
+        Column("chain", TEXT, "the chain, as the service names it"),
+        Column("transaction_hash", TEXT, "the transaction"),
+        Column("paid_at", INSTANT, "when it was on the chain"),
+        Column("payer_address", TEXT, "the wallet that sent it, and paid"),
+        Column("coin", TEXT, "the chain's native coin"),
+        Column("amount", AMOUNT, "what it paid for gas, never negative", unit="`coin`"),
+        Column("published", TEXT, "the amount as it stands in the export"),
+        Column("failed", BOOL, "whether the transaction failed: it moved nothing and paid its gas"),
+        Column("file_name", TEXT, "the export it was read from"),
+    ),
+)
+WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS, WALLET_GAS)
 
 
 class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What adding did: the evidence, one row an asset, and the movements that were not known."""
+    """What adding did: the evidence, one row an asset, and what was not known before.
+
+    `movements` are coins that moved, `gas` what transactions paid.
+    """
 
     title: str
     evidence: pa.Table
     movements: pa.Table
+    gas: pa.Table = msgspec.field(default_factory=WALLET_GAS.schema.empty_table)
     sql: str = "SELECT * FROM wallet_evidence ORDER BY chain, address, asset, evidence_id"
 
     def sheets(self) -> Mapping[str, pa.Table]:
-        """The evidence and its movements."""
-        return {"Evidence": self.evidence, "Movements": self.movements}
+        """The evidence, its movements and the gas that was paid."""
+        return {"Evidence": self.evidence, "Movements": self.movements, "Gas": self.gas}
 
     def __str__(self) -> str:
         return self.title
-
-
-def _instant(cell: str, label: str) -> datetime:
-    try:
-        return parse_instant(cell)
-    except InputError as error:
-        raise InputError(f"{label}: {error.what}", do=error.do) from None
-
-
-def _positive(cell: str, label: str) -> Decimal:
-    value = amount(cell, label)
-    if value < 0:
-        raise InputError(f"{label}: {cell[:40]} is negative", do="from and to say the direction")
-    return value
-
-
-EXPORT_COLUMNS: Final = (
-    CsvColumn("hash", text),
-    CsvColumn("time", _instant),
-    CsvColumn("from", text),
-    CsvColumn("to", text),
-    CsvColumn("asset", text),
-    CsvColumn("amount", _positive),
-    CsvColumn("index", text, required=False),
-)
-"""What an export has. `index` parts transfers of a transaction that are alike in all the rest."""
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
@@ -161,20 +144,26 @@ def add_export(
 ) -> WalletEvidence:
     """Add an explorer's export of a wallet; the same again adds nothing.
 
-    It covers from its first movement to its last, or from `first` to before `last`; `assets` are
-    what it would show, beyond those in it. `names` gives its own headings: {"hash": "Txhash"}.
-    With `replace`, movements of an earlier export that this one lacks are dropped.
-    InputError names the line that is wrong; then nothing is stored.
+    It covers from its first line to its last, or from `first` to before `last`; `assets` are what
+    it would show, beyond those in it. `names` gives its own headings: {"hash": "Txhash"}. With
+    `replace`, what an earlier export has and this one lacks is dropped, and gas that they disagree
+    about is taken from this one. InputError names the line that is wrong, or that another export
+    contradicts; then nothing is stored.
     """
-    lines = read_csv(file, _columns(names or {}))
-    rows = _movements(file, lines, place, names or {})
-    span = _span(file, rows, first, last, now)
-    covered_assets = sorted(
-        {*(row["asset"] for row in rows), *filter(None, map(str.strip, assets))}
-    )
+    export = read_wallet_export(file, place, names or {})
+    span = _span(export, first, last, now)
+    rows, gas = _movements(export, place), _payments(export, place)
+    payments = [payment for payment in gas if payment["payer_address"]]
+    further = {*filter(None, map(str.strip, assets))} - {export.native}
+    if export.native and further:
+        raise InputError(
+            f"{file} shows {export.native} alone, not {', '.join(sorted(further))}",
+            do="add the export of its tokens too",
+        )
+    covered_assets = sorted({*(row["asset"] for row in rows), *further, export.native} - {""})
     if not covered_assets:
         raise InputError(f"{file} has no movement", do="name the assets that it would show")
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(export.content).hexdigest()
     evidence = [
         {
             "evidence_id": _id("export", *place.key, asset, digest, *map(str, span)),
@@ -188,10 +177,12 @@ def add_export(
             "stated_by": by,
             "file_name": file.name,
             "file_sha256": digest,
+            "shows_gas": export.shows_gas,
         }
         for asset in covered_assets
     ]
     with lake.writer("wallets", now) as writer:
+        _known_to_both(writer, rows)
         dropped = _lacking(
             writer, place, covered_assets, span, {row["movement_id"] for row in rows}
         )
@@ -203,9 +194,31 @@ def add_export(
                 f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
+        _require_moved(writer, export, place, {row["movement_id"] for row in dropped})
+        is_whole = export.shows_gas and place.native_coin in covered_assets
+        unpaid = _unpaid(writer, export, place, payments, span if is_whole else None)
+        if unpaid and not replace:
+            payment = unpaid[0]
+            raise InputError(
+                f"{file} lacks the gas of {payment['transaction_hash']},"
+                f" {payment['published']} {payment['coin']}, which {payment['file_name']} has",
+                do="export again without a filter; add with replace where this one is right",
+            )
+        other = _disagreeing(writer, gas)
+        if other and not replace:
+            payment, stored = other[0]
+            raise InputError(
+                f"{export.path}, {export.word} {payment['line']}: gas of"
+                f" {payment['transaction_hash']} is {_gas_words(payment)}, and"
+                f" {_gas_words(stored)} in {stored['file_name']}",
+                do="correct the one that is wrong; add with replace where this one is right",
+            )
         writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
+        writer.vanish(WALLET_GAS, _table(WALLET_GAS, unpaid).select(["payment_id"]))
         new = _new(writer, WALLET_MOVEMENTS, rows)
-        return _added(writer, place, evidence, new)
+        restated = ({**stored, **_without_payer(payment)} for payment, stored in other)
+        paid = [*_new(writer, WALLET_GAS, payments), *restated]
+        return _added(writer, place, evidence, new, paid)
 
 
 def add_balance(
@@ -241,97 +254,109 @@ def add_balance(
         "stated_by": by,
     }
     with lake.writer("wallets", now) as writer:
-        return _added(writer, place, [stated], [], restated=True)
+        return _added(writer, place, [stated], [], [], restated=True)
 
 
-def _columns(names: Mapping[str, str]) -> list[CsvColumn]:
-    own = {column.name for column in EXPORT_COLUMNS}
-    strange = sorted(names.keys() - own)
-    if strange:
-        raise InputError(
-            f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
-        )
-    return [
-        msgspec.structs.replace(export, name=names.get(export.name, export.name).strip().lower())
-        for export in EXPORT_COLUMNS
-    ]
-
-
-def _movements(
-    file: Path, lines: Sequence[CsvLine], place: WalletPlace, names: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """The rows to store. Lines that are alike are refused: nobody can tell them from a repeat."""
-    heads = {
-        column.name: names.get(column.name, column.name).strip().lower()
-        for column in EXPORT_COLUMNS
-    }
+def _movements(export: WalletExport, place: WalletPlace) -> list[dict[str, Any]]:
+    """The movements to store. Lines that are alike are refused: one may be a repeat."""
     line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
     rows = []
-    for line in lines:
-        values: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
-        own = place.address.lower()
-        if own not in (values["from"].lower(), values["to"].lower()):
-            raise InputError(
-                f"{file}, line {line.number}: neither from nor to is {place.address}",
-                do="name the wallet that the export is of",
-            )
+    for line in export.lines:
+        if line.amount is None:
+            continue
         core = (
-            *place.key,
-            *(values[name].lower() for name in ("hash", "from", "to")),
-            values["asset"],
-            f"{values['amount'].normalize():f}",
+            *(text.lower() for text in (line.transaction, line.sender, line.receiver)),
+            line.asset,
+            f"{line.amount.normalize():f}",
         )
-        index = values["index"] or ""
-        if index in line_numbers[core]:
+        if line.index in line_numbers[core]:
             raise InputError(
-                f"{file}, line {line.number}: repeats line {line_numbers[core][index]}",
+                f"{export.where(line)}: repeats {export.word} {line_numbers[core][line.index]}",
                 do="remove it, or add a column index that tells the two transfers apart",
             )
-        line_numbers[core][index] = line.number
+        line_numbers[core][line.index] = line.place
+        turn = str(len(line_numbers[core]))
+        chain, address = place.key
+        other = line.sender if place.is_at(line.receiver) else line.receiver
         rows.append(
             {
-                "movement_id": _id(*core, str(len(line_numbers[core]))),
+                "movement_id": _id(chain, address, *core, turn),
+                # So it is called where the export of the wallet at the other end showed it first.
+                "other_id": _id(chain, other.lower(), *core, turn),
                 "chain": place.chain,
-                "transaction_hash": values["hash"],
-                "moved_at": values["time"],
-                "from_address": values["from"],
-                "to_address": values["to"],
-                "asset": values["asset"],
-                "amount": values["amount"],
-                "file_name": file.name,
-                "line": line.number,
+                "transaction_hash": line.transaction,
+                "moved_at": line.at,
+                "from_address": line.sender,
+                "to_address": line.receiver,
+                "asset": line.asset,
+                "amount": line.amount,
+                "file_name": export.path.name,
             }
         )
     return rows
 
 
+def _payments(export: WalletExport, place: WalletPlace) -> list[dict[str, Any]]:
+    """The gas of each transaction, once; `payer_address` is empty where the wallet only received.
+
+    The gas that the wallet paid is stored; that of another is held against what is stored of it.
+    """
+    lines: dict[str, ExportLine] = {}
+    for line in export.lines:
+        if line.gas is not None:
+            before = lines.setdefault(line.transaction.lower(), line)
+            if place.is_at(line.sender) and not place.is_at(before.sender):
+                lines[line.transaction.lower()] = line
+    return [
+        {
+            "payment_id": _id("gas", place.key[0], transaction),
+            "chain": place.chain,
+            "transaction_hash": line.transaction,
+            "paid_at": line.at,
+            "payer_address": place.address if place.is_at(line.sender) else "",
+            "coin": place.native_coin,
+            "amount": line.gas,
+            "published": line.gas_text,
+            "failed": line.failed,
+            "file_name": export.path.name,
+            "line": line.place,
+        }
+        for transaction, line in lines.items()
+    ]
+
+
 def _span(
-    file: Path,
-    rows: Sequence[Mapping[str, Any]],
-    first: datetime | None,
-    last: datetime | None,
-    now: datetime,
+    export: WalletExport, first: datetime | None, last: datetime | None, now: datetime
 ) -> tuple[datetime, datetime]:
     """What the export covers; InputError where it is empty, ends later than now or misses a row."""
-    times = [row["moved_at"] for row in rows]
+    times = [line.at for line in export.lines]
     since, until = first or min(times, default=None), last or max(times, default=None)
     if since is None or until is None:
         raise InputError(
-            f"{file} has no movement", do="say from when and to when it would show one"
+            f"{export.path} has no movement", do="say from when and to when it would show one"
         )
     if since > until or until > now:
         raise InputError(
-            f"{file}: no export covers {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
+            f"{export.path}: no export covers {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
             do="give the days that it was made for, none later than now",
         )
-    for row in rows:
-        if not since <= row["moved_at"] <= until:
+    for line in export.lines:
+        if not since <= line.at <= until:
             raise InputError(
-                f"{file}, line {row['line']}: {row['moved_at']:%Y-%m-%d %H:%M} UTC is outside what"
-                " the export is said to cover",
+                f"{export.where(line)}: {line.at:%Y-%m-%d %H:%M} UTC is outside what the export is"
+                " said to cover",
                 do="give the days that it was made for",
             )
     return since, until
+
+
+def _known_to_both(writer: Writer, rows: Sequence[dict[str, Any]]) -> None:
+    """Call a movement between two own wallets as the other's export did: it is the same one."""
+    stored = writer.read(WALLET_MOVEMENTS, columns=["movement_id"], where="vanished_at IS NULL")
+    ids = set(stored["movement_id"].to_pylist())
+    for row in rows:
+        if row["other_id"] in ids and row["movement_id"] not in ids:
+            row["movement_id"] = row["other_id"]
 
 
 def _lacking(
@@ -354,6 +379,104 @@ def _lacking(
     ]
 
 
+def _require_moved(
+    writer: Writer, export: WalletExport, place: WalletPlace, dropped: set[str]
+) -> None:
+    """InputError for a transaction that failed by one export, and moved coins by another."""
+    lines = {line.transaction.lower(): line for line in export.lines}
+    for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist():
+        line = lines.get(row["transaction_hash"].lower())
+        is_of_chain = row["chain"].upper() == place.key[0] and row["movement_id"] not in dropped
+        if line is not None and line.failed and is_of_chain:
+            raise InputError(
+                f"{export.where(line)}: {line.transaction} failed, and {row['file_name']} has"
+                f" {format_amount(row['amount'], row['asset'])} moved by it",
+                do="export both again; nothing was stored",
+            )
+    for row in writer.read(WALLET_GAS, where="vanished_at IS NULL AND failed").to_pylist():
+        line = lines.get(row["transaction_hash"].lower())
+        is_of_chain = row["chain"].upper() == place.key[0]
+        is_another = line is not None and (line.gas is None or not place.is_at(line.sender))
+        if line is not None and line.amount is not None and is_another and is_of_chain:
+            raise InputError(
+                f"{export.where(line)}: {line.transaction} moved coins, and {row['file_name']} has"
+                " that it failed",
+                do="export both again; nothing was stored",
+            )
+
+
+def _unpaid(
+    writer: Writer,
+    export: WalletExport,
+    place: WalletPlace,
+    payments: Sequence[Mapping[str, Any]],
+    span: tuple[datetime, datetime] | None,
+) -> list[dict[str, Any]]:
+    """Gas of earlier exports that this one lacks, where it has all that was paid in its span.
+
+    InputError where it is the other way round: this one has gas of days whose list lacks it.
+    """
+    own = {payment["payment_id"] for payment in payments}
+    stored = [
+        row
+        for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
+        if row["chain"].upper() == place.key[0] and place.is_at(row["payer_address"])
+    ]
+    if span is not None:
+        return [
+            row
+            for row in stored
+            if span[0] <= row["paid_at"] < span[1] and row["payment_id"] not in own
+        ]
+    known = {row["payment_id"] for row in stored}
+    lists = [
+        row
+        for row in writer.read(WALLET_EVIDENCE, where="vanished_at IS NULL").to_pylist()
+        if row["shows_gas"]
+        and row["asset"] == place.native_coin
+        and (row["chain"].upper(), row["address"].lower()) == place.key
+    ]
+    for payment in payments:
+        at = payment["paid_at"]
+        whole = [row for row in lists if row["covers_from"] <= at < row["covers_to"]]
+        if whole and payment["payment_id"] not in known:
+            raise InputError(
+                f"{export.path}, {export.word} {payment['line']}: gas of"
+                f" {payment['transaction_hash']}, which {whole[0]['file_name']} lacks",
+                do="add the whole list of transactions again, or leave the gas out",
+            )
+    return []
+
+
+def _disagreeing(
+    writer: Writer, payments: Sequence[dict[str, Any]]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Payments that an earlier export tells otherwise, each with what that says."""
+    stored = {
+        row["payment_id"]: row
+        for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
+    }
+    pairs = ((payment, stored.get(payment["payment_id"])) for payment in payments)
+    return [
+        (payment, before)
+        for payment, before in pairs
+        if before is not None
+        and _gas_words({**before, **_without_payer(payment)}) != _gas_words(before)
+    ]
+
+
+def _without_payer(payment: Mapping[str, Any]) -> dict[str, Any]:
+    """A payment without its payer, where it only says what another's transaction paid."""
+    return {name: cell for name, cell in payment.items() if cell or name != "payer_address"}
+
+
+def _gas_words(payment: Mapping[str, Any]) -> str:
+    """`0.0021 ETH by 0x…`: what was paid, by whom, and whether for nothing."""
+    paid = f"{plain_digits(payment['amount'])} {payment['coin']}"
+    by = f" by {payment['payer_address'].lower()}" if payment["payer_address"] else ""
+    return f"{paid}{by}{' and failed' if payment['failed'] else ''}"
+
+
 def _new(writer: Writer, table: Table, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows whose key is not stored."""
     (key,) = table.key
@@ -366,20 +489,26 @@ def _added(
     place: WalletPlace,
     evidence: list[dict[str, Any]],
     movements: list[dict[str, Any]],
+    payments: list[dict[str, Any]],
     *,
     restated: bool = False,
 ) -> WalletEvidence:
     new_evidence = evidence if restated else _new(writer, WALLET_EVIDENCE, evidence)
-    moved = _table(WALLET_MOVEMENTS, movements)
+    moved, paid = _table(WALLET_MOVEMENTS, movements), _table(WALLET_GAS, payments)
     writer.upsert(WALLET_EVIDENCE, _table(WALLET_EVIDENCE, new_evidence))
     writer.upsert(WALLET_MOVEMENTS, moved)
-    word = f"{len(movements):,} movements new" if new_evidence or movements else "known before"
+    writer.upsert(WALLET_GAS, paid)
+    word = "known before"
+    if new_evidence or movements or payments:
+        word = f"{len(movements):,} movements new"
+        word += f", gas of {len(payments):,} transactions" if payments else ""
     if restated:
         word = format_amount(evidence[0]["balance"], evidence[0]["asset"])
     return WalletEvidence(
         title=f"{place}: {word}",
         evidence=_table(WALLET_EVIDENCE, evidence),
         movements=moved,
+        gas=paid,
     )
 
 
