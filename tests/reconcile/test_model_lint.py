@@ -19,6 +19,7 @@ from sqlglot import exp
 from treasury import Workspace
 from treasury.close import roll_forward
 from treasury.close.coins import coin_events
+from treasury.close.fees import gas_costs
 from treasury.close.ledger import accounting
 from treasury.desk import dictionary
 from treasury.reconcile import matching, monthly
@@ -174,6 +175,7 @@ MODEL = (
     *steps_of(roll_forward.PACKAGE).values(),
     *steps_of(accounting.PACKAGE).values(),
     *steps_of(coin_events.PACKAGE).values(),
+    *steps_of(gas_costs.PACKAGE).values(),
     *(step for package in STANDING_ALONE for step in steps_of(package).values()),
 )
 

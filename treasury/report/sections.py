@@ -40,6 +40,7 @@ from treasury.report.exceptions import (
 )
 from treasury.report.exposure.exposure_section import exposure_section
 from treasury.report.fee_section import conversion_costs_section, fees_section
+from treasury.report.gas_section import gas_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import open_words, overdue_words
 from treasury.tables.tabular import value_text
@@ -90,6 +91,7 @@ def sections(closing: Closing) -> list[Section]:
         _collections(r),
         fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
         conversion_costs_section(closing.fees.costs, is_unread=closing.is_unread),
+        gas_section(closing.fees.gas),
         coins_section(closing.coins),
         exposure_section(closing.exposure, is_unread=closing.is_unread),
         decisions_section(r, zone),
