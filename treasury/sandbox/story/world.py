@@ -30,7 +30,7 @@ from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, 
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
-from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast
+from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast, polygon_wallet
 from treasury.sandbox.story.credits import Conversion, Credits
 from treasury.sandbox.story.lines import Book, Line, StatementAccount
 from treasury.sandbox.story.neighbour import neighbour_cast
@@ -48,7 +48,9 @@ NETWORK_FEES: Final = "network_fees"
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
-SCENARIOS: Final = ("full", "no-provider-report", *QUOTES)
+GAS: Final = "gas"
+"""The scenario with a wallet on Polygon, where each transaction pays a gas that is known."""
+SCENARIOS: Final = ("full", "no-provider-report", GAS, *QUOTES)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -76,7 +78,7 @@ class World:
         self.profile = profile
         self.quotes = QUOTES.get(scenario, Quotes())
         streams, story = Streams(seed), _story_of(seed, self.quotes, is_neighbour=is_neighbour)
-        self.cast, self.fundings = story.cast, story.fundings
+        self.cast, self.fundings = _cast_of(story, scenario), story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
         is_usual = place == MEMORY and volume == NONE
@@ -125,6 +127,11 @@ class World:
         """Told each ramp request's next state and the status before it; empty for a new one."""
         self._acting = False
         self._after: list[Callable[[], object]] = []
+
+    @property
+    def has_planted_gas(self) -> bool:
+        """Whether every transaction of the company's wallets pays the same."""
+        return self.store.facts()["scenario"] == GAS
 
     @property
     def charges_network_fees(self) -> bool:
@@ -250,6 +257,14 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool) -> _Story:
         cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
         lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
     )  # fmt: skip
+
+
+def _cast_of(story: _Story, scenario: str) -> Cast:
+    """The cast of the story, with a wallet on Polygon in the scenario that has one."""
+    cast = story.cast
+    if scenario != GAS:
+        return cast
+    return msgspec.structs.replace(cast, wallets=(*cast.wallets, polygon_wallet(cast.wallets[0])))
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
