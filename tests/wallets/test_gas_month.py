@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from datetime import date
 from decimal import Decimal
@@ -9,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
@@ -18,10 +20,12 @@ from filled import fill
 from treasury.calendar import Months
 from treasury.cli import treasury
 from treasury.cli.commands.practice import add_wallet_files, rate_files
+from treasury.close.evidence import Evidence, encode
 from treasury.close.fees.gas_costs import NEITHER, gas_costs, gas_payments, paid_gas
 from treasury.journal import Actor
 from treasury.rates import ReferenceRates
 from treasury.report.gas_section import gas_section
+from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.rates import coin_rate
@@ -302,11 +306,17 @@ def test_report_workbook_and_pack_show_it_and_the_pack_comes_out_again(
         assert pq.read_table(pack / "tables" / f"{name}.parquet").equals(table)
     again = verify_pack(pack)
     assert (again.findings, again.notes) == ((), ())
-    shutil.copytree(pack, tmp_path / "pack")
-    paid = tmp_path / "pack" / "inputs" / "wallet_gas.parquet"
-    pq.write_table(pq.read_table(paid).slice(1), paid)
-    tampered = [str(finding) for finding in verify_pack(tmp_path / "pack").findings]
-    assert any("wallet_gas" in finding for finding in tampered)
+    # Somebody leaves a payment out of the table, and seals the evidence again.
+    tampered = shutil.copytree(pack, tmp_path / "pack")
+    costs = tampered / "tables" / "gas_payments.parquet"
+    pq.write_table(pq.read_table(costs).slice(1), costs, compression="zstd")
+    evidence = msgspec.json.decode((tampered / EVIDENCE).read_bytes(), type=Evidence)
+    digest = hashlib.sha256(costs.read_bytes()).hexdigest()
+    files = evidence.files | {"tables/gas_payments.parquet": digest}
+    sealed = msgspec.structs.replace(evidence, files=files).sealed()
+    (tampered / EVIDENCE).write_bytes(encode(sealed))
+    found = [finding.what for finding in verify_pack(tampered).findings]
+    assert found == ["tables/gas_payments.parquet"]
 
 
 def test_text_from_outside_is_harmless_wherever_it_is_shown(
