@@ -18,7 +18,7 @@ import msgspec
 from treasury.calendar import parse_instant
 from treasury.errors import InputError
 from treasury.statements.explorer.wallet_place import WalletPlace, current_coin
-from treasury.tables.csv_input import CsvColumn, CsvLine, amount, csv_lines, text
+from treasury.tables.csv_input import CsvColumn, amount, csv_lines, text
 
 __all__ = [
     "EXPORT_COLUMNS", "ExportLine", "at_instant", "gas_paid", "has_failed", "plain_lines",
@@ -118,34 +118,27 @@ def plain_lines(
         msgspec.structs.replace(column, name=heads[column.name]) for column in EXPORT_COLUMNS
     ]
     for line in csv_lines(path, rows, columns, word):
-        yield _plain_line(f"{path}, {word} {line.number}", line, place, heads)
-
-
-def _plain_line(
-    where: str, line: CsvLine, place: WalletPlace, heads: Mapping[str, str]
-) -> ExportLine:
-    cells: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
-    gas = None
-    if cells["gas"] is not None:
-        gas = gas_paid(cells["gas"], f"{where}, {heads['gas']}")
-        require_native(cells["gas_coin"] or place.native_coin, place, where)
-    failed = bool(cells["status"])
-    asset = cells["asset"]
-    if place.native_coin and current_coin(asset) == place.native_coin:
-        asset = place.native_coin
-    return ExportLine(
-        place=line.number,
-        transaction=cells["hash"],
-        at=cells["time"],
-        sender=cells["from"],
-        receiver=cells["to"],
-        asset=asset,
-        amount=None if failed else cells["amount"],
-        index=cells["index"] or "",
-        gas=gas,
-        gas_text=cells["gas"] or "",
-        failed=failed,
-    )
+        where = f"{path}, {word} {line.number}"
+        cells: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
+        gas, asset, failed = None, cells["asset"], bool(cells["status"])
+        if cells["gas"] is not None:
+            gas = gas_paid(cells["gas"], f"{where}, {heads['gas']}")
+            require_native(cells["gas_coin"] or place.native_coin, place, where)
+        if place.native_coin and current_coin(asset) == place.native_coin:
+            asset = place.native_coin
+        yield ExportLine(
+            place=line.number,
+            transaction=cells["hash"],
+            at=cells["time"],
+            sender=cells["from"],
+            receiver=cells["to"],
+            asset=asset,
+            amount=None if failed else cells["amount"],
+            index=cells["index"] or "",
+            gas=gas,
+            gas_text=cells["gas"] or "",
+            failed=failed,
+        )
 
 
 def require_native(coin: str, place: WalletPlace, where: str) -> str:

@@ -7,30 +7,18 @@ coin and gas alone. Lines that are alike are refused: nobody can tell them from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.money import plain_digits
 from treasury.statements.explorer.export_lines import ExportLine, plain_lines
+from treasury.statements.explorer.parquet_cells import parquet_cells
 from treasury.statements.explorer.transaction_list import fee_coins, transaction_lines
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.tables.csv_input import csv_rows, small_file
 
 __all__ = ["WalletExport", "read_wallet_export"]
-
-_MOST: Final = 2_000_000
-"""Rows that a Parquet file may have."""
-_EXACT: Final = (
-    pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_decimal,
-    pa.types.is_timestamp, pa.types.is_null,
-)  # fmt: skip
-"""The types whose values have their digits."""
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +48,7 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
     """
     content = small_file(path)
     if content.startswith(b"PAR1"):
-        word, rows = "row", _parquet_rows(path, content)
+        word, rows = "row", parquet_cells(path, content)
     else:
         word, rows = "line", csv_rows(path, content)
     head = [name.strip().lower() for name in rows[0][1]] if rows else []
@@ -101,47 +89,3 @@ def _require_sound(export: WalletExport, place: WalletPlace) -> None:
                 f"{' and failed' if before.failed else ''} on {export.word} {before.place}",
                 do="leave the right one; nothing was stored",
             )
-
-
-def _parquet_rows(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
-    """The headings and the cells of a Parquet file as text; a column of floats is refused."""
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        if file.metadata.num_rows > _MOST:
-            raise InputError(f"{path} has more than {_MOST:,} rows", do="give the right file")
-        for column in file.schema_arrow:
-            if pa.types.is_floating(column.type):
-                raise InputError(
-                    f"{path}, row 1: {column.name[:40]} is a float; {column.type} does not hold an"
-                    " amount's digits",
-                    do="write the column as text or as a decimal",
-                )
-            if not any(is_of(column.type) for is_of in _EXACT):
-                raise InputError(
-                    f"{path}, row 1: {column.name[:40]} is a {column.type}", do="write it as text"
-                )
-            if pa.types.is_timestamp(column.type) and column.type.tz is None:
-                raise InputError(
-                    f"{path}, row 1: {column.name[:40]} is a timestamp without its zone",
-                    do="write it as text, or in UTC",
-                )
-        table = file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} does not read: {str(error)[:120]}", do="write it again") from None
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    cells = ((number, list(map(_cell, row))) for number, row in enumerate(rows, 1))
-    return [(0, table.column_names), *cells]
-
-
-def _cell(stored: Any) -> str:
-    match stored:
-        case None:
-            return ""
-        case Decimal():
-            return plain_digits(stored)
-        case datetime():
-            return stored.isoformat()
-        case _:
-            return str(stored)

@@ -9,85 +9,40 @@ from when they were added.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.lake import AMOUNT, BOOL, INSTANT, TEXT, Column, Lake, Table
+from treasury.lake import Lake, Table
 from treasury.lake.writer import Writer
-from treasury.money import format_amount, plain_digits
-from treasury.statements.explorer.export_lines import ExportLine
+from treasury.money import format_amount
+from treasury.statements.explorer.wallet_conflicts import (
+    call_as_stored,
+    disagreeing_payments,
+    gas_words,
+    lacking_movements,
+    lacking_payments,
+    require_moved,
+    without_payer,
+)
 from treasury.statements.explorer.wallet_export import WalletExport, read_wallet_export
 from treasury.statements.explorer.wallet_place import WalletPlace
+from treasury.statements.explorer.wallet_rows import movement_rows, payment_rows
+from treasury.statements.explorer.wallet_tables import (
+    WALLET_EVIDENCE,
+    WALLET_GAS,
+    WALLET_MOVEMENTS,
+    evidence_key,
+)
 from treasury.tables.tabular import Tabular
 
-__all__ = [
-    "WALLET_EVIDENCE", "WALLET_GAS", "WALLET_MOVEMENTS", "WALLET_TABLES", "WalletEvidence",
-    "add_balance", "add_export", "require_company_wallet",
-]  # fmt: skip
-
-WALLET_EVIDENCE: Final = Table(
-    name="wallet_evidence",
-    key=("evidence_id",),
-    title="What was added of company wallets: spans that exports cover, balances that were stated",
-    columns=(
-        Column("evidence_id", TEXT, "our id, the same when it is added again"),
-        Column("kind", TEXT, "export or balance"),
-        Column("chain", TEXT, "the chain, as the service names it"),
-        Column("address", TEXT, "the wallet"),
-        Column("asset", TEXT, "what moved, or of what the balance is"),
-        Column("covers_from", INSTANT, "an export has every movement of the asset from then"),
-        Column("covers_to", INSTANT, "to then, which is not covered itself"),
-        Column("observed_at", INSTANT, "when the balance was the wallet's"),
-        Column("balance", AMOUNT, "what it held", unit="`asset`"),
-        Column("source", TEXT, "where it was read, as whoever added it says"),
-        Column("stated_by", TEXT, "who added it"),
-        Column("file_name", TEXT, "the export"),
-        Column("file_sha256", TEXT, "SHA-256 of its bytes"),
-        Column("shows_gas", BOOL, "whether the export names the gas of its transactions"),
-    ),
-)
-WALLET_MOVEMENTS: Final = Table(
-    name="wallet_movements",
-    key=("movement_id",),
-    title="Movements of company wallets on the chain, from explorer exports",
-    columns=(
-        Column("movement_id", TEXT, "our id, the same when the movement is read again"),
-        Column("chain", TEXT, "the chain, as the service names it"),
-        Column("transaction_hash", TEXT, "the transaction"),
-        Column("moved_at", INSTANT, "when it was on the chain"),
-        Column("from_address", TEXT, "who sent"),
-        Column("to_address", TEXT, "who received"),
-        Column("asset", TEXT, "what moved"),
-        Column("amount", AMOUNT, "how much of it, never negative", unit="`asset`"),
-        Column("file_name", TEXT, "the export it was read from"),
-    ),
-)
-WALLET_GAS: Final = Table(
-    name="wallet_gas",
-    key=("payment_id",),
-    title="Gas that company wallets paid, once a transaction, from explorer exports",
-    columns=(
-        Column("payment_id", TEXT, "our id, the same whichever export shows the transaction"),
-        Column("chain", TEXT, "the chain, as the service names it"),
-        Column("transaction_hash", TEXT, "the transaction"),
-        Column("paid_at", INSTANT, "when it was on the chain"),
-        Column("payer_address", TEXT, "the wallet that sent it, and paid"),
-        Column("coin", TEXT, "the chain's native coin"),
-        Column("amount", AMOUNT, "what it paid for gas, never negative", unit="`coin`"),
-        Column("published", TEXT, "the amount as it stands in the export"),
-        Column("failed", BOOL, "whether the transaction failed: it moved nothing and paid its gas"),
-        Column("file_name", TEXT, "the export it was read from"),
-    ),
-)
-WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS, WALLET_GAS)
+__all__ = ["WalletEvidence", "add_balance", "add_export", "require_company_wallet"]
 
 
 class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -152,7 +107,7 @@ def add_export(
     """
     export = read_wallet_export(file, place, names or {})
     span = _span(export, first, last, now)
-    rows, gas = _movements(export, place), _payments(export, place)
+    rows, gas = movement_rows(export, place), payment_rows(export, place)
     payments = [payment for payment in gas if payment["payer_address"]]
     further = {*filter(None, map(str.strip, assets))} - {export.native}
     if export.native and further:
@@ -166,7 +121,7 @@ def add_export(
     digest = hashlib.sha256(export.content).hexdigest()
     evidence = [
         {
-            "evidence_id": _id("export", *place.key, asset, digest, *map(str, span)),
+            "evidence_id": evidence_key("export", *place.key, asset, digest, *map(str, span)),
             "kind": "export",
             "chain": place.chain,
             "address": place.address,
@@ -182,8 +137,8 @@ def add_export(
         for asset in covered_assets
     ]
     with lake.writer("wallets", now) as writer:
-        _known_to_both(writer, rows)
-        dropped = _lacking(
+        call_as_stored(writer, rows)
+        dropped = lacking_movements(
             writer, place, covered_assets, span, {row["movement_id"] for row in rows}
         )
         if dropped and not replace:
@@ -194,9 +149,9 @@ def add_export(
                 f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        _require_moved(writer, export, place, {row["movement_id"] for row in dropped})
+        require_moved(writer, export, place, {row["movement_id"] for row in dropped})
         is_whole = export.shows_gas and place.native_coin in covered_assets
-        unpaid = _unpaid(writer, export, place, payments, span if is_whole else None)
+        unpaid = lacking_payments(writer, export, place, payments, span if is_whole else None)
         if unpaid and not replace:
             payment = unpaid[0]
             raise InputError(
@@ -204,19 +159,19 @@ def add_export(
                 f" {payment['published']} {payment['coin']}, which {payment['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        other = _disagreeing(writer, gas)
+        other = disagreeing_payments(writer, gas)
         if other and not replace:
             payment, stored = other[0]
             raise InputError(
                 f"{export.path}, {export.word} {payment['line']}: gas of"
-                f" {payment['transaction_hash']} is {_gas_words(payment)}, and"
-                f" {_gas_words(stored)} in {stored['file_name']}",
+                f" {payment['transaction_hash']} is {gas_words(payment)}, and"
+                f" {gas_words(stored)} in {stored['file_name']}",
                 do="correct the one that is wrong; add with replace where this one is right",
             )
         writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
         writer.vanish(WALLET_GAS, _table(WALLET_GAS, unpaid).select(["payment_id"]))
         new = _new(writer, WALLET_MOVEMENTS, rows)
-        restated = ({**stored, **_without_payer(payment)} for payment, stored in other)
+        restated = ({**stored, **without_payer(payment)} for payment, stored in other)
         paid = [*_new(writer, WALLET_GAS, payments), *restated]
         return _added(writer, place, evidence, new, paid)
 
@@ -243,7 +198,7 @@ def add_balance(
     if at > now:
         raise InputError(f"{at:%Y-%m-%d %H:%M} UTC has not come yet", do="state a balance that was")
     stated = {
-        "evidence_id": _id("balance", *place.key, asset.strip(), str(at)),
+        "evidence_id": evidence_key("balance", *place.key, asset.strip(), str(at)),
         "kind": "balance",
         "chain": place.chain,
         "address": place.address,
@@ -255,74 +210,6 @@ def add_balance(
     }
     with lake.writer("wallets", now) as writer:
         return _added(writer, place, [stated], [], [], restated=True)
-
-
-def _movements(export: WalletExport, place: WalletPlace) -> list[dict[str, Any]]:
-    """The movements to store. Lines that are alike are refused: one may be a repeat."""
-    line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
-    rows = []
-    for line in export.lines:
-        if line.amount is None:
-            continue
-        core = (
-            *(text.lower() for text in (line.transaction, line.sender, line.receiver)),
-            line.asset,
-            f"{line.amount.normalize():f}",
-        )
-        if line.index in line_numbers[core]:
-            raise InputError(
-                f"{export.where(line)}: repeats {export.word} {line_numbers[core][line.index]}",
-                do="remove it, or add a column index that tells the two transfers apart",
-            )
-        line_numbers[core][line.index] = line.place
-        turn = str(len(line_numbers[core]))
-        chain, address = place.key
-        other = line.sender if place.is_at(line.receiver) else line.receiver
-        rows.append(
-            {
-                "movement_id": _id(chain, address, *core, turn),
-                # So it is called where the export of the wallet at the other end showed it first.
-                "other_id": _id(chain, other.lower(), *core, turn),
-                "chain": place.chain,
-                "transaction_hash": line.transaction,
-                "moved_at": line.at,
-                "from_address": line.sender,
-                "to_address": line.receiver,
-                "asset": line.asset,
-                "amount": line.amount,
-                "file_name": export.path.name,
-            }
-        )
-    return rows
-
-
-def _payments(export: WalletExport, place: WalletPlace) -> list[dict[str, Any]]:
-    """The gas of each transaction, once; `payer_address` is empty where the wallet only received.
-
-    The gas that the wallet paid is stored; that of another is held against what is stored of it.
-    """
-    lines: dict[str, ExportLine] = {}
-    for line in export.lines:
-        if line.gas is not None:
-            before = lines.setdefault(line.transaction.lower(), line)
-            if place.is_at(line.sender) and not place.is_at(before.sender):
-                lines[line.transaction.lower()] = line
-    return [
-        {
-            "payment_id": _id("gas", place.key[0], transaction),
-            "chain": place.chain,
-            "transaction_hash": line.transaction,
-            "paid_at": line.at,
-            "payer_address": place.address if place.is_at(line.sender) else "",
-            "coin": place.native_coin,
-            "amount": line.gas,
-            "published": line.gas_text,
-            "failed": line.failed,
-            "file_name": export.path.name,
-            "line": line.place,
-        }
-        for transaction, line in lines.items()
-    ]
 
 
 def _span(
@@ -348,133 +235,6 @@ def _span(
                 do="give the days that it was made for",
             )
     return since, until
-
-
-def _known_to_both(writer: Writer, rows: Sequence[dict[str, Any]]) -> None:
-    """Call a movement between two own wallets as the other's export did: it is the same one."""
-    stored = writer.read(WALLET_MOVEMENTS, columns=["movement_id"], where="vanished_at IS NULL")
-    ids = set(stored["movement_id"].to_pylist())
-    for row in rows:
-        if row["other_id"] in ids and row["movement_id"] not in ids:
-            row["movement_id"] = row["other_id"]
-
-
-def _lacking(
-    writer: Writer,
-    place: WalletPlace,
-    assets: Sequence[str],
-    span: tuple[datetime, datetime],
-    here: set[str],
-) -> list[dict[str, Any]]:
-    """Movements of earlier exports within this one's span that it has not got."""
-    chain, address = place.key
-    return [
-        row
-        for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist()
-        if row["asset"] in assets
-        and row["chain"].upper() == chain
-        and address in (row["from_address"].lower(), row["to_address"].lower())
-        and span[0] <= row["moved_at"] < span[1]
-        and row["movement_id"] not in here
-    ]
-
-
-def _require_moved(
-    writer: Writer, export: WalletExport, place: WalletPlace, dropped: set[str]
-) -> None:
-    """InputError for a transaction that failed by one export, and moved coins by another."""
-    lines = {line.transaction.lower(): line for line in export.lines}
-    for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist():
-        line = lines.get(row["transaction_hash"].lower())
-        is_of_chain = row["chain"].upper() == place.key[0] and row["movement_id"] not in dropped
-        if line is not None and line.failed and is_of_chain:
-            raise InputError(
-                f"{export.where(line)}: {line.transaction} failed, and {row['file_name']} has"
-                f" {format_amount(row['amount'], row['asset'])} moved by it",
-                do="export both again; nothing was stored",
-            )
-    for row in writer.read(WALLET_GAS, where="vanished_at IS NULL AND failed").to_pylist():
-        line = lines.get(row["transaction_hash"].lower())
-        is_of_chain = row["chain"].upper() == place.key[0]
-        is_another = line is not None and (line.gas is None or not place.is_at(line.sender))
-        if line is not None and line.amount is not None and is_another and is_of_chain:
-            raise InputError(
-                f"{export.where(line)}: {line.transaction} moved coins, and {row['file_name']} has"
-                " that it failed",
-                do="export both again; nothing was stored",
-            )
-
-
-def _unpaid(
-    writer: Writer,
-    export: WalletExport,
-    place: WalletPlace,
-    payments: Sequence[Mapping[str, Any]],
-    span: tuple[datetime, datetime] | None,
-) -> list[dict[str, Any]]:
-    """Gas of earlier exports that this one lacks, where it has all that was paid in its span.
-
-    InputError where it is the other way round: this one has gas of days whose list lacks it.
-    """
-    own = {payment["payment_id"] for payment in payments}
-    stored = [
-        row
-        for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
-        if row["chain"].upper() == place.key[0] and place.is_at(row["payer_address"])
-    ]
-    if span is not None:
-        return [
-            row
-            for row in stored
-            if span[0] <= row["paid_at"] < span[1] and row["payment_id"] not in own
-        ]
-    known = {row["payment_id"] for row in stored}
-    lists = [
-        row
-        for row in writer.read(WALLET_EVIDENCE, where="vanished_at IS NULL").to_pylist()
-        if row["shows_gas"]
-        and row["asset"] == place.native_coin
-        and (row["chain"].upper(), row["address"].lower()) == place.key
-    ]
-    for payment in payments:
-        at = payment["paid_at"]
-        whole = [row for row in lists if row["covers_from"] <= at < row["covers_to"]]
-        if whole and payment["payment_id"] not in known:
-            raise InputError(
-                f"{export.path}, {export.word} {payment['line']}: gas of"
-                f" {payment['transaction_hash']}, which {whole[0]['file_name']} lacks",
-                do="add the whole list of transactions again, or leave the gas out",
-            )
-    return []
-
-
-def _disagreeing(
-    writer: Writer, payments: Sequence[dict[str, Any]]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Payments that an earlier export tells otherwise, each with what that says."""
-    stored = {
-        row["payment_id"]: row
-        for row in writer.read(WALLET_GAS, where="vanished_at IS NULL").to_pylist()
-    }
-    pairs = ((payment, stored.get(payment["payment_id"])) for payment in payments)
-    return [
-        (payment, before)
-        for payment, before in pairs
-        if before is not None
-        and _gas_words({**before, **_without_payer(payment)}) != _gas_words(before)
-    ]
-
-
-def _without_payer(payment: Mapping[str, Any]) -> dict[str, Any]:
-    """A payment without its payer, where it only says what another's transaction paid."""
-    return {name: cell for name, cell in payment.items() if cell or name != "payer_address"}
-
-
-def _gas_words(payment: Mapping[str, Any]) -> str:
-    """`0.0021 ETH by 0x…`: what was paid, by whom, and whether for nothing."""
-    paid = f"{plain_digits(payment['amount'])} {payment['coin']}"
-    by = f" by {payment['payer_address'].lower()}" if payment["payer_address"] else ""
-    return f"{paid}{by}{' and failed' if payment['failed'] else ''}"
 
 
 def _new(writer: Writer, table: Table, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -520,7 +280,3 @@ def _table(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
         [row | {"raw": msgspec.json.encode(row).decode()} for row in records],
         schema=table.row_schema,
     )
-
-
-def _id(*parts: str) -> str:
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]
