@@ -118,6 +118,16 @@ def test_a_hash_in_a_token_export_and_in_a_list_is_one_payment(chain: Chain) -> 
     assert {row["asset"] for row in chain.rows("wallet_movements")} == {"USDC"}
 
 
+def test_a_plain_export_shows_gas_where_all_that_the_wallet_sent_has_it(tmp_path: Path) -> None:
+    first = f"0x01,2026-10-05T09:31:11Z,{OWN},{OTHER},ETH,0.5,0.0021,ETH"
+    for number, (gas, shows) in enumerate((("0.001", True), ("", False))):
+        chain = Chain(tmp_path / str(number))
+        second = f"0x02,2026-10-06T09:00Z,{OWN},{OTHER},ETH,0.5,{gas},"
+        came = f"0x03,2026-10-07T09:00Z,{OTHER},{OWN},ETH,0.5,,"
+        chain.add(plain(first, second, came), "plain.csv")
+        assert [row["shows_gas"] for row in chain.rows("wallet_evidence")] == [shows]
+
+
 def test_lists_that_disagree_about_a_fee_are_refused_by_file_and_line(chain: Chain) -> None:
     chain.add(list_text(listed()))
     other = list_text(listed(hash="0x00", went="0"), listed(fee="0.0022"))

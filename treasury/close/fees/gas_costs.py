@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -155,7 +156,14 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     rows = list(payments)
     groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     coins: dict[str, list[Decimal]] = defaultdict(list)
+    last_days: dict[str, date] = {}
+    assumptions: set[str] = set()
     for row in rows:
+        rate = row["rate"]
+        if rate is not None and rate.source:
+            last_days[rate.source] = max(rate.day, last_days.get(rate.source, rate.day))
+        if rate is not None and rate.assumption:
+            assumptions.add(rate.assumption)
         groups[row["month"], _USED_FOR.index(row["used_for"]), row["coin"]].append(row)
         coins[row["coin"]].append(row["gas"])
     by_use = [
@@ -178,7 +186,10 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
         coins=tuple((coin, total(paid)) for coin, paid in sorted(coins.items())),
         value=_value(rows),
         not_valued=_without_value(rows),
-        rests_on=tuple(_grounds(rows)),
+        rests_on=(
+            *(f"{source}, to {last}" for source, last in sorted(last_days.items())),
+            *(f"assumed: {assumed}" for assumed in sorted(assumptions)),
+        ),
     )
 
 
@@ -190,12 +201,3 @@ def _value(rows: Iterable[Mapping[str, Any]]) -> Decimal | None:
 
 def _without_value(rows: Iterable[Mapping[str, Any]]) -> int:
     return sum(row["exact"] is None for row in rows)
-
-
-def _grounds(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The sources of the rates, each to the last day that was taken, and what is assumed."""
-    used = [row["rate"] for row in rows if row["rate"] is not None]
-    for source in sorted({rate.source for rate in used if rate.source}):
-        yield f"{source}, to {max(rate.day for rate in used if rate.source == source)}"
-    for assumption in sorted({rate.assumption for rate in used if rate.assumption}):
-        yield f"assumed: {assumption}"

@@ -80,10 +80,7 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
         coin, whole = NATIVE_COINS[wallet.chain], chain_transactions(world, wallet)
         moves = {coin: [each.native_change(wallet.address) for each in whole]}
         for token in sorted({each.token for each in whole if each.token}):
-            moves[token] = [
-                each.token_change(wallet.address) if each.token == token else _ZERO
-                for each in whole
-            ]
+            moves[token] = [each.token_change(wallet.address, token) for each in whole]
         for asset, changes in moves.items():
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
             # Of a token, in thousands, what it must have had never to hold less than nothing.

@@ -22,10 +22,10 @@ __all__ = ["WalletExport", "read_wallet_export"]
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of an export. `shows_gas`: it names the gas of every transaction that it has.
+    """The lines of an export. `shows_gas`: it names the gas of all that the wallet sent.
 
-    `native` is the coin that it shows alone, empty where it is of the plain form. `sha256` is that
-    of its bytes; `word` is what an error calls a place, `line` or `row`.
+    `native` is the coin that it shows alone, empty where it is of the plain form. `content` are its
+    bytes; `word` is what an error calls a place, `line` or `row`.
     """
 
     path: Path
@@ -38,6 +38,26 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     def where(self, line: ExportLine) -> str:
         """The file and the place of a line, for an error."""
         return f"{self.path}, {self.word} {line.place}"
+
+    def require_sound(self, place: WalletPlace) -> None:
+        """InputError for a line of another wallet, and for two of one transaction that disagree."""
+        first: dict[str, ExportLine] = {}
+        for line in self.lines:
+            if not (place.is_at(line.sender) or place.is_at(line.receiver)):
+                raise InputError(
+                    f"{self.where(line)}: neither from nor to is {place.address}",
+                    do="name the wallet that the export is of",
+                )
+            if line.gas is None:
+                continue
+            before = first.setdefault(line.transaction.lower(), line)
+            if before.gas != line.gas or before.failed != line.failed:
+                raise InputError(
+                    f"{self.where(line)}: {line.transaction} paid {line.gas_text} for gas"
+                    f"{' and failed' if line.failed else ''}, and {before.gas_text}"
+                    f"{' and failed' if before.failed else ''} on {self.word} {before.place}",
+                    do="leave the right one; nothing was stored",
+                )
 
 
 def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str]) -> WalletExport:
@@ -53,39 +73,20 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
         word, rows = "line", csv_rows(path, content)
     head = [name.strip().lower() for name in rows[0][1]] if rows else []
     is_list = bool(fee_coins(head)) and not names
-    lines = (
+    lines = tuple(
         transaction_lines(path, rows, place, word)
         if is_list
         else plain_lines(path, rows, place, names, word)
     )
+    has_gas = is_list or names.get("gas", "gas").strip().lower() in head
     export = WalletExport(
         path=path,
         word=word,
-        lines=tuple(lines),
-        shows_gas=is_list or names.get("gas", "gas").strip().lower() in head,
+        lines=lines,
+        shows_gas=has_gas
+        and all(line.gas is not None for line in lines if place.is_at(line.sender)),
         native=place.native_coin if is_list else "",
         content=content,
     )
-    _require_sound(export, place)
+    export.require_sound(place)
     return export
-
-
-def _require_sound(export: WalletExport, place: WalletPlace) -> None:
-    """InputError for a line of another wallet, and for two of one transaction that disagree."""
-    first: dict[str, ExportLine] = {}
-    for line in export.lines:
-        if not (place.is_at(line.sender) or place.is_at(line.receiver)):
-            raise InputError(
-                f"{export.where(line)}: neither from nor to is {place.address}",
-                do="name the wallet that the export is of",
-            )
-        if line.gas is None:
-            continue
-        before = first.setdefault(line.transaction.lower(), line)
-        if before.gas != line.gas or before.failed != line.failed:
-            raise InputError(
-                f"{export.where(line)}: {line.transaction} paid {line.gas_text} for gas"
-                f"{' and failed' if line.failed else ''}, and {before.gas_text}"
-                f"{' and failed' if before.failed else ''} on {export.word} {before.place}",
-                do="leave the right one; nothing was stored",
-            )
