@@ -14,6 +14,7 @@ import msgspec
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
+from beancount import loader
 from click.testing import CliRunner, Result
 from filled import fill
 
@@ -355,8 +356,10 @@ def test_gas_of_measured_coins_is_a_disposal_and_an_expense(
     worth = {row["transaction_hash"].lower(): row["gas_value"] for row in paid}
     posted = {row["source_ids"][0]: row["amount"] for row in expense}
     assert posted == {name: value for name, value in worth.items() if value}
-    beancount = books.write_beancount(workspace.folder / "books.beancount").read_text("utf-8")
-    assert "Expenses:Gas" in beancount
+    path = books.write_beancount(workspace.folder / "books.beancount")
+    assert "Expenses:Gas" in path.read_text("utf-8")
+    _, errors, _ = loader.load_file(str(path))
+    assert errors == []
     assert '"gas" = ""' in books.mapping()
 
 
