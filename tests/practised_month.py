@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from treasury.cli.commands.practice import prepare
+from treasury.cli.commands.practice import add_wallet_files, prepare
 from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
@@ -26,6 +26,7 @@ def practised(folder: Path) -> Iterator[Workspace]:
         try:
             workspace.sync()
             workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+            add_wallet_files(workspace, company)
             play_payments(workspace, company, requests)
             yield workspace
         finally:

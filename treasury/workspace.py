@@ -577,7 +577,8 @@ class Workspace:
 
         Each request has what its conversion cost by the reference rates beside the fee: values,
         `cost`, `stated_fee` and `reference_difference` in `value_currency`, or why there is none in
-        `not_valued`. `costs.by_pair` sums them, with what virtual accounts converted.
+        `not_valued`. `costs.by_pair` sums them, with what virtual accounts converted. `gas.by_use`
+        is what company wallets paid for gas, `gas.each` that of each request and transfer.
         """
         from treasury.reconcile.monthly import require_synced
         from treasury.report import calculated_fees, fees_between, fees_of

@@ -188,5 +188,5 @@ def test_the_cost_of_conversions_is_the_same_as_in_python(month_end: Workspace) 
 
 
 def test_the_cost_is_an_answer_of_its_own(month_end: Workspace) -> None:
-    with pytest.raises(InputError, match="five answers"):
+    with pytest.raises(InputError, match="six answers"):
         run(month_end, "--cost", "--trend")

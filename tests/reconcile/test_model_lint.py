@@ -20,6 +20,7 @@ from treasury import Workspace
 from treasury.close import roll_forward
 from treasury.close.coins import coin_events
 from treasury.close.exposure import provider_exposure
+from treasury.close.fees import gas_costs
 from treasury.close.ledger import accounting
 from treasury.desk import dictionary
 from treasury.reconcile import matching, monthly
@@ -176,6 +177,7 @@ MODEL = (
     *steps_of(accounting.PACKAGE).values(),
     *steps_of(coin_events.PACKAGE).values(),
     *steps_of(provider_exposure.PACKAGE).values(),
+    *steps_of(gas_costs.PACKAGE).values(),
     *(step for package in STANDING_ALONE for step in steps_of(package).values()),
 )
 

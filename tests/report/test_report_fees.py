@@ -247,6 +247,8 @@ def test_the_workbook_has_every_request_and_keeps_text_as_text(tmp_path: Path) -
         "Trend",
         "Conversion costs",
         "Conversions valued",
+        "Gas",
+        "Gas payments",
         "Accruals",
     ]
     cells = {head.value: value for head, value in zip(*book["Requests"].iter_rows(), strict=True)}

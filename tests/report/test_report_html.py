@@ -117,6 +117,7 @@ def test_sections_stand_in_the_order_of_the_desk() -> None:
         "collections",
         "fees",
         "conversion-costs",
+        "gas",
         "coins",
         "exposure",
         "decisions",

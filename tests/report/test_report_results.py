@@ -27,11 +27,8 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
     from treasury.close.ledger.ledger_comparison import compare_ledger
     from treasury.extract import SyncReport
     from treasury.extract.sync_run import Skipped, TableReport
-    from treasury.statements.store.wallet_evidence import (
-        WALLET_EVIDENCE,
-        WALLET_MOVEMENTS,
-        WalletEvidence,
-    )
+    from treasury.statements.explorer.wallet_tables import WALLET_EVIDENCE, WALLET_MOVEMENTS
+    from treasury.statements.store.wallet_evidence import WalletEvidence
 
     (folder / "ledger.csv").write_text("account,currency,balance\nBE1,EUR,1\n", "utf-8")
     (folder / "invoice.csv").write_text("reference,fee,currency\nX,1,EUR\n", "utf-8")

@@ -1,4 +1,4 @@
-"""The balances of a month: opening + in - out - fees = closing, and what proves each end.
+"""The balances of a month: opening + in - out - fees - gas = closing, and what proves each end.
 
 A bank account is proved by its statements. A custodial wallet is proved where nothing unexplained
 moved between the observations around each end of the month, so that its balance rolls back to the
@@ -41,6 +41,7 @@ BALANCES: Final = pa.schema(
         ("money_in", AMOUNT),
         ("money_out", AMOUNT),
         ("fees", AMOUNT),
+        ("gas", AMOUNT),
         ("closing", AMOUNT),
         ("unexplained", AMOUNT),
         ("in_doubt", AMOUNT),
@@ -54,11 +55,12 @@ BALANCES: Final = pa.schema(
     ]
 )
 """A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
-`currency`; `of` is the IBAN, account id or address. `unexplained` is what the closing has beyond
-opening + in - out - fees; null where an end is not known. `in_doubt` is what may lie on either side
-of an end. `undecided` are the month's lines of the account that nobody has explained, in and out
-added: they are part of its balance. `blocks`: not proved, and should be; `next_step` says what
-would prove it."""
+`currency`; `of` is the IBAN, account id or address. `gas` is what a company wallet paid in its
+chain's native coin; null of anything else, and where no export names it. `unexplained` is what the
+closing has beyond opening + in - out - fees - gas; null where an end is not known. `in_doubt` is
+what may lie on either side of an end. `undecided` are the month's lines of the account that nobody
+has explained, in and out added: they are part of its balance. `blocks`: not proved, and should be;
+`next_step` says what would prove it."""
 
 ZERO: Final = Decimal(0)
 _PROVED: Final = ("proved", "proved_as_group")

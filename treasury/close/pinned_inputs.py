@@ -36,7 +36,7 @@ MARKED: Final = "request_marks"
 RAW: Final = "raw"
 _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
-    | {"wallet_movements", "payment_statuses", "sync_findings"}
+    | {"wallet_movements", "wallet_gas", "payment_statuses", "sync_findings"}
     | {"transfers", "ramp_requests", "virtual_bank_accounts"}
     | {"company_wallets", "company_bank_accounts", "reference_rates"}
 )

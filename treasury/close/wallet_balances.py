@@ -2,7 +2,9 @@
 
 A balance that was stated is carried to an end of the month by the movements of an export, where the
 export covers all the time between. A delivery counts as seen when the export has its hash, asset,
-amount and address. Evidence that contradicts the records blocks a close; a lack of it does not.
+amount and address. What a wallet paid for gas leaves its native coin beside what it sent: opening +
+in - out - gas = closing, by exports that name it. Evidence that contradicts the records blocks a
+close; a lack of it does not.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from treasury.close.result_words import amount_words
 from treasury.lake import Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
+from treasury.statements.explorer.wallet_place import native_coin
 
 __all__ = ["company_rows"]
 
@@ -28,6 +31,7 @@ ZERO: Final = Decimal(0)
 UNPROVED: Final = "service says delivered"
 ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
 STATE: Final = "state a balance of it: `treasury wallets balance …`"
+LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
 WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
 ASK_PROVIDER: Final = "ask the provider where the coins went; do not close over it"
 EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
@@ -53,10 +57,18 @@ _MOVEMENTS: Final = (
     "SELECT * EXCLUDE (raw) FROM wallet_movements WHERE vanished_at IS NULL"
     " ORDER BY moved_at, movement_id"
 )
+_GAS: Final = (
+    "SELECT chain, payer_address, coin AS asset, paid_at, amount FROM wallet_gas"
+    " WHERE vanished_at IS NULL ORDER BY paid_at, payment_id"
+)
 
 
 class _Wallet(msgspec.Struct):
-    """An asset of a wallet: deliveries of the month, and all evidence there is."""
+    """An asset of a wallet: deliveries of the month, and all evidence there is.
+
+    `without_gas` are spans of exports of the native coin that do not name the gas that was paid:
+    they cover nothing.
+    """
 
     chain: str
     address: str
@@ -65,6 +77,13 @@ class _Wallet(msgspec.Struct):
     spans: list[tuple[datetime, datetime]] = msgspec.field(default_factory=list)
     stated: list[tuple[datetime, Decimal]] = msgspec.field(default_factory=list)
     movements: list[Row] = msgspec.field(default_factory=list)
+    without_gas: list[tuple[datetime, datetime]] = msgspec.field(default_factory=list)
+    gas: list[Row] = msgspec.field(default_factory=list)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is the coin that the wallet pays gas in."""
+        return self.asset == native_coin(self.chain)
 
     def covers(self, start: datetime, end: datetime) -> bool:
         """Whether exports show every movement from one instant to the other."""
@@ -79,14 +98,19 @@ class _Wallet(msgspec.Struct):
             total(row["amount"] for row in rows if row["from_address"].lower() == own),
         )
 
+    def paid(self, start: datetime, end: datetime) -> Decimal:
+        """What the wallet paid for gas, from one instant to before the other."""
+        return total(row["amount"] for row in self.gas if start <= row["paid_at"] < end)
+
     def balances_at(self, at: datetime) -> set[Decimal]:
         """What each stated balance comes to at an instant, by the movements between."""
         balances = set()
         for then, balance in self.stated:
             if then != at and not self.covers(min(then, at), max(then, at)):
                 continue
-            received, sent = self.moved(min(then, at), max(then, at))
-            change = difference(received, sent)
+            between = min(then, at), max(then, at)
+            received, sent = self.moved(*between)
+            change = difference(received, total((sent, self.paid(*between))))
             balances.add(total((balance, change if then < at else change.copy_negate())))
         return balances
 
@@ -118,7 +142,8 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
     start, end = r.month.start(zone), r.month.end(zone)
     wallets = _wallets(r, r.basis.snapshot)
     for _, wallet in sorted(wallets.items()):
-        is_covered = any(first < end and start < last for first, last in wallet.spans)
+        spans = (*wallet.spans, *wallet.without_gas)
+        is_covered = any(first < end and start < last for first, last in spans)
         is_stated = any(start <= at <= end for at, _ in wallet.stated)
         if wallet.deliveries or is_covered or is_stated:
             yield _row(wallet, start, end)
@@ -131,6 +156,7 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
         evidence = connection.execute(_EVIDENCE).to_arrow_table().to_pylist()
         movements = connection.execute(_MOVEMENTS).to_arrow_table().to_pylist()
+        gas = connection.execute(_GAS).to_arrow_table().to_pylist()
     wallets: dict[Key, _Wallet] = {}
 
     def wallet(row: Row, address: str) -> _Wallet:
@@ -145,18 +171,29 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
         stated = wallet(row, row["address"])
         if row["kind"] == "balance":
             stated.stated.append((row["observed_at"], row["balance"]))
+        elif stated.is_native and not row["shows_gas"]:
+            stated.without_gas.append((row["covers_from"], row["covers_to"]))
         else:
             spans[stated.chain.upper(), stated.address.lower(), stated.asset].append(
                 (row["covers_from"], row["covers_to"])
             )
     for key, own in spans.items():
         wallets[key].spans = _merged(own)
+    _place(wallets, movements, gas)
+    return wallets
+
+
+def _place(wallets: dict[Key, _Wallet], movements: Iterable[Row], gas: Iterable[Row]) -> None:
+    """Give each wallet its movements and what it paid, those alone that have other evidence."""
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
             key = (row["chain"].upper(), address, row["asset"])
             if key in wallets:
                 wallets[key].movements.append(row)
-    return wallets
+    for row in gas:
+        key = (row["chain"].upper(), row["payer_address"].lower(), row["asset"])
+        if key in wallets:
+            wallets[key].gas.append(row)
 
 
 def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
@@ -174,11 +211,13 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
     covered = wallet.covers(start, end)
     delivered = _sum(wallet.deliveries)
     received, sent = wallet.moved(start, end) if covered else (delivered, None)
+    gas = wallet.paid(start, end) if covered and wallet.is_native else None
     opening, closing = wallet.balances_at(start), wallet.balances_at(end)
     opened, closed = (next(iter(end)) if len(end) == 1 else None for end in (opening, closing))
     unexplained = None
     if opened is not None and closed is not None:
-        unexplained = difference(closed, total((opened, received, (sent or ZERO).copy_negate())))
+        left = total((sent or ZERO, gas or ZERO))
+        unexplained = difference(closed, total((opened, received, left.copy_negate())))
     problem, step, blocks = _judged(wallet, covered, (opening, closing), unexplained)
     return {
         "kind": "company",
@@ -189,6 +228,7 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "money_in": received,
         "money_out": sent,
         "fees": ZERO if covered else None,
+        "gas": gas,
         "closing": closed,
         "unexplained": unexplained,
         "proved": not problem,
@@ -222,7 +262,10 @@ def _judged(
     if any(len(values) > 1 for values in ends):
         return "stated balances and the movements between do not fit", EXPLAIN, True
     if unexplained:
-        return "coins came or went that no evidence shows", ADD if not covered else EXPLAIN, True
+        step = EXPLAIN if covered else (LIST if wallet.is_native else ADD)
+        return "coins came or went that no evidence shows", step, True
+    if wallet.without_gas and not covered and not all(ends):
+        return "its export does not name the gas that was paid", LIST, False
     if not wallet.spans and not wallet.stated:
         return "no evidence of this wallet was added", ADD, False
     if not all(ends):

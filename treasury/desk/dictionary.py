@@ -31,9 +31,9 @@ from treasury.lake import (
     Table,
 )
 from treasury.rates.rate_table import TABLES as RATE_TABLES
+from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
-from treasury.statements.store.wallet_evidence import WALLET_TABLES
 from treasury.text import clean
 
 __all__ = [

@@ -43,6 +43,7 @@ _BEANCOUNT: Final = {
     "coins": "Assets:Coins",
     "coin gains": "Income:CoinGains",
     "coin losses": "Expenses:CoinLosses",
+    "gas": "Expenses:Gas",
     "coin impairment": "Expenses:CoinImpairment",
     "coin reserve": "Equity:CoinReserve",
     "coin revaluation": "Income:CoinRevaluation",

@@ -24,6 +24,7 @@ from treasury.close.exposure.provider_exposure import (
     EXPOSURE_TOTALS,
 )
 from treasury.close.fees.conversion_costs import CONVERSION_COSTS, COSTS_BY_PAIR
+from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
@@ -218,6 +219,8 @@ COIN_SHEETS: Final = (
 COST_SHEETS: Final = (
     _all_of("Conversion costs", COSTS_BY_PAIR),
     _all_of("Conversions valued", CONVERSION_COSTS),
+    _all_of("Gas", GAS_COSTS),
+    _all_of("Gas payments", GAS_PAYMENTS),
 )
 EXPOSURE_SHEETS: Final = (
     _all_of("Provider exposure", EXPOSURE),
@@ -261,6 +264,8 @@ FILES: Final = {
     "Fees": "fees",
     "Conversion costs": "conversion_costs",
     "Conversions valued": "conversions_valued",
+    "Gas": "gas_costs",
+    "Gas payments": "gas_payments",
     "Accruals": "fee_accruals",
     "Coins": "coins",
     "Coin movements": "coin_movements",
@@ -308,6 +313,8 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Fees": closing.fees.requests,
         "Conversion costs": closing.fees.costs.by_pair,
         "Conversions valued": closing.fees.costs.each,
+        "Gas": closing.fees.gas.by_use,
+        "Gas payments": closing.fees.gas.each,
         "Accruals": _in_words(r.fee_accruals, {"ramp_type": DIRECTIONS}),
         "Coins": closing.coins.coins,
         "Coin movements": closing.coins.movements,

@@ -40,8 +40,10 @@ from treasury.report.exceptions import (
 )
 from treasury.report.exposure.exposure_section import exposure_section
 from treasury.report.fee_section import conversion_costs_section, fees_section
+from treasury.report.gas_section import gas_section
 from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
 from treasury.report.screen import open_words, overdue_words
+from treasury.statements.explorer.wallet_place import NATIVE_COINS
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
@@ -90,6 +92,7 @@ def sections(closing: Closing) -> list[Section]:
         _collections(r),
         fees_section(closing.r, closing.fees, is_unread=closing.is_unread),
         conversion_costs_section(closing.fees.costs, is_unread=closing.is_unread),
+        gas_section(closing.fees.gas),
         coins_section(closing.coins),
         exposure_section(closing.exposure, is_unread=closing.is_unread),
         decisions_section(r, zone),
@@ -104,12 +107,20 @@ def sections(closing: Closing) -> list[Section]:
 
 def _accounts(closing: Closing) -> Section:
     proof = proof_of(closing.r)
+    balances = closing.balances.to_pylist()
     grid = make_grid(
         "Accounts: opening + in - out - fees = closing",
         "Account | Currency | >Opening | >In | >Out | >Fees | >Closing | Proved by | >Unexplained"
         " | >Undecided",
-        closing.balances.to_pylist(),
+        [row for row in balances if not _pays_gas(row)],
         _account_row,
+        sheet="Balances",
+    )
+    native = make_grid(
+        "Native coin of company wallets: opening + in - out - gas = closing",
+        "Wallet | >Opening | >In | >Out | >Gas | >Closing | Proved by | >Unexplained",
+        [row for row in balances if _pays_gas(row)],
+        _native_row,
         sheet="Balances",
     )
     lead = f"{proof.proved} of {count(proof.accounts, 'account')} proved for the whole month."
@@ -119,9 +130,10 @@ def _accounts(closing: Closing) -> Section:
         "A statement is proved when its opening balance and its entries give its closing balance.",
         "A custodial wallet is proved where nothing unknown moved around either end of the month.",
         "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
+        "Gas: what a company wallet paid for its transactions, those that failed included.",
         UNDECIDED,
     )
-    grids = (grid,) if closing.balances.num_rows else ()
+    grids = tuple(each for each in (grid, native) if each.rows)
     if closing.ledger is not None:
         grids = (*grids, _ledger(closing.ledger))
         notes = (*notes, *map(clean, closing.ledger.notes))
@@ -144,6 +156,28 @@ def _ledger(ledger: LedgerComparison) -> Grid:
             make_cell(row["finding"], tone="ok" if row["finding"] == AGREES else "bad"),
         ),
         sheet="Ledger",
+    )
+
+
+def _pays_gas(row: Mapping[str, Any]) -> bool:
+    """Whether a row is the native coin of a company wallet."""
+    return row["kind"] == "company" and row["currency"] in NATIVE_COINS.values()
+
+
+def _native_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """A wallet's native coin; it has so many decimals that idle zeros are left out."""
+
+    def digits(name: str) -> str:
+        shown = _bare(row, name)
+        return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+    tone = "ok" if row["proved"] else ("bad" if row["blocks"] else "warn")
+    amounts = (digits(name) for name in ("opening", "money_in", "money_out", "gas", "closing"))
+    return (
+        make_cell(row["name"], f"{row['currency']}, {short_account(row['of'])}"),
+        *map(make_cell, amounts),
+        make_cell(row["proved_by"], row["problem"], tone),
+        make_cell(digits("unexplained") if row["unexplained"] else "–"),
     )
 
 

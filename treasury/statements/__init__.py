@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treasury.ground.loading import given_names
+from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 from treasury.statements.statement_tables import TABLES as STATEMENT_TABLES
 from treasury.statements.store.coverage import COVERAGE, coverage, stored_coverage
-from treasury.statements.store.wallet_evidence import WALLET_TABLES
 
 if TYPE_CHECKING:
     from treasury.statements.bank_file import StatementFile

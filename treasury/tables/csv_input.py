@@ -70,21 +70,28 @@ def read_csv(path: Path, columns: Sequence[CsvColumn]) -> list[CsvLine]:
 
 
 def csv_lines(
-    path: Path, rows: Sequence[tuple[int, list[str]]], columns: Sequence[CsvColumn]
+    path: Path,
+    rows: Sequence[tuple[int, list[str]]],
+    columns: Sequence[CsvColumn],
+    word: str = "line",
 ) -> list[CsvLine]:
-    """Rows with their line numbers, the names of the columns first, read column by column."""
+    """Rows with their line numbers, the names of the columns first, read column by column.
+
+    `word` is what an error calls a place: `row` in a file that has no lines.
+    """
     if not rows:
         raise InputError(f"{path} is empty", do=f"give it the columns {_names(columns)}")
     number, head = rows[0]
-    places = _places(path, number, [name.strip().lower() for name in head], columns)
+    heading = f"{path}, {word} {number}" if number else f"{path}"
+    places = _places(heading, [name.strip().lower() for name in head], columns)
     for at, cells in rows[1:]:
         # 1.000,00 between commas is two cells: read as one it would be 1.
         if any(map(str.strip, cells[len(head) :])):
             raise InputError(
-                f"{path}, line {at}: {len(cells)} cells for {len(head)} columns",
+                f"{path}, {word} {at}: {len(cells)} cells for {len(head)} columns",
                 do="write an amount as 1234.56, and quote a text that has the delimiter in it",
             )
-    return [_line(path, at, cells, columns, places) for at, cells in rows[1:]]
+    return [_line(f"{path}, {word} {at}", at, cells, columns, places) for at, cells in rows[1:]]
 
 
 def small_file(path: Path) -> bytes:
@@ -122,21 +129,17 @@ def csv_rows(path: Path, bytes_read: bytes) -> list[tuple[int, list[str]]]:
         ) from None
 
 
-def _places(
-    path: Path, number: int, head: Sequence[str], columns: Sequence[CsvColumn]
-) -> dict[str, int]:
+def _places(where: str, head: Sequence[str], columns: Sequence[CsvColumn]) -> dict[str, int]:
     missing = [column.name for column in columns if column.required and column.name not in head]
     twice = [name for name in head if name and head.count(name) > 1]
     if missing or twice:
         problem = f"has no column {missing[0]!r}" if missing else f"has {twice[0]!r:.40} twice"
-        raise InputError(
-            f"{path}, line {number}: {problem}", do=f"give it the columns {_names(columns)}"
-        )
+        raise InputError(f"{where}: {problem}", do=f"give it the columns {_names(columns)}")
     return {column.name: head.index(column.name) for column in columns if column.name in head}
 
 
 def _line(
-    path: Path,
+    where: str,
     number: int,
     cells: Sequence[str],
     columns: Sequence[CsvColumn],
@@ -147,11 +150,11 @@ def _line(
         at = places.get(column.name)
         cell = cells[at].strip() if at is not None and at < len(cells) else ""
         if not cell and column.required:
-            raise InputError(f"{path}, line {number}: {column.name} is empty", do="fill it in")
+            raise InputError(f"{where}: {column.name} is empty", do="fill it in")
         try:
             values[column.name] = column.read(cell, column.name) if cell else None
         except TreasuryError as error:
-            raise InputError(f"{path}, line {number}, {error.what}", do=error.do) from None
+            raise InputError(f"{where}, {error.what}", do=error.do) from None
     return CsvLine(number, values)
 
 

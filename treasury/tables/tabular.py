@@ -149,7 +149,7 @@ _OWN: Final = (
 )  # fmt: skip
 _FIAT: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance", "fee_change")
 _VALUED: Final = (
-    "given_value", "received_value", "cost", "stated_fee", "reference_difference",
+    "given_value", "received_value", "cost", "stated_fee", "reference_difference", "gas_value",
 )  # fmt: skip
 _ASSET: Final = ("known_in", "known_out", "converted")
 CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -158,6 +158,7 @@ CURRENCY_OF: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_ASSET, ("asset",)),
     **dict.fromkeys(("opening", "closing"), ("asset", "currency")),
     "value": ("value_currency",),
+    "gas": ("coin", "currency"),
     "crypto": ("crypto_currency",),
     "given": ("given_currency",),
     "received": ("received_currency",),

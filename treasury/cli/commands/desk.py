@@ -215,6 +215,7 @@ FUNDING_SPARE = (
 @click.option("--by", metavar="NAME[,NAME…]", help="Sums by month, direction, pair, network, …")
 @click.option("--trend", is_flag=True, help="Sums of each month and the change to the one before.")
 @click.option("--cost", is_flag=True, help="What conversions cost by the reference rates, by pair.")
+@click.option("--gas", is_flag=True, help="What company wallets paid for gas, by use and coin.")
 @click.option("--calculate", is_flag=True, help="Ask the service's calculator for each fee.")
 @click.option(
     "--invoice",
@@ -231,14 +232,16 @@ def fees(
     by: str | None,
     trend: bool,
     cost: bool,
+    gas: bool,
     calculate: bool,
     invoice: str | None,
     form: str,
 ) -> None:
     """Report the fees of the requests completed in a month or several."""
-    if sum((per_request, by is not None, trend, cost, invoice is not None)) > 1:
+    if sum((per_request, by is not None, trend, cost, gas, invoice is not None)) > 1:
         raise InputError(
-            "--per-request, --by, --trend, --cost and --invoice are five answers", do="ask for one"
+            "--per-request, --by, --trend, --cost, --gas and --invoice are six answers",
+            do="ask for one",
         )
     workspace = workspace_of(context, as_of)
     if invoice is not None:
@@ -253,6 +256,8 @@ def fees(
         workspace.close_clients()
     if cost:
         _print_costs(result, form)
+    elif gas:
+        _print_gas(result, form)
     else:
         names = None if by is None else [name.strip() for name in by.split(",")]
         _print_fees(result, form, per_request=per_request, trend=trend, names=names)
@@ -306,6 +311,28 @@ def _print_costs(fees: Fees, form: str) -> None:
         echo_folded(f"Reference rates: {'; '.join(costs.rests_on)}")
 
 
+def _print_gas(fees: Fees, form: str) -> None:
+    """What gas cost by month, use and coin; as a table also that of each request and transfer."""
+    gas = fees.gas
+    print_rows(
+        gas.by_use,
+        form,
+        title=f"Gas of {fees.months.title}: {gas.title}",
+        empty="no gas is known: `treasury wallets add` reads an explorer's list of transactions",
+    )
+    if form != "table":
+        return
+    if gas.each.num_rows:
+        print_rows(gas.each, form, columns=GAS_COLUMNS, spare=GAS_SPARE, title="Each transaction")
+    if gas.rests_on:
+        echo_folded(f"Reference rates: {'; '.join(gas.rests_on)}")
+
+
+GAS_COLUMNS = (
+    "paid_on", "used_for", "reference", "chain", "wallet", "failed", "gas", "gas_value",
+    "not_valued", "coin", "value_currency",
+)  # fmt: skip
+GAS_SPARE = ("coin", "value_currency", "wallet", "chain", "failed")
 COST_COLUMNS = (
     "month", "pair", "conversions", "given_value", "stated_fee", "reference_difference",
     "reference_difference_bp", "lowest_bp", "highest_bp", "cost", "not_valued",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve
 from treasury.settings import FILE_NAME, load_settings, require_plain_path
 from treasury.workspace import RULES_FILE, Workspace
 
-__all__ = ["demo", "practice", "prepare", "sandbox"]
+__all__ = ["add_wallet_files", "demo", "practice", "prepare", "sandbox"]
 
 SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
 
@@ -51,6 +52,16 @@ direction = "CRDT"
 bank_transaction_code = "PMNT/RCDT"
 remittance = "^Invoice HLT-"
 """
+
+FIRST_DAY = date(2026, 5, 1)
+"""The first day that the explorers' exports cover."""
+TOKEN_HEADINGS = {
+    "hash": "Transaction Hash",
+    "time": "DateTime (UTC)",
+    "asset": "TokenSymbol",
+    "amount": "TokenValue",
+}
+"""What an explorer's list of token transfers calls the columns of an export."""
 
 DESK = """\
 # Written for practice: this company and its money do not exist.
@@ -84,7 +95,7 @@ scenario_option = click.option(
     type=click.Choice(SCENARIOS),
     default="full",
     show_default=True,
-    help="Which bank files the company has, what its provider takes in the rate, or holds.",
+    help="Which bank files and wallets the company has, and what its provider takes or holds.",
 )
 seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
@@ -96,6 +107,11 @@ seed_option = click.option("--seed", type=int, default=7, show_default=True, hel
 @scenario_option
 @click.option(
     "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."
+)
+@click.option(
+    "--explorer-files",
+    type=click.Path(file_okay=False),
+    help="Also write the explorers' exports of the company's wallets there.",
 )
 @click.option(
     "--truth", type=click.Path(dir_okay=False), help="Also write what each bank line really is."
@@ -118,6 +134,7 @@ def sandbox(
     profile: str,
     scenario: str,
     bank_files: str | None,
+    explorer_files: str | None,
     truth: str | None,
     state: str | None,
     clock: str | None,
@@ -141,6 +158,9 @@ def sandbox(
             click.echo(f"the clock stands at {company.now:%Y-%m-%dT%H:%MZ} already", err=True)
     if bank_files:
         for path in company.write_bank_files(Path(bank_files)):
+            click.echo(str(path))
+    if explorer_files:
+        for path in company.write_explorer_files(Path(explorer_files)):
             click.echo(str(path))
     if truth:
         company.write_truth(Path(truth))
@@ -173,6 +193,7 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
             _step("statements", lambda: workspace.statements.add(files))
             for published in rate_files(folder):
                 _step("rates", partial(workspace.rates.add, published))
+            _step("wallets", partial(add_wallet_files, workspace, company))
             play_payments(workspace, company, requests)
             _step("close", lambda: workspace.close(month).report)
         finally:
@@ -197,6 +218,7 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
             workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
             for published in rate_files(folder):
                 workspace.rates.add(published)
+            add_wallet_files(workspace, company)
             play_payments(workspace, company, requests)
         finally:
             workspace.close_clients()
@@ -261,6 +283,37 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
 def rate_files(folder: Path) -> list[Path]:
     """The practice bank's rates beside a workspace, where its provider follows any."""
     return sorted((folder / "rates").glob("*.csv"))
+
+
+def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
+    """Add the explorers' exports of the company's wallets, and what these held before.
+
+    They lie in the folder `explorer` beside the workspace.
+    """
+    folder = workspace.folder / "explorer"
+    company.write_explorer_files(folder)
+    today = company.now.astimezone(workspace.settings.zone).date()
+    for export in company.explorer_files():
+        workspace.wallets.add_evidence(
+            folder / export.name,
+            chain=export.chain,
+            address=export.address,
+            first=str(FIRST_DAY),
+            last=str(today),
+            names=TOKEN_HEADINGS if export.tokens else None,
+        )
+    held = company.wallet_balances(FIRST_DAY - timedelta(1))
+    for before in held:
+        workspace.wallets.add_balance(
+            before.balance,
+            before.asset,
+            chain=before.chain,
+            address=before.address,
+            at=str(FIRST_DAY - timedelta(1)),
+            source="read off the practice explorer",
+        )
+    wallets = len({(export.chain, export.address) for export in company.explorer_files()})
+    return f"exports of {wallets} company wallets, and {len(held)} balances"
 
 
 def settings_text(company: Sandbox, served: Served) -> str:

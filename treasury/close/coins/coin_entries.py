@@ -1,9 +1,10 @@
 """Measured coins in the double entry: what each movement of a pool posts, in the one currency.
 
 `coins` holds the carrying amount. An acquisition stands against `conversion` (or `transfers in`), a
-disposal's proceeds too; what they are above or below the carrying amount is a gain or a loss. The
-fee of a request is in neither: it stands in `ramp fees`. A coin of which something is wrong is left
-out and named, for a wrong entry is worse than none.
+disposal's proceeds too; what they are above or below the carrying amount is a gain or a loss. Gas
+is a disposal whose proceeds are an expense, `gas`. The fee of a request is in neither: it stands in
+`ramp fees`. A coin of which something is wrong is left out and named, for a wrong entry is worse
+than none.
 """
 
 from __future__ import annotations

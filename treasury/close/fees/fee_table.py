@@ -27,6 +27,7 @@ from treasury.close.fees.conversion_costs import (
     request_conversions,
 )
 from treasury.close.fees.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
+from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, paid_gas
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
@@ -134,7 +135,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     Each request also has what its conversion cost by the reference rates, in `value_currency`:
     `given_value` less `received_value` is `cost`, which is `stated_fee` and
     `reference_difference`; a request without a value says why in `not_valued`. `costs` sums them
-    by month and pair, with what virtual accounts are proved to have converted.
+    by month and pair, with what virtual accounts are proved to have converted. `gas` is what
+    company wallets paid for gas in these months, of requests, of transfers and of neither.
 
     `recorded` are the requests without their costs, `answers` the months that were reconciled, the
     last one last: their rates and conversions are read when costs are asked for.
@@ -175,6 +177,15 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             account_conversions(last),
         ]
         return conversion_costs(pa.concat_tables(recorded), rates_of(last))
+
+    @cached_property
+    def gas(self) -> GasCosts:
+        """What company wallets paid for gas, valued by the reference rates."""
+        last = self.answers()[-1]
+        if last.basis is None:
+            return gas_costs(())
+        uses = paid_gas(last.basis.snapshot, self.months, last.basis.question.zone)
+        return gas_costs(gas_payments(uses, rates_of(last)))
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -246,6 +257,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             "Trend": self.trend,
             "Conversion costs": self.costs.by_pair,
             "Conversions valued": self.costs.each,
+            "Gas": self.gas.by_use,
+            "Gas payments": self.gas.each,
             "Accruals": self.accruals,
         }
 

@@ -52,6 +52,7 @@ ROLES: Final = {
     "coins": "what coins of one asset are carried at",
     "coin gains": "what disposals of coins brought above what these were carried at",
     "coin losses": "what disposals of coins brought below what these were carried at",
+    "gas": "coins that company wallets paid for gas, at what they were worth",
     "coin impairment": "coins carried at cost whose value is lower",
     "coin reserve": "differences of coins to their value that go to reserves",
     "coin revaluation": "differences of coins to their value that go to profit and loss",

@@ -56,13 +56,16 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         replace: bool = False,
         actor: Actor | None = None,
     ) -> WalletEvidence:
-        """Add an explorer's export of a wallet: a CSV of hash, time, from, to, asset, amount.
+        """Add an explorer's export of a wallet: its list of transactions, or of its movements.
 
-        It covers the days `first` to `last`, else from its first movement to its last. `assets` are
-        those that it shows besides the ones in it; `names` gives its own headings, as in
-        {"hash": "Txhash"}. The same file again adds nothing. InputError names the line that is
-        wrong, or a movement that an earlier export has and this one lacks (`replace` drops those);
-        then nothing is stored.
+        A list of transactions (CSV or Parquet, with a column TxnFee(ETH) or TxnFee(POL)) shows the
+        native coin that moved and the gas that the wallet paid. Any other file has hash, time,
+        from, to, asset, amount, and where the explorer names it gas; `names` gives its own
+        headings, as in {"hash": "Txhash"}. It covers the days `first` to `last`, else from its
+        first line to its last; `assets` are those that it shows besides the ones in it. The same
+        file again adds nothing. InputError names the line that is wrong, or gas that an earlier
+        export tells otherwise, or what that has and this one lacks (`replace` takes this one's
+        word); then nothing is stored.
         """
         from treasury.statements.store.wallet_evidence import add_export, require_company_wallet
 
@@ -126,8 +129,8 @@ class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         from treasury.reconcile import Rows
 
         query = (
-            "SELECT kind, chain, address, asset, covers_from, covers_to, observed_at, balance,"
-            " source, stated_by, valid_from AS added_at, file_name FROM wallet_evidence"
+            "SELECT kind, chain, address, asset, covers_from, covers_to, shows_gas, observed_at,"
+            " balance, source, stated_by, valid_from AS added_at, file_name FROM wallet_evidence"
             " ORDER BY chain, address, asset, coalesce(observed_at, covers_from), evidence_id"
         )
         return Rows(self.snapshot().sql(query), query, self.zone)

@@ -129,6 +129,8 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "fees": closing.fees.requests,
         "conversion_costs": closing.fees.costs.by_pair,
         "conversions_valued": closing.fees.costs.each,
+        "gas_costs": closing.fees.gas.by_use,
+        "gas_payments": closing.fees.gas.each,
         "funding_times": closing.waits,
         "roll_forward": closing.rolled.roll_forward,
         "open_items": closing.items.arrow,

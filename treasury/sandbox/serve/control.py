@@ -23,6 +23,7 @@ from starlette.routing import Route as WebRoute
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
 from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.serve.explorer import ExplorerFile
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.state.callbacks import is_loopback
@@ -106,6 +107,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
     practice_clock: PracticeClock
     drivers: Mapping[str, Driver]
     bank_files: BankFiles
+    explorer_files: Callable[[], list[ExplorerFile]]
 
     def state(self, *_: object) -> object:
         """What time it is, what will happen by itself, what can be done."""
@@ -169,11 +171,11 @@ class ControlPlane(msgspec.Struct, frozen=True):
     def files(self, request: Request, _: bytes) -> Response:
         """The bank's files as one archive: every month that is over, or the days asked for."""
         first, last = (_day(request, name) for name in ("first", "last"))
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
-            for name, content in self.bank_files(first, last):
-                zipped.writestr(zipfile.ZipInfo(name), content)
-        return Response(archive.getvalue(), media_type="application/zip")
+        return _archive(self.bank_files(first, last))
+
+    def explorer(self, *_: object) -> Response:
+        """What explorers export of the company's wallets to this day, as one archive."""
+        return _archive((export.name, export.content) for export in self.explorer_files())
 
     def routes(self) -> list[WebRoute]:
         """The control plane's addresses."""
@@ -184,6 +186,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
             ("/faults", {"GET": self.waiting, "POST": self.break_, "DELETE": self.mend}),
             ("/effects", {"GET": self.effects}),
             ("/bank-files", {"GET": self.files}),
+            ("/explorer-files", {"GET": self.explorer}),
         )
         return [
             WebRoute(UNDISTURBED + path, _endpoint(self.world, methods), methods=list(methods))
@@ -212,6 +215,14 @@ def _endpoint(
         )
 
     return serve
+
+
+def _archive(files: Iterable[tuple[str, bytes | str]]) -> Response:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, content in files:
+            zipped.writestr(zipfile.ZipInfo(name), content)
+    return Response(archive.getvalue(), media_type="application/zip")
 
 
 def _json(value: object, status: int = 200) -> Response:

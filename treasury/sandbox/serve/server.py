@@ -29,6 +29,12 @@ from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
 from treasury.sandbox.serve.camt import statements
 from treasury.sandbox.serve.control import ControlPlane, driver_of, drivers_of
+from treasury.sandbox.serve.explorer import (
+    ExplorerFile,
+    WalletBalance,
+    explorer_files,
+    wallet_balances,
+)
 from treasury.sandbox.serve.faults import FaultGate, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
@@ -38,7 +44,7 @@ from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
 from treasury.sandbox.story.lines import Source
 from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS
-from treasury.sandbox.story.rates import rate_file
+from treasury.sandbox.story.rates import coin_rate_file, rate_file
 from treasury.sandbox.story.volume import NONE, Volume
 from treasury.sandbox.story.world import World
 
@@ -183,18 +189,42 @@ class Sandbox:
             written.append(folder / name)
         return written
 
-    def write_rate_file(self, folder: Path) -> Path | None:
-        """Write what the practice bank published to this day, in the ECB's form.
+    def explorer_files(self) -> list[ExplorerFile]:
+        """What explorers export of the company's wallets, from the first day to now."""
+        with self._world.lock:
+            return explorer_files(self._world)
 
-        None, and nothing written, where the provider's rates follow nothing that is published.
+    def write_explorer_files(self, folder: Path) -> list[Path]:
+        """Write the files of `explorer_files`, and nothing else."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for export in self.explorer_files():
+            (folder / export.name).write_text(export.content, "utf-8")
+            written.append(folder / export.name)
+        return written
+
+    def wallet_balances(self, day: date) -> list[WalletBalance]:
+        """What the company's wallets held at the end of a day, of each coin and token."""
+        with self._world.lock:
+            return wallet_balances(self._world, day)
+
+    def write_rate_file(self, folder: Path) -> Path | None:
+        """Write what was published to this day: the practice bank's rates, or those of coins.
+
+        The bank's are in the ECB's form, the coins' in that of a company's own file. None, and
+        nothing written, where nothing that is published is followed.
         """
         world = self._world
-        if not world.quotes.is_published:
+        if not (world.quotes.is_published or world.has_planted_gas):
             return None
         folder.mkdir(parents=True, exist_ok=True)
-        path, today = folder / "eurofxref-hist.csv", world.clock.today
-        days = (today - timedelta(back) for back in range((today - FIRST_FIXING).days + 1))
-        path.write_text(rate_file(days), "utf-8")
+        today = world.clock.today
+        days = [today - timedelta(back) for back in range((today - FIRST_FIXING).days + 1)]
+        if world.has_planted_gas:
+            path, content = folder / "coins.csv", coin_rate_file(days)
+        else:
+            path, content = folder / "eurofxref-hist.csv", rate_file(days)
+        path.write_text(content, "utf-8")
         return path
 
     def truth(self) -> list[dict[str, Any]]:
@@ -229,7 +259,9 @@ class Sandbox:
         server = _Server(ready)
         drivers = drivers_of(self.finance, self.ramp, self.banks)
         drivers["expire_tokens"] = driver_of(self.expire_tokens)
-        control = ControlPlane(self._world, self.faults, self.clock, drivers, self.bank_files)
+        control = ControlPlane(
+            self._world, self.faults, self.clock, drivers, self.bank_files, self.explorer_files
+        )
         app = make_app(self._world, self._tokens, control.routes(), lambda: self._neighbour)
         limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
         gate = FaultGate(limited, self.faults, server.cut)

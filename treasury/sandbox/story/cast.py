@@ -34,6 +34,7 @@ from treasury.sandbox.state.shapes import (
 
 __all__ = [
     "CHAINS", "COMPANY", "FEES", "PAYOUT_IBAN", "PLATFORM", "USERS", "Cast", "Payer", "make_cast",
+    "polygon_wallet",
 ]  # fmt: skip
 
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
@@ -378,6 +379,15 @@ def _wallets(ids: Ids) -> tuple[CompanyWallet, ...]:
             verification_status="PENDING", verified_at=None, version=0,
             created_at="2026-10-20T12:10:00Z", updated_at="2026-10-20T12:10:00Z",
         ),
+    )  # fmt: skip
+
+
+def polygon_wallet(cold: CompanyWallet) -> CompanyWallet:
+    """The wallet on Polygon of the company that has one."""
+    return msgspec.structs.replace(
+        cold, id="5d0c7a31-9e48-4b16-8f27-c3a5e1d90b64", description="Treasury wallet (Polygon)",
+        address="0x5d0c7a319e484b168f27c3a5e1d90b64a7f2c815", chain="POLYGON",
+        created_at="2026-04-01T12:15:00Z",
     )  # fmt: skip
 
 

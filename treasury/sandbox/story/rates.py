@@ -16,7 +16,10 @@ import msgspec
 
 from treasury.calendar import is_target_day
 
-__all__ = ["NETWORK_FEES", "QUOTES", "Quotes", "payout_rate", "published", "rate_file"]
+__all__ = [
+    "NETWORK_FEES", "QUOTES", "Quotes", "coin_rate", "coin_rate_file", "payout_rate", "published",
+    "rate_file",
+]  # fmt: skip
 
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),
@@ -81,6 +84,22 @@ def rate_file(days: Iterable[date]) -> str:
     lines = ["Date,USD,GBP,"]
     lines += [",".join((str(day), *map(str, published(day).values()), "")) for day in due]
     return "\n".join((*lines, ""))
+
+
+def coin_rate(coin: str, day: date) -> Decimal:
+    """What a native coin cost in euros on a day by the company's own list."""
+    swing = Decimal(day.toordinal() * 5 % 41 - 20) / 100
+    return _MIDDLE[coin] * (1 + swing / 10)
+
+
+def coin_rate_file(days: Iterable[date]) -> str:
+    """The native coins' rates of these days as a company writes its own: day, base, quote, rate."""
+    lines = [
+        f"{day},{coin},EUR,{coin_rate(coin, day)}"
+        for day in sorted(days)
+        for coin in ("ETH", "POL")
+    ]
+    return "\n".join(("day,base,quote,rate", *lines, ""))
 
 
 def payout_rate(asset: str, fiat: str = "EUR") -> Decimal:

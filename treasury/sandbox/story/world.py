@@ -30,7 +30,7 @@ from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, 
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
-from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast
+from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast, polygon_wallet
 from treasury.sandbox.story.credits import Conversion, Credits
 from treasury.sandbox.story.lines import Book, Line, StatementAccount
 from treasury.sandbox.story.neighbour import neighbour_cast
@@ -50,7 +50,9 @@ DEPOSIT_BANK: Final = "deposit_bank"
 
 HOLDS_MONEY: Final = "holds-money"
 """The scenario in which the provider blocks and denies requests after the money came."""
-SCENARIOS: Final = ("full", "no-provider-report", *QUOTES, HOLDS_MONEY)
+GAS: Final = "gas"
+"""The scenario with a wallet on Polygon, where each transaction pays a gas that is known."""
+SCENARIOS: Final = ("full", "no-provider-report", GAS, *QUOTES, HOLDS_MONEY)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -83,7 +85,7 @@ class World:
                 seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
             ),
         )
-        self.cast, self.fundings = story.cast, story.fundings
+        self.cast, self.fundings = _cast_of(story, scenario), story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
         is_usual = place == MEMORY and volume == NONE
@@ -132,6 +134,11 @@ class World:
         """Told each ramp request's next state and the status before it; empty for a new one."""
         self._acting = False
         self._after: list[Callable[[], object]] = []
+
+    @property
+    def has_planted_gas(self) -> bool:
+        """Whether every transaction of the company's wallets pays the same."""
+        return self.store.facts()["scenario"] == GAS
 
     @property
     def charges_network_fees(self) -> bool:
@@ -258,6 +265,14 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: boo
         cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
         lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
     )  # fmt: skip
+
+
+def _cast_of(story: _Story, scenario: str) -> Cast:
+    """The cast of the story, with a wallet on Polygon in the scenario that has one."""
+    cast = story.cast
+    if scenario != GAS:
+        return cast
+    return msgspec.structs.replace(cast, wallets=(*cast.wallets, polygon_wallet(cast.wallets[0])))
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:

@@ -1,130 +1,68 @@
 """What proves a company's own wallet: explorer exports, and balances that somebody read off.
 
-No service shows these wallets. An export (hash, time, from, to, asset, amount) holds every movement
-of an asset over a span of time; a balance is stated by a person who says where it was read. Both
-are facts of the world and lie in the lake, known from when they were added.
+No service shows these wallets. An export holds every movement of an asset over a span of time, and
+may name the gas that the wallet paid: once a transaction, whichever exports show it. A balance is
+stated by a person who says where it was read. All are facts of the world and lie in the lake, known
+from when they were added.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from treasury.calendar import parse_instant
 from treasury.errors import InputError
-from treasury.lake import AMOUNT, INSTANT, TEXT, Column, Lake, Table
+from treasury.lake import Lake, Table
 from treasury.lake.writer import Writer
 from treasury.money import format_amount
-from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.statements.explorer.wallet_conflicts import (
+    call_as_stored,
+    disagreeing_payments,
+    gas_words,
+    lacking_movements,
+    lacking_payments,
+    require_moved,
+    without_payer,
+)
+from treasury.statements.explorer.wallet_export import WalletExport, read_wallet_export
+from treasury.statements.explorer.wallet_place import WalletPlace
+from treasury.statements.explorer.wallet_rows import movement_rows, payment_rows
+from treasury.statements.explorer.wallet_tables import (
+    WALLET_EVIDENCE,
+    WALLET_GAS,
+    WALLET_MOVEMENTS,
+    evidence_key,
+)
 from treasury.tables.tabular import Tabular
 
-__all__ = [
-    "EXPORT_COLUMNS", "WALLET_EVIDENCE", "WALLET_MOVEMENTS", "WALLET_TABLES", "WalletEvidence",
-    "WalletPlace", "add_balance", "add_export", "require_company_wallet",
-]  # fmt: skip
-
-WALLET_EVIDENCE: Final = Table(
-    name="wallet_evidence",
-    key=("evidence_id",),
-    title="What was added of company wallets: spans that exports cover, balances that were stated",
-    columns=(
-        Column("evidence_id", TEXT, "our id, the same when it is added again"),
-        Column("kind", TEXT, "export or balance"),
-        Column("chain", TEXT, "the chain, as the service names it"),
-        Column("address", TEXT, "the wallet"),
-        Column("asset", TEXT, "what moved, or of what the balance is"),
-        Column("covers_from", INSTANT, "an export has every movement of the asset from then"),
-        Column("covers_to", INSTANT, "to then, which is not covered itself"),
-        Column("observed_at", INSTANT, "when the balance was the wallet's"),
-        Column("balance", AMOUNT, "what it held", unit="`asset`"),
-        Column("source", TEXT, "where it was read, as whoever added it says"),
-        Column("stated_by", TEXT, "who added it"),
-        Column("file_name", TEXT, "the export"),
-        Column("file_sha256", TEXT, "SHA-256 of its bytes"),
-    ),
-)
-WALLET_MOVEMENTS: Final = Table(
-    name="wallet_movements",
-    key=("movement_id",),
-    title="Movements of company wallets on the chain, from explorer exports",
-    columns=(
-        Column("movement_id", TEXT, "our id, the same when the movement is read again"),
-        Column("chain", TEXT, "the chain, as the service names it"),
-        Column("transaction_hash", TEXT, "the transaction"),
-        Column("moved_at", INSTANT, "when it was on the chain"),
-        Column("from_address", TEXT, "who sent"),
-        Column("to_address", TEXT, "who received"),
-        Column("asset", TEXT, "what moved"),
-        Column("amount", AMOUNT, "how much of it, never negative", unit="`asset`"),
-        Column("file_name", TEXT, "the export it was read from"),
-    ),
-)
-WALLET_TABLES: Final = (WALLET_EVIDENCE, WALLET_MOVEMENTS)
-
-
-class WalletPlace(msgspec.Struct, frozen=True):
-    """A wallet: its chain and its address."""
-
-    chain: str
-    address: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """How wallets are compared: an address is the same in either case."""
-        return self.chain.upper(), self.address.lower()
-
-    def __str__(self) -> str:
-        return f"{self.address} on {self.chain}"
+__all__ = ["WalletEvidence", "add_balance", "add_export", "require_company_wallet"]
 
 
 class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """What adding did: the evidence, one row an asset, and the movements that were not known."""
+    """What adding did: the evidence, one row an asset, and what was not known before.
+
+    `movements` are coins that moved, `gas` what transactions paid.
+    """
 
     title: str
     evidence: pa.Table
     movements: pa.Table
+    gas: pa.Table = msgspec.field(default_factory=WALLET_GAS.schema.empty_table)
     sql: str = "SELECT * FROM wallet_evidence ORDER BY chain, address, asset, evidence_id"
 
     def sheets(self) -> Mapping[str, pa.Table]:
-        """The evidence and its movements."""
-        return {"Evidence": self.evidence, "Movements": self.movements}
+        """The evidence, its movements and the gas that was paid."""
+        return {"Evidence": self.evidence, "Movements": self.movements, "Gas": self.gas}
 
     def __str__(self) -> str:
         return self.title
-
-
-def _instant(cell: str, label: str) -> datetime:
-    try:
-        return parse_instant(cell)
-    except InputError as error:
-        raise InputError(f"{label}: {error.what}", do=error.do) from None
-
-
-def _positive(cell: str, label: str) -> Decimal:
-    value = amount(cell, label)
-    if value < 0:
-        raise InputError(f"{label}: {cell[:40]} is negative", do="from and to say the direction")
-    return value
-
-
-EXPORT_COLUMNS: Final = (
-    CsvColumn("hash", text),
-    CsvColumn("time", _instant),
-    CsvColumn("from", text),
-    CsvColumn("to", text),
-    CsvColumn("asset", text),
-    CsvColumn("amount", _positive),
-    CsvColumn("index", text, required=False),
-)
-"""What an export has. `index` parts transfers of a transaction that are alike in all the rest."""
 
 
 def require_company_wallet(lake: Lake, chain: str, address: str) -> WalletPlace:
@@ -161,23 +99,29 @@ def add_export(
 ) -> WalletEvidence:
     """Add an explorer's export of a wallet; the same again adds nothing.
 
-    It covers from its first movement to its last, or from `first` to before `last`; `assets` are
-    what it would show, beyond those in it. `names` gives its own headings: {"hash": "Txhash"}.
-    With `replace`, movements of an earlier export that this one lacks are dropped.
-    InputError names the line that is wrong; then nothing is stored.
+    It covers from its first line to its last, or from `first` to before `last`; `assets` are what
+    it would show, beyond those in it. `names` gives its own headings: {"hash": "Txhash"}. With
+    `replace`, what an earlier export has and this one lacks is dropped, and gas that they disagree
+    about is taken from this one. InputError names the line that is wrong, or that another export
+    contradicts; then nothing is stored.
     """
-    lines = read_csv(file, _columns(names or {}))
-    rows = _movements(file, lines, place, names or {})
-    span = _span(file, rows, first, last, now)
-    covered_assets = sorted(
-        {*(row["asset"] for row in rows), *filter(None, map(str.strip, assets))}
-    )
+    export = read_wallet_export(file, place, names or {})
+    span = _span(export, first, last, now)
+    rows, gas = movement_rows(export, place), payment_rows(export, place)
+    payments = [payment for payment in gas if payment["payer_address"]]
+    further = {*filter(None, map(str.strip, assets))} - {export.native}
+    if export.native and further:
+        raise InputError(
+            f"{file} shows {export.native} alone, not {', '.join(sorted(further))}",
+            do="add the export of its tokens too",
+        )
+    covered_assets = sorted({*(row["asset"] for row in rows), *further, export.native} - {""})
     if not covered_assets:
         raise InputError(f"{file} has no movement", do="name the assets that it would show")
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(export.content).hexdigest()
     evidence = [
         {
-            "evidence_id": _id("export", *place.key, asset, digest, *map(str, span)),
+            "evidence_id": evidence_key("export", *place.key, asset, digest, *map(str, span)),
             "kind": "export",
             "chain": place.chain,
             "address": place.address,
@@ -188,11 +132,13 @@ def add_export(
             "stated_by": by,
             "file_name": file.name,
             "file_sha256": digest,
+            "shows_gas": export.shows_gas,
         }
         for asset in covered_assets
     ]
     with lake.writer("wallets", now) as writer:
-        dropped = _lacking(
+        call_as_stored(writer, rows)
+        dropped = lacking_movements(
             writer, place, covered_assets, span, {row["movement_id"] for row in rows}
         )
         if dropped and not replace:
@@ -203,9 +149,31 @@ def add_export(
                 f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
+        require_moved(writer, export, place, {row["movement_id"] for row in dropped})
+        is_whole = export.shows_gas and place.native_coin in covered_assets
+        unpaid = lacking_payments(writer, export, place, payments, span if is_whole else None)
+        if unpaid and not replace:
+            payment = unpaid[0]
+            raise InputError(
+                f"{file} lacks the gas of {payment['transaction_hash']},"
+                f" {payment['published']} {payment['coin']}, which {payment['file_name']} has",
+                do="export again without a filter; add with replace where this one is right",
+            )
+        other = disagreeing_payments(writer, gas)
+        if other and not replace:
+            payment, stored = other[0]
+            raise InputError(
+                f"{export.path}, {export.word} {payment['line']}: gas of"
+                f" {payment['transaction_hash']} is {gas_words(payment)}, and"
+                f" {gas_words(stored)} in {stored['file_name']}",
+                do="correct the one that is wrong; add with replace where this one is right",
+            )
         writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
+        writer.vanish(WALLET_GAS, _table(WALLET_GAS, unpaid).select(["payment_id"]))
         new = _new(writer, WALLET_MOVEMENTS, rows)
-        return _added(writer, place, evidence, new)
+        restated = ({**stored, **without_payer(payment)} for payment, stored in other)
+        paid = [*_new(writer, WALLET_GAS, payments), *restated]
+        return _added(writer, place, evidence, new, paid)
 
 
 def add_balance(
@@ -230,7 +198,7 @@ def add_balance(
     if at > now:
         raise InputError(f"{at:%Y-%m-%d %H:%M} UTC has not come yet", do="state a balance that was")
     stated = {
-        "evidence_id": _id("balance", *place.key, asset.strip(), str(at)),
+        "evidence_id": evidence_key("balance", *place.key, asset.strip(), str(at)),
         "kind": "balance",
         "chain": place.chain,
         "address": place.address,
@@ -241,117 +209,32 @@ def add_balance(
         "stated_by": by,
     }
     with lake.writer("wallets", now) as writer:
-        return _added(writer, place, [stated], [], restated=True)
-
-
-def _columns(names: Mapping[str, str]) -> list[CsvColumn]:
-    own = {column.name for column in EXPORT_COLUMNS}
-    strange = sorted(names.keys() - own)
-    if strange:
-        raise InputError(
-            f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
-        )
-    return [
-        msgspec.structs.replace(export, name=names.get(export.name, export.name).strip().lower())
-        for export in EXPORT_COLUMNS
-    ]
-
-
-def _movements(
-    file: Path, lines: Sequence[CsvLine], place: WalletPlace, names: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """The rows to store. Lines that are alike are refused: nobody can tell them from a repeat."""
-    heads = {
-        column.name: names.get(column.name, column.name).strip().lower()
-        for column in EXPORT_COLUMNS
-    }
-    line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
-    rows = []
-    for line in lines:
-        values: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
-        own = place.address.lower()
-        if own not in (values["from"].lower(), values["to"].lower()):
-            raise InputError(
-                f"{file}, line {line.number}: neither from nor to is {place.address}",
-                do="name the wallet that the export is of",
-            )
-        core = (
-            *place.key,
-            *(values[name].lower() for name in ("hash", "from", "to")),
-            values["asset"],
-            f"{values['amount'].normalize():f}",
-        )
-        index = values["index"] or ""
-        if index in line_numbers[core]:
-            raise InputError(
-                f"{file}, line {line.number}: repeats line {line_numbers[core][index]}",
-                do="remove it, or add a column index that tells the two transfers apart",
-            )
-        line_numbers[core][index] = line.number
-        rows.append(
-            {
-                "movement_id": _id(*core, str(len(line_numbers[core]))),
-                "chain": place.chain,
-                "transaction_hash": values["hash"],
-                "moved_at": values["time"],
-                "from_address": values["from"],
-                "to_address": values["to"],
-                "asset": values["asset"],
-                "amount": values["amount"],
-                "file_name": file.name,
-                "line": line.number,
-            }
-        )
-    return rows
+        return _added(writer, place, [stated], [], [], restated=True)
 
 
 def _span(
-    file: Path,
-    rows: Sequence[Mapping[str, Any]],
-    first: datetime | None,
-    last: datetime | None,
-    now: datetime,
+    export: WalletExport, first: datetime | None, last: datetime | None, now: datetime
 ) -> tuple[datetime, datetime]:
     """What the export covers; InputError where it is empty, ends later than now or misses a row."""
-    times = [row["moved_at"] for row in rows]
+    times = [line.at for line in export.lines]
     since, until = first or min(times, default=None), last or max(times, default=None)
     if since is None or until is None:
         raise InputError(
-            f"{file} has no movement", do="say from when and to when it would show one"
+            f"{export.path} has no movement", do="say from when and to when it would show one"
         )
     if since > until or until > now:
         raise InputError(
-            f"{file}: no export covers {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
+            f"{export.path}: no export covers {since:%Y-%m-%d %H:%M} to {until:%Y-%m-%d %H:%M} UTC",
             do="give the days that it was made for, none later than now",
         )
-    for row in rows:
-        if not since <= row["moved_at"] <= until:
+    for line in export.lines:
+        if not since <= line.at <= until:
             raise InputError(
-                f"{file}, line {row['line']}: {row['moved_at']:%Y-%m-%d %H:%M} UTC is outside what"
-                " the export is said to cover",
+                f"{export.where(line)}: {line.at:%Y-%m-%d %H:%M} UTC is outside what the export is"
+                " said to cover",
                 do="give the days that it was made for",
             )
     return since, until
-
-
-def _lacking(
-    writer: Writer,
-    place: WalletPlace,
-    assets: Sequence[str],
-    span: tuple[datetime, datetime],
-    here: set[str],
-) -> list[dict[str, Any]]:
-    """Movements of earlier exports within this one's span that it has not got."""
-    chain, address = place.key
-    return [
-        row
-        for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist()
-        if row["asset"] in assets
-        and row["chain"].upper() == chain
-        and address in (row["from_address"].lower(), row["to_address"].lower())
-        and span[0] <= row["moved_at"] < span[1]
-        and row["movement_id"] not in here
-    ]
 
 
 def _new(writer: Writer, table: Table, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -366,20 +249,26 @@ def _added(
     place: WalletPlace,
     evidence: list[dict[str, Any]],
     movements: list[dict[str, Any]],
+    payments: list[dict[str, Any]],
     *,
     restated: bool = False,
 ) -> WalletEvidence:
     new_evidence = evidence if restated else _new(writer, WALLET_EVIDENCE, evidence)
-    moved = _table(WALLET_MOVEMENTS, movements)
+    moved, paid = _table(WALLET_MOVEMENTS, movements), _table(WALLET_GAS, payments)
     writer.upsert(WALLET_EVIDENCE, _table(WALLET_EVIDENCE, new_evidence))
     writer.upsert(WALLET_MOVEMENTS, moved)
-    word = f"{len(movements):,} movements new" if new_evidence or movements else "known before"
+    writer.upsert(WALLET_GAS, paid)
+    word = "known before"
+    if new_evidence or movements or payments:
+        word = f"{len(movements):,} movements new"
+        word += f", gas of {len(payments):,} transactions" if payments else ""
     if restated:
         word = format_amount(evidence[0]["balance"], evidence[0]["asset"])
     return WalletEvidence(
         title=f"{place}: {word}",
         evidence=_table(WALLET_EVIDENCE, evidence),
         movements=moved,
+        gas=paid,
     )
 
 
@@ -391,7 +280,3 @@ def _table(table: Table, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
         [row | {"raw": msgspec.json.encode(row).decode()} for row in records],
         schema=table.row_schema,
     )
-
-
-def _id(*parts: str) -> str:
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:32]

@@ -36,7 +36,7 @@ def wallets() -> None:
     metavar="NAME=HEADING",
     help="Its own heading of a column.",
 )
-@click.option("--replace", is_flag=True, help="Drop what an earlier export has and this one lacks.")
+@click.option("--replace", is_flag=True, help="Take this one's word where an earlier one differs.")
 @click.pass_context
 def add_file(
     context: click.Context,
@@ -51,10 +51,11 @@ def add_file(
     columns: tuple[str, ...],
     replace: bool,
 ) -> None:
-    """Add FILE, an explorer's export as CSV: hash, time, from, to, asset, amount.
+    """Add FILE, an explorer's export as CSV or Parquet: hash, time, from, to, asset, amount.
 
-    Without --from and --to it covers from its first movement to its last. The same file again adds
-    nothing.
+    The explorer's list of transactions, with a column TxnFee(ETH) or TxnFee(POL), is read as it is:
+    the native coin that moved, and the gas that the wallet paid. Without --from and --to it covers
+    from its first line to its last. The same file again adds nothing.
     """
     headings = {}
     for pair in columns:

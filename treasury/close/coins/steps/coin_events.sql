@@ -1,6 +1,6 @@
 -- One row an acquisition, a disposal or a transfer of coins that is proved and completed by the month's end, each once: a
--- request; a transfer that is not a request's; a movement on the chain that is neither's, nor will be. What no service
--- priced has no consideration. A pool on neither side is not ours, or not known.
+-- request; a transfer that is not a request's; a movement on the chain that is neither's, nor will be; gas. What no
+-- service priced has no consideration. A pool on neither side is not ours, or not known.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,
@@ -42,3 +42,9 @@ FROM coin_movements AS m
 CROSS JOIN asked AS a
 LEFT JOIN hash_claims AS c ON c.hash = m.hash AND c.coin = m.coin
 WHERE c.hash IS NULL AND m.moment < a.month_end AND (m.from_holder IS NOT NULL OR m.to_holder IS NOT NULL)
+UNION ALL
+SELECT
+    'gas:' || g.payment_id, 'gas', g.coin, g.quantity, g.moment, g.happened_on, 'disposed',
+    CAST(NULL AS DECIMAL(38, 18)), CAST(NULL AS VARCHAR), g.from_holder, CAST(NULL AS VARCHAR),
+    'gas of ' || g.hash, g.hash
+FROM coin_gas AS g

@@ -1,0 +1,203 @@
+"""What company wallets paid for gas: of each request and transfer, and of what is neither's.
+
+A payment of gas belongs to the request whose hash it has, else to the transfer of that hash; it is
+counted once, whoever shares it. It is valued on its day by the reference rates. Native coins have
+none but by a company's own file: what has no rate is counted apart, never as zero.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import groupby
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pyarrow as pa
+
+from treasury.calendar import Months
+from treasury.close.coins.coin_value import REPORTING
+from treasury.close.result_words import amount_words, count
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
+from treasury.money import exponent, rounded, total
+from treasury.rates import ReferenceRates
+from treasury.reconcile.engine.pipeline import load, run, steps_of
+
+__all__ = [
+    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "paid_gas",
+]  # fmt: skip
+
+PACKAGE: Final = "treasury.close.fees.steps"
+STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
+NEITHER: Final = "no request or transfer"
+"""What gas was paid for that has the hash of none."""
+GAS_PAYMENTS: Final = pa.schema(
+    [
+        ("month", TEXT),
+        ("paid_on", DATE),
+        ("chain", TEXT),
+        ("transaction_hash", TEXT),
+        ("wallet", TEXT),
+        ("failed", BOOL),
+        ("used_for", TEXT),
+        ("source_id", TEXT),
+        ("reference", TEXT),
+        ("shared_by", INTEGER),
+        ("coin", TEXT),
+        ("gas", AMOUNT),
+        ("value_currency", TEXT),
+        ("gas_value", AMOUNT),
+        ("valued_by", TEXT),
+        ("not_valued", TEXT),
+    ]
+)
+"""A row a transaction that a company wallet paid for: `gas` in `coin`, `gas_value` of it in
+`value_currency` by the reference rate of its day. `used_for` is request, transfer or neither;
+`source_id` and `reference` are of the first of the `shared_by` requests, or transfers, that state
+its hash. `not_valued` says why it has no value, and is empty where it has one."""
+GAS_COSTS: Final = pa.schema(
+    [
+        ("month", TEXT),
+        ("used_for", TEXT),
+        ("coin", TEXT),
+        ("payments", INTEGER),
+        ("failed", INTEGER),
+        ("gas", AMOUNT),
+        ("value_currency", TEXT),
+        ("gas_value", AMOUNT),
+        ("not_valued", INTEGER),
+    ]
+)
+"""A row a month, use and coin: all the `gas` that was paid, of `payments` transactions of which
+`failed` failed; `gas_value` is of those that have a value, null where none has. `not_valued` counts
+those without a reference rate, which are in no value."""
+_USED_FOR: Final = ("request", "transfer", NEITHER)
+_ABSENT: Final = "no reference rate"
+
+
+class GasCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """What the gas of some months cost. `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
+
+    `coins` has the sum of each coin; `value` is of what has a reference rate, in euros, None where
+    nothing has. `rests_on` names the sources of the rates, and the last day that was taken.
+    """
+
+    each: pa.Table
+    by_use: pa.Table
+    coins: tuple[tuple[str, Decimal], ...]
+    value: Decimal | None
+    not_valued: int
+    rests_on: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """`ETH 0.0123… on 9 transactions: EUR 28.42; 2 without a reference rate, in no value`."""
+        if not self.each.num_rows:
+            return "no gas"
+        paid = " · ".join(amount_words(gas, coin) for coin, gas in self.coins)
+        parts = [] if self.value is None else [amount_words(self.value, REPORTING)]
+        if self.not_valued:
+            parts.append(f"{self.not_valued:,} without a reference rate, in no value")
+        return f"{paid} on {count(self.each.num_rows, 'transaction')}: {'; '.join(parts)}"
+
+
+def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
+    """What was paid in some months, with what it was paid for; columns as the step `gas_uses`."""
+    time_asked = pa.table(
+        {
+            "zone": pa.array([zone.key], TEXT),
+            "month_start": pa.array([months.first.start(zone)], INSTANT),
+            "month_end": pa.array([months.last.end(zone)], INSTANT),
+        }
+    )
+    with snapshot.connection() as connection:
+        load(connection, {"asked": time_asked})
+        run(connection, STEPS)
+        return (
+            connection.table("gas_uses")
+            .order("paid_at, payment_id, turn, reference, source_id")
+            .to_arrow_table()
+        )
+
+
+def gas_payments(uses: pa.Table, rates: ReferenceRates) -> Iterator[dict[str, Any]]:
+    """Each payment once, valued by the rates; as in GAS_PAYMENTS, with the exact value besides."""
+    for _, sharing in groupby(uses.to_pylist(), key=lambda row: row["payment_id"]):
+        payment, *others = sharing
+        sharers = [payment, *(row for row in others if row["turn"] == payment["turn"])]
+        coin, day = payment["coin"], payment["paid_on"]
+        worth = rates.value(payment["gas"], coin, day, at=payment["paid_at"])
+        absence = ""
+        if worth is None:
+            absence = rates.absence(coin, day).replace("not provable", _ABSENT, 1)
+        is_used = payment["used_for"] is not None
+        yield {
+            **payment,
+            "month": f"{day:%Y-%m}",
+            "used_for": payment["used_for"] or NEITHER,
+            "source_id": payment["source_id"] or "",
+            "reference": payment["reference"] or "",
+            "shared_by": len(sharers) if is_used else 0,
+            "value_currency": REPORTING,
+            "gas_value": None if worth is None else worth.amount,
+            "valued_by": "" if worth is None else worth.rate.basis,
+            "not_valued": absence,
+            "exact": None if worth is None else worth.exact,
+            "rate": None if worth is None else worth.rate,
+        }
+
+
+def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
+    """The payments of `gas_payments` and their sums, each value rounded once."""
+    rows = list(payments)
+    groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    coins: dict[str, list[Decimal]] = defaultdict(list)
+    last_days: dict[str, date] = {}
+    assumptions: set[str] = set()
+    for row in rows:
+        rate = row["rate"]
+        if rate is not None and rate.source:
+            last_days[rate.source] = max(rate.day, last_days.get(rate.source, rate.day))
+        if rate is not None and rate.assumption:
+            assumptions.add(rate.assumption)
+        groups[row["month"], _USED_FOR.index(row["used_for"]), row["coin"]].append(row)
+        coins[row["coin"]].append(row["gas"])
+    by_use = [
+        {
+            "month": month,
+            "used_for": _USED_FOR[use],
+            "coin": coin,
+            "payments": len(paid),
+            "failed": sum(row["failed"] for row in paid),
+            "gas": total(row["gas"] for row in paid),
+            "value_currency": REPORTING,
+            "gas_value": _value(paid),
+            "not_valued": _without_value(paid),
+        }
+        for (month, use, coin), paid in sorted(groups.items(), key=lambda group: group[0])
+    ]
+    return GasCosts(
+        each=pa.Table.from_pylist(rows, schema=GAS_PAYMENTS),
+        by_use=pa.Table.from_pylist(by_use, schema=GAS_COSTS),
+        coins=tuple((coin, total(paid)) for coin, paid in sorted(coins.items())),
+        value=_value(rows),
+        not_valued=_without_value(rows),
+        rests_on=(
+            *(f"{source}, to {last}" for source, last in sorted(last_days.items())),
+            *(f"assumed: {assumed}" for assumed in sorted(assumptions)),
+        ),
+    )
+
+
+def _value(rows: Iterable[Mapping[str, Any]]) -> Decimal | None:
+    """The sum of the exact values, rounded once; None where nothing has one."""
+    exact: list[Fraction] = [row["exact"] for row in rows if row["exact"] is not None]
+    return rounded(sum(exact, Fraction(0)), exponent(REPORTING)) if exact else None
+
+
+def _without_value(rows: Iterable[Mapping[str, Any]]) -> int:
+    return sum(row["exact"] is None for row in rows)

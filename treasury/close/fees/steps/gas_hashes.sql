@@ -1,0 +1,11 @@
+-- One row a hash and a request or transfer that states it, on the chain that it names; a request's comes first.
+SELECT
+    lower(blockchain_transaction_hash) AS hash, upper(coalesce(company_wallet_chain, deposit_wallet_chain)) AS chain,
+    0 AS turn, 'request' AS used_for, id AS source_id, coalesce(nullif(payment_reference, ''), id) AS reference
+FROM ramp_requests
+WHERE blockchain_transaction_hash <> ''
+UNION ALL
+SELECT
+    lower(transaction_hash), upper(chain), 1, 'transfer', id, coalesce(nullif(merchant_reference, ''), id)
+FROM transfers
+WHERE transaction_hash <> ''

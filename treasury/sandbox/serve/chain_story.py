@@ -1,0 +1,181 @@
+"""What the company's wallets do on their chains, and the gas that they pay for it.
+
+The wallets pay gas for what they send: the coins of off-ramps, transfers that they submit
+themselves, and each month a handful of transactions that belong to nothing. All follows from the
+seed and from what the services record; nothing is drawn, so that the story stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+import msgspec
+
+from treasury.sandbox.state.clock import FIRST_DAY, at
+from treasury.sandbox.state.shapes import CompanyWallet, RampRequest, Transfer, decode
+from treasury.sandbox.story.world import World
+
+__all__ = [
+    "HELD", "NATIVE_COINS", "ChainTransaction", "chain_transactions", "token_contract",
+]  # fmt: skip
+
+NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "POLYGON": "POL"}
+"""The native coins of the chains that have an explorer here."""
+HELD: Final = {"ETH": Decimal("2.5"), "POL": Decimal(480)}
+"""What a wallet has of its native coin before the first day."""
+_PLANTED: Final = {"ETH": Decimal("0.002"), "POL": Decimal("0.25")}
+"""What each transaction pays in the scenario `gas`, so that every sum is known beforehand."""
+_PRICES: Final = {"ETH": 41, "POL": 380}
+"""Highest price of gas in the coin's billionths."""
+_MONTHLY: Final = (
+    # day, what happens
+    (2, "top-up"), (5, "approval"), (12, "failure"), (19, "to itself"), (26, "payment"),
+)  # fmt: skip
+_AMOUNTS: Final = {"ETH": Decimal("0.05"), "POL": Decimal("12.5")}
+_ZERO: Final = Decimal(0)
+
+
+class ChainTransaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A transaction on the chain: native coin, and at most one transfer of a token.
+
+    The fee is paid by whoever sent it; `token_sender` moves the token.
+    """
+
+    hash: str
+    at: datetime
+    sender: str
+    receiver: str
+    native: Decimal = _ZERO
+    fee: Decimal = _ZERO
+    failed: bool = False
+    method: str = "Transfer"
+    token: str = ""
+    tokens: Decimal = _ZERO
+    token_sender: str = ""
+    token_receiver: str = ""
+
+    def native_change(self, address: str) -> Decimal:
+        """What it changes of a wallet's native coin, its fee included."""
+        moved = _ZERO if self.failed else self.native
+        came = moved if self.receiver == address else _ZERO
+        return came - (moved + self.fee if self.sender == address else _ZERO)
+
+    def token_change(self, address: str, token: str) -> Decimal:
+        """What it changes of a token of a wallet."""
+        if self.token != token:
+            return _ZERO
+        came = self.tokens if self.token_receiver == address else _ZERO
+        return came - (self.tokens if self.token_sender == address else _ZERO)
+
+
+def chain_transactions(world: World, wallet: CompanyWallet) -> list[ChainTransaction]:
+    """Everything of a wallet on its chain in the order in which it happened."""
+    happened = [
+        *request_transactions(world, wallet),
+        *transfer_transactions(world, wallet),
+        *monthly_transactions(world, wallet),
+    ]
+    now = world.clock.now
+    return sorted((each for each in happened if each.at <= now), key=lambda each: each.at)
+
+
+def _details(world: World, kind: str) -> Iterator[str]:
+    query = "select id from records where kind = ? order by position"
+    for (record_id,) in world.store.db.execute(query, (kind,)).fetchall():
+        detail = world.store.detail(kind, record_id)
+        assert detail is not None
+        yield detail
+
+
+def request_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
+    """Coins that the provider delivered for an on-ramp; those that the wallet sent off-ramp."""
+    for detail in _details(world, "ramp_request"):
+        request = decode(detail, RampRequest)
+        transaction, asset = request.blockchain_transaction_hash, request.crypto_currency.currency
+        deposit = world.cast.deposit_wallets.get(wallet.chain)
+        if not transaction or request.crypto_currency.chain != wallet.chain or deposit is None:
+            continue
+        sides, kind, fee = (deposit.address, wallet.address), "COMPLETED", _ZERO
+        if request.ramp_type != "ON_RAMP":
+            sides, kind = (wallet.address, deposit.address), "TX_HASH_ADDED"
+            fee = _fee(world, wallet, transaction)
+        elif request.company_wallet is None or request.company_wallet.address != wallet.address:
+            continue
+        moment = next(
+            datetime.fromisoformat(event.created_at)
+            for event in reversed(request.events)
+            if event.event_type == kind
+        )
+        is_native = asset == NATIVE_COINS[wallet.chain]
+        yield ChainTransaction(
+            hash=transaction, at=moment - timedelta(minutes=3), fee=fee,
+            sender=sides[0], receiver=sides[1] if is_native else token_contract(asset),
+            native=request.crypto_amount if is_native else _ZERO,
+            token="" if is_native else asset, tokens=_ZERO if is_native else request.crypto_amount,
+            token_sender="" if is_native else sides[0],
+            token_receiver="" if is_native else sides[1],
+        )  # fmt: skip
+
+
+def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
+    """Transfers to the wallet from the accounts' wallets, by a permit that it submits itself."""
+    places = {account: address for account, (_, address) in world.cast.wallet_ids.items()}
+    for detail in _details(world, "transfer"):
+        transfer = decode(detail, Transfer)
+        transaction = transfer.transaction_hash
+        if transfer.destination_address != wallet.address or transfer.status != "COMPLETED":
+            continue
+        if not transaction or transfer.fiat_origin is not None:
+            continue
+        origin = places[transfer.sender_account_id]
+        yield ChainTransaction(
+            hash=transaction, at=datetime.fromisoformat(transfer.updated_at),
+            sender=wallet.address, receiver=token_contract(transfer.asset),
+            fee=_fee(world, wallet, transaction), token=transfer.asset,
+            method="Transfer With Permit", tokens=transfer.amount, token_sender=origin,
+            token_receiver=wallet.address,
+        )  # fmt: skip
+
+
+def monthly_transactions(world: World, wallet: CompanyWallet) -> Iterator[ChainTransaction]:
+    """What the wallet does each month besides: some of it moves nothing, and pays all the same."""
+    coin = NATIVE_COINS[wallet.chain]
+    somebody = f"0x{_digest('exchange', wallet.chain).hex()[:40]}"
+    month = FIRST_DAY
+    while month <= world.clock.today:
+        for day, kind in _MONTHLY:
+            transaction = f"0x{_digest(wallet.address, str(month), kind).hex()}"
+            is_out = kind != "top-up"
+            yield ChainTransaction(
+                hash=transaction, at=at(month.replace(day=day), "14:20"),
+                sender=wallet.address if is_out else somebody,
+                receiver=wallet.address if kind in {"top-up", "to itself"} else somebody,
+                native=_ZERO if kind == "approval" else _AMOUNTS[coin],
+                fee=_fee(world, wallet, transaction) if is_out else _ZERO,
+                failed=kind == "failure", method="Approve" if kind == "approval" else "Transfer",
+            )  # fmt: skip
+        month = (month + timedelta(days=31)).replace(day=1)
+
+
+def _fee(world: World, wallet: CompanyWallet, transaction: str) -> Decimal:
+    """What a transaction pays: gas that it uses times a price, to the last of 18 decimals."""
+    coin = NATIVE_COINS[wallet.chain]
+    if world.has_planted_gas:
+        return _PLANTED[coin]
+    drawn = _digest("gas", transaction)
+    used = 21_000 + int.from_bytes(drawn[:2], "big")
+    price = 1 + int.from_bytes(drawn[2:10], "big") % (_PRICES[coin] * 10**9)
+    return Decimal(used * price).scaleb(-18)
+
+
+def _digest(*subjects: str) -> bytes:
+    return hashlib.sha256("/".join(subjects).encode()).digest()
+
+
+def token_contract(token: str) -> str:
+    """The address of a token's contract."""
+    return f"0x{_digest('contract', token).hex()[:40]}"

@@ -1,0 +1,140 @@
+"""Writes what explorers export of the company's wallets: lists of transactions, and of tokens."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+
+from treasury.sandbox.serve.chain_story import (
+    HELD,
+    NATIVE_COINS,
+    ChainTransaction,
+    chain_transactions,
+    token_contract,
+)
+from treasury.sandbox.state.clock import at
+from treasury.sandbox.state.shapes import CompanyWallet
+from treasury.sandbox.story.world import World
+
+__all__ = ["ExplorerFile", "WalletBalance", "explorer_files", "wallet_balances"]
+
+_LIST: Final = (
+    "{hash}", "Blockno", "UnixTimestamp", "DateTime (UTC)", "From", "To", "ContractAddress",
+    "Value_IN({coin})", "Value_OUT({coin})", "CurrentValue @ $0/{coin}", "TxnFee({coin})",
+    "TxnFee(USD)", "Historical $Price/{coin}", "Status", "ErrCode", "Method",
+)  # fmt: skip
+_TOKENS: Final = (
+    "Transaction Hash", "Blockno", "UnixTimestamp", "DateTime (UTC)", "From", "To", "TokenValue",
+    "USDValueDayOfTx", "ContractAddress", "TokenName", "TokenSymbol",
+)  # fmt: skip
+_ZERO: Final = Decimal(0)
+
+
+class ExplorerFile(msgspec.Struct, frozen=True):
+    """An export of a wallet; `tokens` are those that it shows, none where it is of native coin."""
+
+    chain: str
+    address: str
+    name: str
+    content: str
+    tokens: tuple[str, ...] = ()
+
+
+class WalletBalance(msgspec.Struct, frozen=True):
+    """What a wallet held of a coin or token at the end of a day."""
+
+    chain: str
+    address: str
+    asset: str
+    balance: Decimal
+
+
+def explorer_files(world: World) -> list[ExplorerFile]:
+    """Both exports of each wallet whose chain has an explorer, up to now."""
+    files = []
+    for wallet in _wallets(world):
+        coin, whole = NATIVE_COINS[wallet.chain], chain_transactions(world, wallet)
+        stem = f"{wallet.chain}_{wallet.address}"
+        name = f"{stem}_transactions.csv"
+        files.append(ExplorerFile(wallet.chain, wallet.address, name, _list(wallet, coin, whole)))
+        tokens = tuple(sorted({each.token for each in whole if each.token}))
+        if tokens:
+            content = _token_list(world, wallet, whole)
+            name = f"{stem}_tokens.csv"
+            files.append(ExplorerFile(wallet.chain, wallet.address, name, content, tokens))
+    return files
+
+
+def wallet_balances(world: World, day: date) -> list[WalletBalance]:
+    """What the wallets held at the end of a day, of native coin and of tokens."""
+    end = at(day + timedelta(1), "00:00")
+    balances = []
+    for wallet in _wallets(world):
+        coin, whole = NATIVE_COINS[wallet.chain], chain_transactions(world, wallet)
+        moves = {coin: [each.native_change(wallet.address) for each in whole]}
+        for token in sorted({each.token for each in whole if each.token}):
+            moves[token] = [each.token_change(wallet.address, token) for each in whole]
+        for asset, changes in moves.items():
+            by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
+            # Of a token, in thousands, what it must have had never to hold less than nothing.
+            lowest = min(accumulate(changes, initial=_ZERO))
+            opening = HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
+            balance = opening + sum(by_then, _ZERO)
+            balances.append(WalletBalance(wallet.chain, wallet.address, asset, balance))
+    return balances
+
+
+def _wallets(world: World) -> list[CompanyWallet]:
+    return [wallet for wallet in world.cast.wallets if wallet.chain in NATIVE_COINS]
+
+
+def _list(wallet: CompanyWallet, coin: str, whole: Sequence[ChainTransaction]) -> str:
+    """The list of transactions, by Etherscan's headings, or Polygonscan's."""
+    heading = "Txhash" if coin == "POL" else "Transaction Hash"
+    rows = [tuple(name.format(hash=heading, coin=coin) for name in _LIST)]
+    for each in whole:
+        if wallet.address not in (each.sender, each.receiver):
+            continue
+        came = each.native if each.receiver == wallet.address else _ZERO
+        went = each.native if each.sender == wallet.address else _ZERO
+        fee = each.fee or Decimal("0.000021")  # of what somebody else sent, who paid it
+        rows.append(
+            (
+                *_head(each), each.sender, each.receiver, "", f"{came:f}", f"{went:f}", "0",
+                f"{fee:f}", "0", "0", "Error(0)" if each.failed else "",
+                "Reverted" if each.failed else "", each.method,
+            )
+        )  # fmt: skip
+    return _csv(rows)
+
+
+def _token_list(world: World, wallet: CompanyWallet, whole: Sequence[ChainTransaction]) -> str:
+    rows: list[tuple[str, ...]] = [_TOKENS]
+    labels = {coin.currency: coin.label for coin in world.cast.crypto}
+    rows += [
+        (
+            *_head(each), each.token_sender, each.token_receiver, f"{each.tokens:f}", "0",
+            token_contract(each.token), labels.get(each.token, each.token), each.token,
+        )
+        for each in whole
+        if wallet.address in (each.token_sender, each.token_receiver)
+    ]  # fmt: skip
+    return _csv(rows)
+
+
+def _head(each: ChainTransaction) -> tuple[str, ...]:
+    seconds = int(each.at.timestamp())
+    return each.hash, str(seconds // 12), str(seconds), f"{each.at:%Y-%m-%d %H:%M:%S}"
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    written = io.StringIO()
+    csv.writer(written, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    return written.getvalue()

@@ -1,0 +1,156 @@
+"""One line of an explorer's export, whichever form the file has, and the rules that hold for all.
+
+The plain form has a line for each movement: hash, time, from, to, asset, amount, and what its
+transaction paid for gas where the explorer says so. Gas is paid by whoever sent: a line that only
+brings coins to the wallet names the gas of somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from treasury.calendar import parse_instant
+from treasury.errors import InputError
+from treasury.statements.explorer.wallet_place import WalletPlace, current_coin
+from treasury.tables.csv_input import CsvColumn, amount, csv_lines, text
+
+__all__ = [
+    "EXPORT_COLUMNS", "ExportLine", "at_instant", "gas_paid", "has_failed", "plain_lines",
+    "positive", "require_native",
+]  # fmt: skip
+
+_SUCCESS: Final = frozenset({"", "1", "ok", "success", "succeeded", "true"})
+_FAILURE: Final = ("0", "error", "fail", "false", "revert")
+
+
+class ExportLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of an export. `place` is its number, `amount` what moved, None where nothing did.
+
+    `gas` is what the transaction paid in the chain's native coin, None where the line does not say;
+    `gas_text` has its digits as they stand in the file. `index` parts movements of a transaction
+    that are alike in all the rest.
+    """
+
+    place: int
+    transaction: str
+    at: datetime
+    sender: str
+    receiver: str
+    asset: str
+    amount: Decimal | None
+    index: str = ""
+    gas: Decimal | None = None
+    gas_text: str = ""
+    failed: bool = False
+
+
+def at_instant(cell: str, label: str) -> datetime:
+    """A cell as an instant; without a zone it is in UTC."""
+    try:
+        return parse_instant(cell)
+    except InputError as error:
+        raise InputError(f"{label}: {error.what}", do=error.do) from None
+
+
+def positive(cell: str, label: str, do: str = "from and to say the direction") -> Decimal:
+    """A cell as an exact amount that is not negative."""
+    number = amount(cell, label)
+    if number < 0:
+        raise InputError(f"{label}: {cell[:40]} is negative", do=do)
+    return number
+
+
+def gas_paid(cell: str, label: str) -> Decimal:
+    """A cell as what a transaction paid for gas."""
+    return positive(cell, label, do="a fee is zero or above; export it again")
+
+
+def has_failed(cell: str, label: str) -> bool:
+    """Whether a transaction failed, by the words of explorers; InputError for any other word."""
+    word = cell.strip().lower()
+    if word in _SUCCESS:
+        return False
+    if word.startswith(_FAILURE):
+        return True
+    raise InputError(
+        f"{label}: {cell[:40]!r} says neither that it succeeded nor that it failed",
+        do="write success or error",
+    )
+
+
+EXPORT_COLUMNS: Final = (
+    CsvColumn("hash", text),
+    CsvColumn("time", at_instant),
+    CsvColumn("from", text),
+    CsvColumn("to", text),
+    CsvColumn("asset", text),
+    CsvColumn("amount", positive),
+    CsvColumn("index", text, required=False),
+    CsvColumn("gas", text, required=False),
+    CsvColumn("gas_coin", text, required=False),
+    CsvColumn("status", has_failed, required=False),
+)
+"""What the plain form has; `gas` in `gas_coin`, which is the chain's native coin."""
+
+
+def plain_lines(
+    path: Path,
+    rows: Sequence[tuple[int, list[str]]],
+    place: WalletPlace,
+    names: Mapping[str, str],
+    word: str,
+) -> Iterator[ExportLine]:
+    """The lines of a file in the plain form; `names` gives its own headings."""
+    own = {column.name for column in EXPORT_COLUMNS}
+    strange = sorted(names.keys() - own)
+    if strange:
+        raise InputError(
+            f"{strange[0]!r:.40} is no column of an export", do=f"name {', '.join(sorted(own))}"
+        )
+    heads = {name: names.get(name, name).strip().lower() for name in own}
+    columns = [
+        msgspec.structs.replace(column, name=heads[column.name]) for column in EXPORT_COLUMNS
+    ]
+    for line in csv_lines(path, rows, columns, word):
+        where = f"{path}, {word} {line.number}"
+        cells: dict[str, Any] = {name: line.values.get(head) for name, head in heads.items()}
+        gas, asset, failed = None, cells["asset"], bool(cells["status"])
+        if cells["gas"] is not None:
+            gas = gas_paid(cells["gas"], f"{where}, {heads['gas']}")
+            require_native(cells["gas_coin"] or place.native_coin, place, where)
+        if place.native_coin and current_coin(asset) == place.native_coin:
+            asset = place.native_coin
+        yield ExportLine(
+            place=line.number,
+            transaction=cells["hash"],
+            at=cells["time"],
+            sender=cells["from"],
+            receiver=cells["to"],
+            asset=asset,
+            amount=None if failed else cells["amount"],
+            index=cells["index"] or "",
+            gas=gas,
+            gas_text=cells["gas"] or "",
+            failed=failed,
+        )
+
+
+def require_native(coin: str, place: WalletPlace, where: str) -> str:
+    """The chain's native coin; InputError where gas is named in another, or none is known."""
+    if not place.native_coin:
+        raise InputError(
+            f"{where}: the coin that {place.chain} takes gas in is not known",
+            do="add the export without its gas",
+        )
+    if current_coin(coin) != place.native_coin:
+        raise InputError(
+            f"{where}: gas in {coin[:40]!r}, and {place.chain} takes it in {place.native_coin}",
+            do="name the wallet's own chain, or export it again",
+        )
+    return place.native_coin

@@ -1,0 +1,132 @@
+"""The list of transactions that Etherscan and its like export of a wallet: native coin and gas.
+
+A column `TxnFee(ETH)` tells the form. What came in and what went out stand in columns of their own,
+the gas is that of the transaction, whoever sent it. A transaction that failed moved nothing and
+paid its gas. What a contract sent (the explorer's internal transactions) is in another list: its
+lines may be appended, with the fee left empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from treasury.errors import InputError
+from treasury.statements.explorer.export_lines import (
+    ExportLine,
+    at_instant,
+    gas_paid,
+    has_failed,
+    positive,
+    require_native,
+)
+from treasury.statements.explorer.wallet_place import WalletPlace
+from treasury.tables.csv_input import CsvColumn, csv_lines, text
+
+__all__ = ["fee_coins", "transaction_lines"]
+
+_FEE: Final = re.compile(r"txnfee\((.*)\)")
+_MONEY: Final = "USD"
+"""The fee stands in dollars too, at a price of the explorer's own, which nothing here takes."""
+_HASHES: Final = ("transaction hash", "txhash")
+_ZERO: Final = Decimal(0)
+
+
+def fee_coins(head: Sequence[str]) -> list[str]:
+    """The coins that a file's headings name a transaction's fee in, as they are written there."""
+    fees = (_FEE.fullmatch(name.strip().lower()) for name in head)
+    coins = (match[1].strip().upper() for match in fees if match)
+    return [coin for coin in coins if coin != _MONEY]
+
+
+def transaction_lines(
+    path: Path, rows: Sequence[tuple[int, list[str]]], place: WalletPlace, word: str
+) -> Iterator[ExportLine]:
+    """The lines of a list of transactions of a wallet; InputError names the line that is wrong."""
+    number, head = rows[0]
+    where = f"{path}, {word} {number}" if number else f"{path}"
+    coins = fee_coins(head)
+    if len(coins) != 1:
+        raise InputError(
+            f"{where}: fees in {' and in '.join(coins)[:80]}", do="export one chain's at a time"
+        )
+    coin = require_native(coins[0], place, where)
+    columns = _columns(coins[0], [name.strip().lower() for name in head])
+    for line in csv_lines(path, rows, tuple(columns.values()), word):
+        cells = {name: line.values.get(column.name) for name, column in columns.items()}
+        yield _line(f"{path}, {word} {line.number}", line.number, cells, place, coin)
+
+
+def _columns(coin: str, head: Sequence[str]) -> dict[str, CsvColumn]:
+    """The columns by what they are; the hash has two names, and the time two forms."""
+    unit = coin.lower()
+    time = (
+        CsvColumn("unixtimestamp", _unix_instant)
+        if "unixtimestamp" in head
+        else CsvColumn("datetime (utc)", at_instant)
+    )
+    return {
+        "hash": CsvColumn(next((name for name in _HASHES if name in head), _HASHES[0]), text),
+        "time": time,
+        "from": CsvColumn("from", text),
+        "to": CsvColumn("to", text, required=False),
+        "contract": CsvColumn("contractaddress", text, required=False),
+        "came": CsvColumn(f"value_in({unit})", positive, required=False),
+        "went": CsvColumn(f"value_out({unit})", positive, required=False),
+        "fee": CsvColumn(f"txnfee({unit})", text, required=False),
+        "status": CsvColumn("status", has_failed, required=False),
+        "error": CsvColumn("errcode", text, required=False),
+    }
+
+
+def _line(
+    where: str, number: int, cells: dict[str, Any], place: WalletPlace, coin: str
+) -> ExportLine:
+    sender, receiver = cells["from"], cells["to"] or cells["contract"]
+    if receiver is None:
+        raise InputError(f"{where}: to is empty", do="fill in the address or the contract's")
+    is_sender, is_receiver = place.is_at(sender), place.is_at(receiver)
+    came, went = cells["came"] or _ZERO, cells["went"] or _ZERO
+    amounts = {side for side in (came, went) if side}
+    wrong_way = (came and not is_receiver) or (went and not is_sender)
+    if wrong_way or len(amounts) > 1:
+        raise InputError(
+            f"{where}: {came} in and {went} out do not go with from and to",
+            do="export it again, for this wallet",
+        )
+    if is_sender and cells["fee"] is None:
+        raise InputError(f"{where}: the wallet sent it, and its fee is empty", do="export it again")
+    failed = bool(cells["status"])
+    if cells["error"] is not None and cells["status"] is False:
+        raise InputError(
+            f"{where}: status says that it succeeded, and errcode {cells['error'][:40]!r}",
+            do="export it again",
+        )
+    failed = failed or cells["error"] is not None
+    fee = cells["fee"]
+    return ExportLine(
+        place=number,
+        transaction=cells["hash"],
+        at=cells["time"],
+        sender=sender,
+        receiver=receiver,
+        asset=coin,
+        amount=next(iter(amounts)) if amounts and not failed else None,
+        gas=None if fee is None else gas_paid(fee, f"{where}, fee"),
+        gas_text=fee or "",
+        failed=failed,
+    )
+
+
+def _unix_instant(cell: str, label: str) -> datetime:
+    """Seconds since 1970 as an instant."""
+    is_number = cell.isascii() and cell.isdigit() and len(cell) <= len("9999999999")
+    if not is_number:
+        raise InputError(
+            f"{label}: {cell[:40]!r} is no number of seconds", do="write it as 1790931600"
+        )
+    return at_instant(datetime.fromtimestamp(int(cell), UTC).isoformat(), label)
