@@ -137,3 +137,36 @@ def test_without_a_provider_report_no_limit_of_its_currency_is_provable(
     assert {row["in_doubt"] for row in exposure.totals.to_pylist() if row["currency"] == "EUR"} == {
         None
     }
+
+
+def test_what_the_provider_blocks_fails_or_sends_back_unnamed_stands_as_the_records_say(
+    tmp_path: Path,
+) -> None:
+    company = Sandbox(7)
+    requests = observe(tmp_path, company).sql("SELECT id, payment_reference FROM ramp_requests")
+    ids = {row["payment_reference"][-4:]: row["id"] for row in requests.to_pylist()}
+    company.ramp.fund(ids["5358"])
+    company.ramp.fund(ids["5402"])
+    company.clock.set(datetime(2026, 11, 3, 9, 45, tzinfo=UTC))  # both have arrived
+    company.ramp.fail(ids["5358"])
+    company.ramp.block(ids["5402"])
+    company.clock.advance(hours=1)
+    for number in ("5358", "5364"):  # it failed; and one of which the service never spoke
+        company.ramp.refund(ids[number], text="returned funds")
+    company.clock.set(datetime(2026, 11, 5, 7, 0, tzinfo=UTC))
+    exposure = observe(tmp_path, company, last=date(2026, 11, 4)).exposure("2026-11")
+    rows = {
+        row["reference"][-4:]: (row["kind"], row["amount"], row["in_doubt"], row["problem"])
+        for row in exposure.positions.to_pylist()
+        if row["subject"] == "request" or row["kind"] == "stuck"
+    }
+    back = "a credit of 2026-11-03 may have brought it back"
+    assert rows["5402"] == ("blocked", 8000, None, "")
+    assert rows["5358"] == ("stuck", None, 15000, back)
+    assert rows["5364"] == ("fiat in transit", None, 25000, back)
+    days = [
+        (row["day"].day, row["amount"])
+        for row in exposure.days.to_pylist()
+        if row["kind"] == "blocked"
+    ]
+    assert days == [(3, 8000), (4, 8000), (5, 8000)]

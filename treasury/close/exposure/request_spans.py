@@ -131,8 +131,10 @@ class _Teller:
             whole = self._span(
                 kind=IN_TRANSIT, state=_WORDS.get(line["standing"], ""), amount=line["amount"],
                 currency=line["currency"], since=since, until=None, began=since,
-                evidence=_booked(line), subject="line" if line["standing"] != "sent" else "request",
+                evidence=_booked(line),
             )  # fmt: skip
+            if line["standing"] not in ("sent", "closed"):
+                whole = msgspec.structs.replace(whole, subject="line", subject_id=line["entry_id"])
             if line["standing"] == "undecided":
                 yield from _standing_at_all(_in_doubt(_left(whole, completed, ""), *UNDECIDED))
             elif line["standing"] == "elsewhere":
@@ -324,10 +326,10 @@ class _Teller:
         rail = rail_of(self._request["fiat_currency"])
         return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
 
-    def _span(self, subject: str = "request", **columns: Any) -> HeldAmount:
+    def _span(self, **columns: Any) -> HeldAmount:
         request = self._request
         return HeldAmount(
-            subject=subject,
+            subject="request",
             subject_id=request["request_id"],
             reference=request["reference"],
             **columns,
