@@ -30,6 +30,7 @@ TABLES: Final = {
     " transaction_hash amount updated_at created_at first_seen_at",
     "wallet_movements": "movement_id asset from_address to_address transaction_hash amount moved_at"
     " vanished_at",
+    "wallet_gas": "payment_id coin amount paid_at transaction_hash payer_address vanished_at",
     "wallets": "account_id address chain",
     "company_wallets": "address",
     "wallet_evidence": "address vanished_at",
