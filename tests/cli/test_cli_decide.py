@@ -232,7 +232,8 @@ def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
     maker = Actor("bert", "environment")
     desk.journal.append("payment_file.made", "payments-1.xml", body, actor=maker)
     answer = tmp_path / "answer.xml"
-    answer.write_text(report(payment(request["reference"], "RVMC", text="R. Operator")))
+    told = payment(request["reference"], "RVMC", text="R. Operator")
+    answer.write_text(report(told, at="2026-11-02T12:00:00Z"))
     run(desk, "statements", "add", str(answer))
     accept = ["request", "accept-payee", request["reference"], "--reason", "called them"]
     shown = run(desk, *accept, "--dry-run").stdout

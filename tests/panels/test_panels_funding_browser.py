@@ -119,6 +119,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
         "execution": "2026-11-02",
         "payees": [("Ramp Operator BV", request["to_account"])],
     }
+    paying.act_at("2026-10-29T16:00:00Z")
     desk.journal.append(
         "payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment")
     )
@@ -126,7 +127,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
     def answer(number: int, *said: str, **changed: str) -> None:
         text = changed.pop("text", "")
         path = tmp_path / f"answer-{number}.xml"
-        told = payment(request["reference"], *said, text=text)
+        told = payment(request["reference"], *said, text=text, iban=request["to_account"])
         path.write_text(report(told, message_id=f"BANK-{number}", **changed))
         desk.statements.add(path)
         button(panel, "Sync").click()

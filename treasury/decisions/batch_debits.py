@@ -93,7 +93,7 @@ def orders_paid(
             do="add the bank's answers to the file, or accept the line for some of it",
         )
     ids = {file.message_id for file in orders.values() if file.message_id}
-    if not reason.strip() and not named_files(line, ids):
+    if not reason.strip() and not named_files(line, ids).whole:
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
             do="say how you know that it is this file's, as the reason",

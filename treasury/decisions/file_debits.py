@@ -7,7 +7,7 @@ not reject. Whatever is less than that is asked of a person (`batch_debits`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -27,10 +27,10 @@ from treasury.journal.decision_history import (
 from treasury.lake import Snapshot
 from treasury.money import total
 from treasury.statements.pain.file_ids import named_files
-from treasury.statements.pain.order_answers import order_answer, stored_statuses
+from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 from treasury.text import clean
 
-__all__ = ["IN_FILE", "decisions_in_force", "order_stages"]
+__all__ = ["IN_FILE", "answer_to", "decisions_in_force", "order_stages"]
 
 IN_FILE: Final = "file"
 """The verdict of a debit that belongs to the requests of a payment file by the file's id."""
@@ -78,10 +78,29 @@ def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[
     stages: dict[str, str] = {}
     for request, file in orders.items():
         about = statuses.get(file.message_id, ())
-        answer = order_answer(about, file.message_id, file.reference)
+        answer = answer_to(file, about)
         if answer is not None:
             stages[request] = answer.stage
     return stages
+
+
+def answer_to(
+    file: PaymentFile, statuses: Iterable[Mapping[str, Any]], accepted: Collection[str] = ()
+) -> OrderAnswer | None:
+    """What rows of `payment_statuses` come to for the payment of a request in a file.
+
+    `accepted` are names that banks gave for its payee and that people accepted.
+    """
+    return order_answer(
+        statuses,
+        file.message_id,
+        file.reference,
+        made=file.at,
+        amount=file.amount,
+        payee_iban=file.payee_iban,
+        accepted=accepted,
+        rejections_alone=file.rejections_alone,
+    )
 
 
 def _orders(entries: Sequence[Entry]) -> dict[str, dict[str, PaymentFile]]:
@@ -112,10 +131,10 @@ def _file_debits(
         name for decision in stand if decision.verb == "accept" for name in decision.expectations
     }
     for message, names in names_by_id.items():
-        own = [line for line, ids in named if message in ids]
-        if len(names) != 1 or len(own) != 1 or len(named_files(own[0], names_by_id.keys())) != 1:
+        own = [(line, ids) for line, ids in named if message in ids.perhaps]
+        if len(names) != 1 or [ids.whole for _, ids in own] != [{message}]:
             continue  # none, or which of several is a question
-        (name,), (line,) = names, own
+        (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)
         others = [other for other in lines if other is not line]
         references = {orders[name][request].reference for request in paid}  # booked by themselves
@@ -123,7 +142,7 @@ def _file_debits(
             paid
             and line["entry_id"] not in decided_lines
             and decided_requests.isdisjoint(orders[name])
-            and not any(named_files(other, references) for other in others)
+            and not any(named_files(other, references).whole for other in others)
         ):
             yield name, line, paid
 

@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.decisions.file_debits import answer_to
 from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
@@ -35,7 +36,7 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
-from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
+from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
@@ -232,12 +233,7 @@ class Marking:
         if not file.message_id:
             return None
         statuses = stored_statuses(self._snapshot().sql, [file.message_id])
-        return order_answer(
-            statuses[file.message_id],
-            file.message_id,
-            file.reference,
-            rejections_alone=file.rejections_alone,
-        )
+        return answer_to(file, statuses[file.message_id])
 
     def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
         """Whether who made a file takes it back, as a desk of one may; else ActionRefused."""

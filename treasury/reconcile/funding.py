@@ -461,7 +461,7 @@ def _check_bank(request: Mapping[str, Any]) -> str:
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
     if answer is not None and answer.stage == "contradicted":
-        return "The bank rejects and accepts it: ask the bank, do not pay twice"
+        return "The bank's answers do not agree: ask the bank, do not pay twice"
     if request["maybe_on"]:
         return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
     if request["pending"]:

@@ -98,9 +98,11 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
         if not report.answered:
             return
-        made = {entry.body.get("message_id") for entry in self.journal.entries(FILE_MADE)}
+        made = {
+            str(entry.body.get("message_id")).upper() for entry in self.journal.entries(FILE_MADE)
+        }
         for name, message in report.answered:
-            if message not in made:
+            if message.strip().upper() not in made:
                 yield Problem(name, "", f"answers to payment file {message}, not made here")
 
     def _back(self, report: AddReport) -> Iterable[Problem]:

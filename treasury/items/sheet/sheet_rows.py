@@ -105,7 +105,7 @@ def decision_rows(
         seen = lines.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         choices = tuple(_choices(item, seen))
         if seen is not None:
-            for message in sorted(named_files(seen.line, files.keys())):
+            for message in sorted(named_files(seen.line, files.keys()).whole):
                 choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {
