@@ -29,7 +29,7 @@ from treasury.statements.pain.status_codes import (
     status_words,
 )
 
-__all__ = ["OrderAnswer", "order_answer", "stored_statuses"]
+__all__ = ["OrderAnswer", "folded_id", "order_answer", "stored_statuses"]
 
 Row = Mapping[str, Any]
 Stage = Literal[
@@ -73,11 +73,11 @@ def stored_statuses(
     `read` gives the rows of a query and its values, as `Snapshot.sql` does.
     """
     asked = set(filter(None, messages))
-    by_folded: dict[str, list[dict[str, Any]]] = {_folded(message): [] for message in asked}
+    by_folded: dict[str, list[dict[str, Any]]] = {folded_id(message): [] for message in asked}
     if asked:
         for status in read(_STORED, {"messages": sorted(by_folded)}).to_pylist():
-            by_folded[_folded(status["original_message_id"])].append(status)
-    return {message: by_folded[_folded(message)] for message in asked}
+            by_folded[folded_id(status["original_message_id"])].append(status)
+    return {message: by_folded[folded_id(message)] for message in asked}
 
 
 def order_answer(
@@ -100,13 +100,14 @@ def order_answer(
     nothing of this payment, has taken it.
     """
     of_file = sorted(
-        (row for row in statuses if _folded(row["original_message_id"]) == _folded(message_id)),
+        (row for row in statuses if folded_id(row["original_message_id"]) == folded_id(message_id)),
         key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
     )
     about = [
         row
         for row in of_file
-        if row["level"] != "payment" or _folded(row["original_end_to_end_id"]) == _folded(reference)
+        if row["level"] != "payment"
+        or folded_id(row["original_end_to_end_id"]) == folded_id(reference)
     ]
     if not about and of_file and rejections_alone:
         at = of_file[-1]["created_at"]
@@ -137,7 +138,7 @@ def _stage(row: Row) -> str:
     return "accepted" if status is None else status.stage
 
 
-def _folded(name: str | None) -> str:
+def folded_id(name: str | None) -> str:
     """An id as banks may write it: in other letters, with blanks around it."""
     return (name or "").strip().upper()
 
@@ -147,7 +148,7 @@ def _strangeness(
 ) -> str:
     """What in a status is not as the payment was ordered, in words; nothing where all is."""
     batch, said = named_reference(row["original_batch_id"]), row["created_at"]
-    if batch and _folded(batch) != _folded(message_id):
+    if batch and folded_id(batch) != folded_id(message_id):
         return "said of another batch"
     stated, currency = row["amount"], row["currency"] or "EUR"
     if None not in {stated, amount} and (stated, currency) != (amount, "EUR"):
