@@ -258,6 +258,13 @@ ORDERED = {
             "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "said of another batch"),
         (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
             "PmtInfId>PAY-ABC", "PmtInfId>NOTPROVIDED"), "rejected", ""),
+        # A bank that gives the id of the batch alone, or one of its own for the file
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>NOTPROVIDED"), "rejected", ""),
+        (report(payment("PAY-1", "ACSP"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "accepted", ""),
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "contradicted", "said of another file"),
     ],
 )  # fmt: skip
 def test_a_rejection_is_one_of_what_was_ordered_and_of_nothing_else(

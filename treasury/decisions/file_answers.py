@@ -63,6 +63,8 @@ def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
     rows = []
     for row in statuses.to_pylist():
         message = folded_id(row["original_message_id"])
+        if message not in names:
+            message = folded_id(row["original_batch_id"])
         payment = message, folded_id(row["original_end_to_end_id"])
         status = STATUSES.get(row["status"])
         rows.append(

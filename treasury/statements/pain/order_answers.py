@@ -46,7 +46,10 @@ _STORED: Final = """\
 SELECT original_message_id, original_batch_id, original_end_to_end_id, message_id, created_at,
     level, status, reasons, details, amount, currency, creditor_account
 FROM payment_statuses
-WHERE vanished_at IS NULL AND upper(trim(original_message_id)) IN (SELECT unnest($messages))
+WHERE vanished_at IS NULL AND (
+    upper(trim(original_message_id)) IN (SELECT unnest($messages))
+    OR upper(trim(original_batch_id)) IN (SELECT unnest($messages))
+)
 ORDER BY created_at, status_id
 """
 
@@ -76,7 +79,8 @@ def stored_statuses(
     by_folded: dict[str, list[dict[str, Any]]] = {folded_id(message): [] for message in asked}
     if asked:
         for status in read(_STORED, {"messages": sorted(by_folded)}).to_pylist():
-            by_folded[folded_id(status["original_message_id"])].append(status)
+            for name in _files_named(status) & by_folded.keys():
+                by_folded[name].append(status)
     return {message: by_folded[folded_id(message)] for message in asked}
 
 
@@ -100,7 +104,7 @@ def order_answer(
     nothing of this payment, has taken it.
     """
     of_file = sorted(
-        (row for row in statuses if folded_id(row["original_message_id"]) == folded_id(message_id)),
+        (row for row in statuses if folded_id(message_id) in _files_named(row)),
         key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
     )
     about = [
@@ -143,13 +147,24 @@ def folded_id(name: str | None) -> str:
     return (name or "").strip().upper()
 
 
+def _files_named(row: Row) -> frozenset[str]:
+    """The payment file that a status is of, by its id or, where a bank gives that alone, its batch.
+
+    Both are given as `folded_id` writes them: a payment file has one batch, of its own id.
+    """
+    names = (row["original_message_id"], row["original_batch_id"])
+    return frozenset(folded_id(name) for name in names if name)
+
+
 def _strangeness(
     row: Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
 ) -> str:
     """What in a status is not as the payment was ordered, in words; nothing where all is."""
-    batch, said = named_reference(row["original_batch_id"]), row["created_at"]
-    if batch and folded_id(batch) != folded_id(message_id):
-        return "said of another batch"
+    for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
+        other = named_reference(row[name])
+        if other and folded_id(other) != folded_id(message_id):
+            return f"said of another {word}"
+    said = row["created_at"]
     stated, currency = row["amount"], row["currency"] or "EUR"
     if None not in {stated, amount} and (stated, currency) != (amount, "EUR"):
         return f"said of {format_amount(stated, currency)}"
