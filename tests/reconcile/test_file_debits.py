@@ -12,7 +12,7 @@ from decide_desk import BERT, clock_at, copy_of, double, edit, file_made, first_
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused
-from treasury.statements.pain.file_ids import NamedFiles, named_files
+from treasury.statements.pain.file_ids import FileIds, NamedFiles
 from treasury.workspace import Workspace
 
 FILE, OTHER = "payments-1.xml", "payments-2.xml"
@@ -313,7 +313,7 @@ def named(text: str, *ids: str, place: str = "remittance") -> NamedFiles:
         "message_id", "payment_information_id", "end_to_end_id", "creditor_reference",
         "remittance", "additional_information",
     )  # fmt: skip
-    return named_files({**dict.fromkeys(places), place: text}, set(ids))
+    return FileIds(ids).named({**dict.fromkeys(places), place: text})
 
 
 def test_an_id_is_named_whole_or_not_at_all() -> None:

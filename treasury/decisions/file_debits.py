@@ -26,7 +26,7 @@ from treasury.journal.decision_history import (
 )
 from treasury.lake import Snapshot
 from treasury.money import total
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 from treasury.text import clean
 
@@ -125,7 +125,8 @@ def _file_debits(
         names_by_id.setdefault(file.message_id, []).append(name)
     since = min(file.at.date() for file in files.values()) - _DAY
     lines = snapshot.select(_DEBITS, {"since": since}).to_pylist()
-    named = [(line, named_files(line, names_by_id.keys())) for line in lines]
+    file_ids = FileIds(names_by_id)
+    named = [(line, file_ids.named(line)) for line in lines]
     decided_lines = {decision.entry_id for decision in stand if decision.verb != "assign"}
     decided_requests = {
         name for decision in stand if decision.verb == "accept" for name in decision.expectations
@@ -137,12 +138,13 @@ def _file_debits(
         (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)
         others = [other for other in lines if other is not line]
-        references = {orders[name][request].reference for request in paid}  # booked by themselves
+        # Payments that were booked by themselves as well
+        references = FileIds(orders[name][request].reference for request in paid)
         if (
             paid
             and line["entry_id"] not in decided_lines
             and decided_requests.isdisjoint(orders[name])
-            and not any(named_files(other, references).whole for other in others)
+            and not any(references.named(other).whole for other in others)
         ):
             yield name, line, paid
 

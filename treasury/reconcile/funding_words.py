@@ -23,7 +23,7 @@ from treasury.lake import TEXT, engine
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 
 __all__ = ["READ_FOR_FUNDING", "funding_table"]
@@ -137,8 +137,9 @@ def debit_days(
         for name, amount in zip(names, amounts, strict=False):
             least[name] = min(least.get(name, amount or Decimal()), amount or Decimal())
     debited: dict[str, date] = {}
+    file_ids = FileIds(messages)
     for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
-        for name in named_files(line, messages).perhaps:
+        for name in file_ids.named(line).perhaps:
             if line["line_class"] is None or line["amount"] >= least[name]:
                 debited[name] = line["booking_date"]
     return debited

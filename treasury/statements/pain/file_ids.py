@@ -9,13 +9,12 @@ the file: nobody knows what else that debit is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-__all__ = ["NamedFiles", "named_files"]
+__all__ = ["FileIds", "NamedFiles"]
 
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
@@ -32,38 +31,62 @@ class NamedFiles(msgspec.Struct, frozen=True):
     """These, and ids of which the line carries the beginning, cut off, damaged or gone on with."""
 
 
-def named_files(line: Mapping[str, Any], message_ids: AbstractSet[str]) -> NamedFiles:
-    """Those of the ids of payment files that a line names.
+class FileIds:
+    """Ids of payment files, looked for in many lines."""
 
-    The line has the columns `message_id`, `payment_information_id`, `end_to_end_id`,
-    `creditor_reference`, `remittance` and `additional_information`, each text or None.
-    """
-    ids = {message.upper(): message for message in message_ids if message}
-    places = [line[name].upper() for name in _IDS if line[name]]
-    texts = [line[name].upper() for name in _TEXTS if line[name]]
-    whole = {ids[place.strip()] for place in places if place.strip() in ids}
-    whole.update(ids[found] for text in texts for found in _ids_in(text, ids.keys()))
-    plain = [_plain(text) for text in (*places, *texts)]
-    perhaps = {
-        message
-        for folded, message in ids.items()
-        if len(beginning := _plain(folded)[:_BEGINNING]) == _BEGINNING
-        and any(beginning in text for text in plain)
-    }
-    return NamedFiles(frozenset(whole), frozenset(whole | perhaps))
+    def __init__(self, message_ids: Iterable[str]) -> None:
+        self._ids = {message.upper(): message for message in message_ids if message}
+        self._sizes = {len(folded) for folded in self._ids}
+        self._start = _common(self._ids)
+        self._beginnings: dict[str, set[str]] = {}
+        for folded, message in self._ids.items():
+            if len(beginning := _plain(folded)[:_BEGINNING]) == _BEGINNING:
+                self._beginnings.setdefault(beginning, set()).add(message)
+        self._plain_start = _common(self._beginnings)
+
+    def named(self, line: Mapping[str, Any]) -> NamedFiles:
+        """Those that a line names.
+
+        The line has the columns `message_id`, `payment_information_id`, `end_to_end_id`,
+        `creditor_reference`, `remittance` and `additional_information`, each text or None.
+        """
+        places = [line[name].upper() for name in _IDS if line[name]]
+        texts = [line[name].upper() for name in _TEXTS if line[name]]
+        whole = {self._ids[id_] for place in places if (id_ := place.strip()) in self._ids}
+        perhaps = set(whole)
+        for text in texts:
+            whole.update(self._whole_in(text))
+        for text in map(_plain, (*places, *texts) if self._beginnings else ()):
+            for begin in _each(self._plain_start, text):
+                perhaps |= self._beginnings.get(text[begin : begin + _BEGINNING], set())
+        return NamedFiles(frozenset(whole), frozenset(whole | perhaps))
+
+    def _whole_in(self, text: str) -> Iterator[str]:
+        """The ids that stand in a text, though blanks or the end of a line break them."""
+        places = [place for place, char in enumerate(text) if not char.isspace()]
+        unbroken = "".join(text[place] for place in places)
+        for begin in _each(self._start, unbroken):
+            for size in self._sizes:
+                written = unbroken[begin : begin + size]
+                if len(written) == size and written in self._ids:
+                    before, after = text[: places[begin]], text[places[begin + size - 1] + 1 :]
+                    if not (_goes_on(before[-1:]) or _goes_on(after[:1])):
+                        yield self._ids[written]
 
 
-def _ids_in(text: str, message_ids: AbstractSet[str]) -> Iterable[str]:
-    """The ids that stand in a text, though blanks or the end of a line break them."""
-    places = [place for place, char in enumerate(text) if not char.isspace()]
-    unbroken = "".join(text[place] for place in places)
-    for size in {len(message) for message in message_ids}:
-        for begin in range(len(unbroken) - size + 1):
-            written = unbroken[begin : begin + size]
-            if written in message_ids:
-                before, after = text[: places[begin]], text[places[begin + size - 1] + 1 :]
-                if not (_goes_on(before[-1:]) or _goes_on(after[:1])):
-                    yield written
+def _common(names: Collection[str]) -> str:
+    """What all of these names begin with."""
+    first, last = min(names, default=""), max(names, default="")
+    pairs = zip(first, last, strict=False)
+    return first[: next((at for at, (one, other) in enumerate(pairs) if one != other), len(first))]
+
+
+def _each(start: str, text: str) -> Iterator[int]:
+    """Where in a text something starts so."""
+    place = text.find(start)
+    while 0 <= place < len(text):
+        yield place
+        place = text.find(start, place + 1)
 
 
 def _goes_on(char: str) -> bool:
