@@ -135,6 +135,15 @@ def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
     assert filed.state == state
 
 
+@pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "CHECK BANK")])
+def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_covers(
+    filed: Filed, hour: int, state: str
+) -> None:
+    filed.answer("RJCT", "AC04", at=f"{filed.row['evidence_to']}T{hour}:30:00Z")
+    filed.desk.funding.void_file(FILE, "rejected", actor=BERT)
+    assert filed.state == state
+
+
 def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")

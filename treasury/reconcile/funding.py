@@ -200,6 +200,9 @@ def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None
     answer = _bank_answer(request, remark)
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
+    if answer is not None and state in {"PAY", "RETURNED"}:
+        # Rejected, and taken back: the statements have to reach to the rejection all the same.
+        state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
