@@ -14,9 +14,10 @@ SELECT
     l.additional_information
 FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
+LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
 WHERE l.direction = 'DBIT'
     AND (
         o.outcome IN ('suggested', 'conflict', 'unreferenced')
-        OR (o.line_class IS NOT NULL AND l.entry_id NOT IN (SELECT entry_id FROM ignored))
+        OR (o.line_class IS NOT NULL AND i.entry_id IS NULL)
         OR (o.outcome = 'matched' AND l.amount > o.matched_amount)
     )
