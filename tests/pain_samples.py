@@ -38,10 +38,17 @@ def report(
 
 
 def payment(
-    reference: str, status: str, *reasons: str, text: str = "", amount: str = "25000.00"
+    reference: str,
+    status: str,
+    *reasons: str,
+    text: str = "",
+    amount: str = "25000.00",
+    iban: str = "NL05TEST0417164300",
+    proprietary: str = "",
 ) -> str:
     """What a report says of one payment; without a status, where that is empty."""
     codes = "".join(f"<Rsn><Cd>{code}</Cd></Rsn>" for code in reasons)
+    codes += f"<Rsn><Prtry>{escape(proprietary)}</Prtry></Rsn>" if proprietary else ""
     words = f"<AddtlInf>{escape(text)}</AddtlInf>" if text else ""
     why = f"<StsRsnInf>{codes}{words}</StsRsnInf>" if codes or words else ""
     return (
@@ -49,6 +56,6 @@ def payment(
         f"{f'<TxSts>{status}</TxSts>' if status else ''}{why}<OrgnlTxRef><Amt>"
         f'<InstdAmt Ccy="EUR">{amount}</InstdAmt></Amt>'
         f"<ReqdExctnDt><Dt>2026-11-02</Dt></ReqdExctnDt><Cdtr><Pty><Nm>Ramp Operator BV</Nm></Pty>"
-        f"</Cdtr><CdtrAcct><Id><IBAN>NL05TEST0417164300</IBAN></Id></CdtrAcct></OrgnlTxRef>"
+        f"</Cdtr><CdtrAcct><Id><IBAN>{iban}</IBAN></Id></CdtrAcct></OrgnlTxRef>"
         f"</TxInfAndSts>"
     )

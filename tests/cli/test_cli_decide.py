@@ -217,6 +217,45 @@ def test_a_sheet_is_written_previewed_taken_and_taken_again(
     assert len(rows(desk, "match", "list")) == 1
 
 
+def test_what_banks_answered_is_shown_beside_the_file_and_the_request(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    request = next(row for row in rows(desk, "awaiting-funds") if row["state"] == "PAY")
+    body = {
+        "requests": [request["request"]],
+        "references": [request["reference"]],
+        "message_id": "PAY-ABC",
+    }
+    desk.journal.append(
+        "payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment")
+    )
+    answer, other = tmp_path / "answer.xml", tmp_path / "other.xml"
+    told = payment(request["reference"].lower(), "RJCT", "AC04", "X9")
+    answer.write_text(report(told, file_status="PART", batch_status="ACTC"))
+    other.write_text(report(payment("PAY-9", "WHAT"), original="PAY-XYZ", message_id="B2"))
+
+    def shown(*files: Path) -> list[tuple[str, ...]]:
+        names = ("file", "request", "level", "outcome", "status", "reasons")
+        answers = rows(desk, "request", "answers", *map(str, files))
+        return [tuple(row[name] or "" for name in names) for row in answers]
+
+    file, status = "payments-1.xml", "RJCT: rejected"
+    of_ours = [
+        (file, "", "file", "in part", "PART: accepted in part", ""),
+        (file, request["request"], "payment", "rejected", status, "AC04 account closed, X9"),
+        (file, "", "batch", "pending", "ACTC: received, its form is right", ""),
+    ]
+    assert shown(answer) == of_ours
+    assert shown() == []  # nothing of it was stored
+    table = run(desk, "request", "answers", str(answer), str(other)).stdout
+    assert "AC04 account closed" in table
+    run(desk, "statements", "add", str(other), str(answer))
+    assert sorted(shown()) == sorted([("", "", "payment", "not known", "WHAT", ""), *of_ours])
+    answer.write_text("<CstmrPmtStsRpt>")
+    with pytest.raises(InputError):
+        run(desk, "request", "answers", str(answer))
+
+
 def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
     desk: Workspace, tmp_path: Path
 ) -> None:
@@ -232,7 +271,8 @@ def test_a_payees_name_is_shown_beside_the_banks_and_accepted(
     maker = Actor("bert", "environment")
     desk.journal.append("payment_file.made", "payments-1.xml", body, actor=maker)
     answer = tmp_path / "answer.xml"
-    answer.write_text(report(payment(request["reference"], "RVMC", text="R. Operator")))
+    told = payment(request["reference"], "RVMC", text="R. Operator")
+    answer.write_text(report(told, at="2026-11-02T12:00:00Z"))
     run(desk, "statements", "add", str(answer))
     accept = ["request", "accept-payee", request["reference"], "--reason", "called them"]
     shown = run(desk, *accept, "--dry-run").stdout

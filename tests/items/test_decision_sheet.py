@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,6 +18,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from treasury.errors import ActionRefused, InputError, StorageError
 from treasury.items import OpenItem, SheetPlan
 from treasury.items.sheet.sheet_rows import ACTS
+from treasury.settings import FILE_NAME
 from treasury.tables.workbook_input import read_workbook
 from treasury.workspace import Workspace
 
@@ -224,6 +226,27 @@ def test_rows_that_cannot_be_taken_are_refused_with_their_reasons_and_the_others
     for item, (case, why) in zip(bad, REFUSED, strict=True):
         assert why in whys[rows[item.item_id]], case
     assert [row["entry_id"] for row in desk.matches.list().arrow.to_pylist()] == [good.entry_id]
+
+
+def test_rows_of_another_companys_desk_are_refused_though_its_items_have_the_same_ids(
+    desk: Workspace, sheet: Path, tmp_path: Path
+) -> None:
+    item = of_kind(desk, "no_reference")
+    other = desk_in(tmp_path / "other", desk)
+    settings = other.folder / FILE_NAME
+    settings.write_text(
+        re.sub(r"(?m)^company = .*$", 'company = "Another NV"', settings.read_text())
+    )
+    theirs = Workspace(other.folder).exceptions_sheet(tmp_path / "theirs.xlsx", MONTH)
+    page = openpyxl.load_workbook(theirs)["Open items"]
+    copied = page.cell(rows_by_item(page)[item.item_id], columns(page)["Shown"]).value
+    typed = {"Decision": CLOSE, "Reason": "ours"}
+    (refused,) = desk.decide(fill_in(theirs, {item.item_id: typed})).refused
+    assert "has moved" in refused.why
+    fill_in(sheet, {item.item_id: {**typed, "Shown": copied}})
+    (refused,) = desk.decide(sheet).refused
+    assert "has moved" in refused.why
+    assert desk.journal.head().seq == 0
 
 
 def test_an_item_that_is_decided_in_two_rows_is_decided_in_neither(

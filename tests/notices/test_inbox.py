@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -152,6 +154,26 @@ def test_no_link_is_followed_and_nothing_but_a_file_is_opened(
     assert (refused / "link.xml").is_symlink()
     assert "is a link" in (refused / "link.xml.reason.txt").read_text()
     assert (bank / STATEMENT).is_file()
+
+
+def test_a_file_that_may_not_be_read_is_refused_and_keeps_nothing_from_the_others(
+    practice: Practice, bank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treasury.statements import file_sources
+
+    opened = file_sources.open_regular
+
+    def barred(path: Path) -> Any:
+        if path.name == "barred.xml":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path)
+
+    monkeypatch.setattr(file_sources, "open_regular", barred)
+    (practice.place / "barred.xml").write_text("<Document>")
+    shutil.copy(bank / STATEMENT, practice.place)
+    assert practice.take() == InboxLook(added=(STATEMENT,), refused=("barred.xml",))
+    reason = practice.place / "refused" / "barred.xml.reason.txt"
+    assert "Permission denied" in reason.read_text()
 
 
 @pytest.mark.parametrize("name", ["done", "refused", ".reading"])

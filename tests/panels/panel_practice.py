@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,11 @@ class Practice:
         """By whom the service recorded events of a kind."""
         events = self.request(request_id).events
         return [event.email for event in events if event.event_type == kind]
+
+    def act_at(self, instant: str) -> None:
+        """Journal from here on as of an instant: before the bank answers."""
+        journal, now = self.workspace.journal, datetime.fromisoformat(instant)
+        journal._now = lambda: now
 
     def journaled(self, kind: str) -> list[Any]:
         """The journal's entries of a kind."""

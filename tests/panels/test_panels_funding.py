@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,7 @@ def test_what_is_in_a_file_reads_so_everywhere_until_it_was_not_uploaded(
 def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    paying.act_at("2026-10-29T16:00:00Z")
     row, desk = rows(panel, "PAY")[0], paying.workspace
     sent = files(panel, monkeypatch)
     ask(panel, "export", row["request"], pay_from="6689")
@@ -228,7 +230,9 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
         answer = tmp_path / f"{status}.xml"
         answer.write_text(
             report(
-                payment(row["reference"], status),
+                payment(
+                    row["reference"], status, amount=sent_amount(row), iban=row["deposit_iban"]
+                ),
                 original=first.body["message_id"],
                 message_id=status,
                 at="2026-10-30T09:00:00Z" if status == "ACCP" else "2026-10-30T10:00:00Z",
@@ -254,12 +258,17 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
     assert shown(panel, row["request"]).cells[3][0].text == "IN FILE"
 
 
+def sent_amount(row: dict[str, Any]) -> str:
+    return f"{row['send']:.2f}"
+
+
 def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
     """Add what the bank says of the one payment of a file, at an hour of 30 October."""
+    (_, iban), amount = filed["payees"][0], f"{Decimal(filed['amounts'][0]):.2f}"
     path = folder / f"answer-{hour}.xml"
     path.write_text(
         report(
-            payment(filed["references"][0], status),
+            payment(filed["references"][0], status, amount=amount, iban=iban),
             original=filed["message_id"],
             message_id=f"BANK-{hour}",
             at=f"2026-10-30T{hour:02}:00:00Z",
@@ -271,6 +280,7 @@ def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, 
 def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     panel: FundingPanel, paying: Practice, tmp_path: Path
 ) -> None:
+    paying.act_at("2026-10-29T16:00:00Z")
     row, desk = rows(panel, "PAY")[0], paying.workspace
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)
@@ -289,6 +299,7 @@ def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
 def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file_back(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    paying.act_at("2026-10-29T16:00:00Z")
     row, desk = rows(panel, "PAY")[0], paying.workspace
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)
@@ -591,6 +602,7 @@ def test_widget_state_holds_nothing_of_what_is_shown(panel: FundingPanel) -> Non
 def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     panel: FundingPanel, paying: Practice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    paying.act_at("2026-10-29T16:00:00Z")
     row = rows(panel, "PAY")[0]
     ask(panel, "export", row["request"], pay_from="6689")
     confirm(panel)
@@ -598,7 +610,8 @@ def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     assert entry.body["payees"] == [[row["deposit_beneficiary"], row["deposit_iban"]]]
     assert entry.body["answers"] == "all"
     answer = tmp_path / "answer.xml"
-    told = payment(row["reference"], "RVMC", text="Another Operator")
+    ordered = {"amount": sent_amount(row), "iban": row["deposit_iban"]}
+    told = payment(row["reference"], "RVMC", text="Another Operator", **ordered)
     answer.write_text(report(told, original=entry.body["message_id"], at="2026-10-30T08:00:00Z"))
     paying.workspace.statements.add(answer)
     panel.press("hello")
@@ -617,7 +630,7 @@ def test_a_close_match_is_accepted_by_another_than_who_made_the_file(
     assert paying.journaled("payment_file.payee_accepted") == []
     # The bank names another meanwhile: what was compared is not accepted for it.
     for name, hour in (("Some Third", 9), ("Another Operator", 10)):
-        told = payment(row["reference"], "RVMC", text=name)
+        told = payment(row["reference"], "RVMC", text=name, **ordered)
         said_at = {"message_id": f"B{hour}", "at": f"2026-10-30T{hour:02}:00:00Z"}
         answer.write_text(report(told, original=entry.body["message_id"], **said_at))
         paying.workspace.statements.add(answer)

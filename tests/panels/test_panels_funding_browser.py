@@ -119,6 +119,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
         "execution": "2026-11-02",
         "payees": [("Ramp Operator BV", request["to_account"])],
     }
+    paying.act_at("2026-10-29T16:00:00Z")
     desk.journal.append(
         "payment_file.made", "payments-1.xml", body, actor=Actor("bert", "environment")
     )
@@ -126,7 +127,7 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
     def answer(number: int, *said: str, **changed: str) -> None:
         text = changed.pop("text", "")
         path = tmp_path / f"answer-{number}.xml"
-        told = payment(request["reference"], *said, text=text)
+        told = payment(request["reference"], *said, text=text, iban=request["to_account"])
         path.write_text(report(told, message_id=f"BANK-{number}", **changed))
         desk.statements.add(path)
         button(panel, "Sync").click()
@@ -153,3 +154,48 @@ def test_what_the_bank_answers_shows_and_a_close_match_is_accepted_in_two_steps(
     rejected = row(panel, "REJECTED")
     expect(rejected).to_contain_text("AC04 account closed")
     expect(rejected.get_by_role("button", name="Copy IBAN")).to_have_count(1)
+
+
+def test_what_became_of_a_file_shows_in_both_panels_and_on_the_first_screen(
+    desk: Desk, panel: Locator, paying: Practice, tmp_path: Path
+) -> None:
+    workspace = paying.workspace
+    waiting = [r for r in workspace.awaiting_funds().to_pylist() if r["state"] == "PAY"]
+    said = {"IN FILE": (), "REJECTED": ("RJCT", "AC04"), "CHECK BANK": ("RJCT", "AM05")}
+    paying.act_at("2026-10-29T16:00:00Z")
+    for request, (state, codes) in zip(waiting, said.items(), strict=False):
+        message = f"PAY-{state}"
+        body = {
+            "requests": [request["request"]],
+            "references": [request["reference"]],
+            "message_id": message,
+            "execution": "2026-11-02",
+        }
+        maker = Actor("bert", "environment")
+        workspace.journal.append("payment_file.made", f"{state}.xml", body, actor=maker)
+        if codes:
+            path = tmp_path / f"{state}.xml"
+            told = payment(request["reference"], *codes)
+            path.write_text(report(told, original=message, at="2026-10-30T09:00:00Z"))
+            workspace.statements.add(path)
+    references = {state: r["reference"] for r, state in zip(waiting, said, strict=False)}
+    assert len(references) == len(said)
+    button(panel, "Sync").click()
+    for state, reference in references.items():
+        expect(row(panel, state).filter(has_text=reference)).to_be_visible()
+
+    start = f"import treasury\nt = treasury.open({str(workspace.folder)!r})"
+    screen = "print(t.status('2026-10'))"
+    notebook = desk.open("states", start, screen, "t.panels.exceptions('2026-10')").run()
+    exceptions = notebook.panel
+    expect(exceptions.get_by_role("table")).to_be_visible()
+    search = exceptions.get_by_label("Search")
+    for state, reference in references.items():
+        search.fill(reference)
+        search.press("Enter")
+        shown = exceptions.get_by_role("row").filter(has_text=reference).first
+        expect(shown).to_contain_text(state)
+    printed = notebook.view.locator(".jp-OutputArea-output").first
+    for words in ("In a payment file", "Rejected by the bank"):
+        expect(printed).to_contain_text(words)
+    notebook.close()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from treasury.journal import Actor
+from treasury.journal import Actor, Journal
 from treasury.reconcile.engine import kept_run
 from treasury.reconcile.engine.pipeline import Step
 from treasury.settings import FILE_NAME
@@ -18,12 +19,19 @@ from treasury.workspace import Workspace
 
 ANNA = Actor("anna", "environment")
 BERT = Actor("bert", "environment")
+FILED = datetime(2026, 10, 29, 16, tzinfo=UTC)
 
 
 def copy_of(workspace: Workspace, folder: Path) -> Workspace:
     """The workspace's records, rules and settings in a folder of their own."""
     shutil.copytree(workspace.folder, folder, ignore=shutil.ignore_patterns("bank", "close"))
     return Workspace(folder)
+
+
+def file_made(workspace: Workspace, name: str, body: object, at: datetime = FILED) -> None:
+    """Journal a payment file that anna made, before the bank answers to it."""
+    colleague = Journal(workspace.folder, now=lambda: at)
+    colleague.append("payment_file.made", name, body, actor=ANNA)
 
 
 def clock_at(workspace: Workspace, instant: str) -> Workspace:

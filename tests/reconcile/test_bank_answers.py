@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from decide_desk import ANNA, BERT, copy_of
+from decide_desk import ANNA, BERT, FILED, copy_of, file_made
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
+from treasury.journal import Journal
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
 
@@ -22,6 +25,7 @@ class Filed:
 
     def __init__(self, desk: Workspace, folder: Path) -> None:
         self.desk, self._folder, self._count = desk, folder, 0
+        desk.journal = Journal(desk.folder, now=lambda: FILED)
         self.answers = "all"
         self.request = next(
             row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY"
@@ -30,7 +34,12 @@ class Filed:
         self.leave(FILE, "PAY-ABC")
 
     def leave(
-        self, name: str, message_id: str, payee: tuple[str, str] = ("Ramp Operator BV", IBAN)
+        self,
+        name: str,
+        message_id: str,
+        payee: tuple[str, str] = ("Ramp Operator BV", IBAN),
+        at: datetime = FILED,
+        **facts: Any,
     ) -> None:
         body = {
             "requests": [self.request["request"]],
@@ -39,16 +48,17 @@ class Filed:
             "payees": [payee],
             "answers": self.answers,
             "execution": "2026-11-02",
+            **facts,
         }
-        self.desk.journal.append("payment_file.made", name, body, actor=ANNA)
+        file_made(self.desk, name, body, at)
 
     def answer(self, status: str, *reasons: str, **changed: Any) -> AddReport:
         """Add a report that says so of the payment."""
         self._count += 1
         said = {"message_id": f"BANK-{self._count}", "at": "2026-10-31T09:00:00Z"} | changed
-        text = said.pop("text", "")
+        of_payment = {name: said.pop(name) for name in ("text", "amount", "iban") if name in said}
         path = self._folder / f"answer-{self._count}.xml"
-        path.write_text(report(payment(self.reference, status, *reasons, text=text), **said))
+        path.write_text(report(payment(self.reference, status, *reasons, **of_payment), **said))
         return self.desk.statements.add(path)
 
     @property
@@ -125,12 +135,21 @@ def test_the_statements_reach_to_the_day_of_every_rejection_where_the_bank_is(
     assert filed.state == state
 
 
+@pytest.mark.parametrize(("hour", "state"), [(22, "PAY"), (23, "CHECK BANK")])
+def test_that_a_rejected_file_is_taken_back_shows_no_day_that_no_statement_covers(
+    filed: Filed, hour: int, state: str
+) -> None:
+    filed.answer("RJCT", "AC04", at=f"{filed.row['evidence_to']}T{hour}:30:00Z")
+    filed.desk.funding.void_file(FILE, "rejected", actor=BERT)
+    assert filed.state == state
+
+
 def test_a_rejection_that_the_bank_takes_back_asks_for_the_bank(filed: Filed) -> None:
     filed.answer("RJCT", "AC04", at="2026-10-30T09:00:00Z")
     filed.answer("ACSP", at="2026-10-30T10:00:00Z")
     assert filed.state == "CHECK BANK"
     assert (
-        filed.row["next_step"] == "The bank rejects and accepts it: ask the bank, do not pay twice"
+        filed.row["next_step"] == "The bank's answers do not agree: ask the bank, do not pay twice"
     )
 
 
@@ -177,6 +196,32 @@ def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
 def test_a_payee_that_matches_is_no_reason_to_do_anything(filed: Filed) -> None:
     filed.answer("RCVC")
     assert filed.row["next_step"].startswith("Wait for the debit")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"amount": "24999.99"}, "said of EUR 24,999.99"),
+        ({"iban": "NL79TEST0000000002"}, "said of another account"),
+        ({"at": "2026-10-28T09:00:00Z"}, "said before the file was made"),
+    ],
+)
+def test_a_rejection_of_something_else_leaves_nothing_payable(
+    filed: Filed, said: dict[str, str], why: str
+) -> None:
+    filed.leave("payments-2.xml", "PAY-2", amounts=[Decimal(25_000)])
+    filed.answer("RJCT", "AC04", **({"original": "PAY-2", "at": "2026-10-30T09:00:00Z"} | said))
+    assert filed.state == "CHECK BANK"
+    assert why in filed.row["answer"]
+    assert "do not pay twice" in filed.row["next_step"]
+    with pytest.raises(ActionRefused, match=r"the bank has payments-2\.xml"):
+        filed.desk.funding.void_file("payments-2.xml", "lost", actor=BERT)
+
+
+def test_an_answer_in_other_letters_is_one_to_this_file(filed: Filed) -> None:
+    added = filed.answer("ACSP", original="pay-abc ")
+    assert added.problems == ()
+    assert filed.state == "WITH THE BANK"
 
 
 # Taking a file back

@@ -9,7 +9,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from decide_desk import ANNA, BERT, copy_of, double, edit, first_line
+from decide_desk import BERT, copy_of, double, edit, file_made, first_line
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
@@ -31,7 +31,7 @@ class Batch:
             "message_id": MESSAGE,
             "execution": "2026-10-29",
         }
-        desk.journal.append("payment_file.made", FILE, body, actor=ANNA)
+        file_made(desk, FILE, body)
 
     def debited(self, amount: Decimal, text: str = MESSAGE) -> str:
         """A debit of the own account, as the bank books a batch."""

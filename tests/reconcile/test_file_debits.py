@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from decide_desk import ANNA, BERT, clock_at, copy_of, double, edit, first_line, october
+from decide_desk import BERT, clock_at, copy_of, double, edit, file_made, first_line, october
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds, NamedFiles
 from treasury.workspace import Workspace
 
 FILE, OTHER = "payments-1.xml", "payments-2.xml"
 MESSAGE = "PAY-0123456789ABCDEF0123456789ABCD"
 CENT = Decimal("0.01")
+WHOLE_PLACES = ("message_id", "payment_information_id")
+"""Where ISO 20022 has nothing but an id."""
 
 
 class Filed:
@@ -36,7 +38,7 @@ class Filed:
             "message_id": MESSAGE,
             "execution": "2026-10-29",
         }
-        desk.journal.append("payment_file.made", FILE, body | changed, actor=ANNA)
+        file_made(desk, FILE, body | changed)
         self.sum: Decimal = self.first["send"] + self.second["send"]
 
     def debited(self, **changed: Any) -> str:
@@ -52,7 +54,8 @@ class Filed:
     def answered(self, folder: Path, reference: str, *status: str) -> None:
         """What the bank says of a payment of the file."""
         answer = folder / f"answer-{len(list(folder.glob('answer-*')))}.xml"
-        told = payment(reference, *status)
+        ordered = next(r for r in (self.first, self.second) if r["reference"] == reference)
+        told = payment(reference, *status, amount=f"{ordered['send']:.2f}")
         answer.write_text(report(told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
         self.desk.statements.add(answer)
 
@@ -86,6 +89,7 @@ def filed(desk: Workspace) -> Filed:
         {"message_id": None, "remittance": [f"SEPA BATCH {MESSAGE}, 2 ITEMS"]},
         {"message_id": None, "remittance": [f"BATCH {MESSAGE[:20]}", MESSAGE[20:]]},
         {"message_id": None, "additional_information": f"{MESSAGE[:9]} {MESSAGE[9:]} 2"},
+        {"message_id": None, "remittance": ["BATCH"], "additional_information": MESSAGE.lower()},
     ],
 )
 def test_a_debit_of_exactly_the_file_pays_all_of_it(filed: Filed, place: dict[str, Any]) -> None:
@@ -204,6 +208,75 @@ def test_a_debit_of_a_file_that_was_uploaded_twice_takes_a_reason(
     assert filed.states == {"SENT"}
 
 
+CUT: dict[str, Any] = {"message_id": None, "end_to_end_id": MESSAGE[:27]}
+PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        CUT,
+        {"message_id": MESSAGE.lower()},
+        {"message_id": f"{MESSAGE}-0001"},
+        {"message_id": None, "remittance": ["BATCH"], "additional_information": MESSAGE},
+        {"entry_status": "PDNG"},
+        PAYROLL,
+    ],
+    ids=str,
+)
+def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
+    filed: Filed, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    for request in (filed.first, filed.second):
+        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    assert filed.states == {"REJECTED"}
+    filed.debited(**changed)
+    assert filed.states == {"CHECK BANK"}
+
+
+def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(filed: Filed, tmp_path: Path) -> None:
+    for request in (filed.first, filed.second):
+        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    line = filed.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
+    assert filed.outcome(line)["line_class"] == "bank_charge"
+    assert filed.states == {"REJECTED"}
+
+
+def test_a_rule_of_classes_hides_no_debit_of_a_file(filed: Filed) -> None:
+    line = filed.debited(**PAYROLL)
+    assert (filed.outcome(line)["outcome"], filed.outcome(line)["line_class"]) == ("matched", None)
+    assert filed.states == {"SENT"}
+
+
+def test_a_second_debit_that_has_the_id_cut_off_is_a_question_about_both(filed: Filed) -> None:
+    lines = [filed.debited(), filed.debited(**CUT)]
+    assert {filed.outcome(line)["outcome"] for line in lines}.isdisjoint({"matched"})
+    assert "SENT" not in filed.states
+
+
+def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned(
+    filed: Filed, tmp_path: Path
+) -> None:
+    """A debit of a payment by itself: the bank's word that it rejected it counts no more."""
+    filed.answered(tmp_path, filed.first["reference"], "RJCT", "AC04")
+    alone = filed.debited(
+        amount=filed.first["send"], message_id=None, end_to_end_id=filed.first["reference"]
+    )
+    assert filed.states == {"SENT", "IN FILE"}
+    returned = double(
+        filed.desk, alone, direction="CRDT", return_reason="AC04", booking_date=date(2026, 11, 3),
+        original_end_to_end_id=filed.first["reference"],
+    )  # fmt: skip
+    desk = clock_at(filed.desk, "2026-11-04T09:00:00Z")
+    outcomes = {
+        row["entry_id"]: row["outcome"] for row in desk.reconcile("2026-11").lines.to_pylist()
+    }
+    assert (outcomes[alone], outcomes[returned]) == ("returned", "returned")
+    rows = {row["request"]: row["state"] for row in desk.awaiting_funds().to_pylist()}
+    assert rows[filed.first["request"]] in {"RETURNED", "CHECK BANK"}
+
+
 def test_a_file_that_was_taken_back_is_asked_about(filed: Filed) -> None:
     filed.desk.journal.append("payment_file.voided", FILE, {"reason": "not sent"}, actor=BERT)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
@@ -211,7 +284,7 @@ def test_a_file_that_was_taken_back_is_asked_about(filed: Filed) -> None:
 
 def test_two_files_of_one_id_are_asked_about(filed: Filed) -> None:
     made = next(iter(filed.desk.journal.entries("payment_file.made")))
-    filed.desk.journal.append("payment_file.made", OTHER, made.body, actor=ANNA)
+    file_made(filed.desk, OTHER, made.body)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
 
 
@@ -234,14 +307,44 @@ def test_every_surface_has_the_same_answer_and_the_close_keeps_it(filed: Filed) 
     assert line in {row["entry_id"] for row in desk.reconcile("2026-11").lines.to_pylist()}
 
 
-def test_an_id_is_named_whole_or_not_at_all() -> None:
-    def named(text: str) -> frozenset[str]:
-        line = dict.fromkeys(
-            ("message_id", "payment_information_id", "end_to_end_id", "creditor_reference")
-        )
-        return named_files({**line, "remittance": text}, {"PAY-AB1", "PAY-AB12"})
+def named(text: str, *ids: str, place: str = "remittance") -> NamedFiles:
+    """What a line with this text names of payment files with these ids."""
+    places = (
+        "message_id", "payment_information_id", "end_to_end_id", "creditor_reference",
+        "remittance", "additional_information",
+    )  # fmt: skip
+    return FileIds(ids).named({**dict.fromkeys(places), place: text})
 
-    assert named("PAY-AB1") == named("(PAY-AB1)") == named("PAY-A\nB1, 2") == {"PAY-AB1"}
-    assert named("PAY-AB12, PAY-A B1") == {"PAY-AB1", "PAY-AB12"}
-    assert named("PAY-AB12") == {"PAY-AB12"}
-    assert named("PAY-AB123") == named("XPAY-AB1") == named("PAY-AB1-2") == frozenset()
+
+def test_an_id_is_named_whole_or_not_at_all() -> None:
+    def whole(text: str) -> frozenset[str]:
+        return named(text, "PAY-AB1", "PAY-AB12").whole
+
+    assert whole("PAY-AB1") == whole("(PAY-AB1)") == whole("PAY-A\nB1, 2") == {"PAY-AB1"}
+    assert whole("pay-ab1") == {"PAY-AB1"}
+    assert whole("PAY-AB12, PAY-A B1") == {"PAY-AB1", "PAY-AB12"}
+    assert whole("PAY-AB12") == {"PAY-AB12"}
+    assert whole("PAY-AB123") == whole("XPAY-AB1") == whole("PAY-AB1-2") == frozenset()
+
+
+@pytest.mark.parametrize("size", [27, 33, 35, 65])
+@pytest.mark.parametrize("place", ["message_id", "end_to_end_id", "additional_information"])
+def test_what_banks_do_with_an_id_leaves_it_whole_or_a_reason_to_ask(size: int, place: str) -> None:
+    """Lines of 27, 35 and 65 characters, other letters, and what is cut off at a field's end."""
+    for before in ("", "BATCH ", "SEPA CREDIT TRANSFER FILE "):
+        text = f"{before}{MESSAGE} 2 PAYMENTS"
+        for written in (text, text.lower()):
+            for glue in ("\n", " ", ""):
+                lines = [written[at : at + size] for at in range(0, len(written), size)]
+                found = named(glue.join(lines), MESSAGE, place=place)
+                assert found.perhaps == {MESSAGE}
+                assert found.whole == ({MESSAGE} if place not in WHOLE_PLACES else set())
+        cut = named(text[: max(size, len(before) + 16)].rstrip(), MESSAGE, place=place)
+        assert cut.perhaps == {MESSAGE}
+    for whole in (MESSAGE, MESSAGE.lower(), f" {MESSAGE} "):
+        assert named(whole, MESSAGE, place=place).whole == {MESSAGE}
+    for damaged in (MESSAGE.replace("-", ""), f"{MESSAGE}-1", f"{MESSAGE}0001", MESSAGE[:27]):
+        found = named(damaged, MESSAGE, place=place)
+        assert (found.whole, found.perhaps) == (frozenset(), {MESSAGE})
+    for other in (MESSAGE[:12], f"PAY-1{MESSAGE[4:]}", MESSAGE[9:], "PAY-2026-004417"):
+        assert named(other, MESSAGE, place=place).perhaps == frozenset()

@@ -38,7 +38,7 @@ SCHEMA = pa.schema(
         ("contradiction", TEXT),
         ("wrong_on", DATE),
         ("pending", pa.int64()),
-        *((name, DATE) for name in ("maybe_on", "unnamed_on", "returned_on")),
+        *((name, DATE) for name in ("maybe_on", "unnamed_on", "returned_on", "came_back_of")),
         ("return_reason", TEXT),
         ("changed_on", DATE),
         ("hash_of", TEXT),
@@ -102,6 +102,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
         "wrong_on": draw(DAYS),
         "unnamed_on": draw(DAYS.filter(bool)),
         "returned_on": draw(DAYS),
+        "came_back_of": draw(DAYS),
         "return_reason": draw(st.sampled_from([None, "AC04"])),
         "changed_on": draw(DAYS),
         "hash_of": draw(st.sampled_from(["PAY-1", "PAY-2"]))
@@ -196,6 +197,10 @@ def test_what_the_bank_shows_says_more_than_the_file() -> None:
     assert filed("SENT", at, sent_on=date(2026, 10, 26))[0] == "SENT"
     assert filed("RETURNED", at, returned_on=date(2026, 10, 27))[0] == "RETURNED"
     assert filed("RETURNED", at, returned_on=date(2026, 10, 22))[0] == "IN FILE"
+    back = date(2026, 10, 27)
+    assert filed("RETURNED", at, returned_on=back, came_back_of=date(2026, 10, 23))[0] == "RETURNED"
+    # What left after the debit that came back is another payment, and on its way.
+    assert filed("RETURNED", at, returned_on=back, came_back_of=date(2026, 10, 22))[0] == "IN FILE"
 
 
 def test_a_hash_that_the_service_does_not_react_to_is_silence() -> None:

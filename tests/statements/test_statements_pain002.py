@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pain_samples import payment, report
@@ -128,10 +130,12 @@ def test_what_cannot_be_read_of_a_report_is_told_by_place(tmp_path: Path) -> Non
 # What the answers come to
 
 
-def answer(*texts: str, reference: str = "PAY-1", folder: Path) -> OrderAnswer | None:
+def answer(
+    *texts: str, reference: str = "PAY-1", folder: Path, **ordered: Any
+) -> OrderAnswer | None:
     paths = [written(folder, text, f"{number}.xml") for number, text in enumerate(texts)]
     statuses = read_statements(paths).statuses.to_pylist() if paths else []
-    return order_answer(statuses, "PAY-ABC", reference)
+    return order_answer(statuses, "PAY-ABC", reference, **ordered)
 
 
 EARLY, LATE = "2026-11-02T08:00:00Z", "2026-11-02T12:00:00Z"
@@ -225,6 +229,101 @@ def test_what_a_bank_says_comes_to_one_stage(
 ) -> None:
     found = answer(*reports, folder=tmp_path)
     assert (None if found is None else found.stage) == stage
+
+
+ORDERED = {
+    "made": datetime(2026, 11, 2, 8, tzinfo=UTC),
+    "amount": Decimal(25_000),
+    "payee_iban": "NL05 TEST 0417 1643 00",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "words"),
+    [
+        (report(payment("PAY-1", "RJCT"), at=EARLY), "rejected", ""),
+        (report(payment("pay-1 ", "RJCT"), at=EARLY, original=" pay-abc"), "rejected", ""),
+        (report(payment("PAY-1", "ACSP"), at=EARLY, original="Pay-Abc"), "accepted", ""),
+        (report(payment("PAY-1", "RJCT", amount="25000.01"), at=EARLY), "contradicted",
+         "said of EUR 25,000.01"),
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace('"EUR"', '"USD"'), "contradicted",
+         "said of USD 25,000.00"),
+        (report(payment("PAY-1", "RJCT", iban="NL79TEST0000000002"), at=EARLY), "contradicted",
+         "said of another account"),
+        (report(payment("PAY-1", "RJCT"), at="2026-11-02T07:59:59Z"), "contradicted",
+         "said before the file was made"),
+        (report(file_status="RJCT", at="2026-10-01T08:00:00Z"), "contradicted",
+         "said before the file was made"),
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "PmtInfId>PAY-ABC", "PmtInfId>PAY-OTHER"), "contradicted", "said of another batch"),
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "PmtInfId>PAY-ABC", "PmtInfId>NOTPROVIDED"), "rejected", ""),
+        # A bank that gives the id of the batch alone, or one of its own for the file
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>NOTPROVIDED"), "rejected", ""),
+        (report(payment("PAY-1", "ACSP"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "accepted", ""),
+        (report(payment("PAY-1", "RJCT"), at=EARLY).replace(
+            "OrgnlMsgId>PAY-ABC", "OrgnlMsgId>EB-7"), "contradicted", "said of another file"),
+    ],
+)  # fmt: skip
+def test_a_rejection_is_one_of_what_was_ordered_and_of_nothing_else(
+    tmp_path: Path, text: str, stage: str, words: str
+) -> None:
+    found = answer(text, folder=tmp_path, **ORDERED)
+    assert found
+    assert found.stage == stage
+    assert words in found.words
+
+
+def test_a_rejection_of_what_was_ordered_stands_beside_one_of_an_earlier_upload(
+    tmp_path: Path,
+) -> None:
+    before = report(payment("PAY-1", "RJCT", "AC04"), at="2026-11-01T08:00:00Z")
+    now = report(payment("PAY-1", "RJCT", "AC04"), at=LATE, message_id="B2")
+    found = answer(before, now, folder=tmp_path, **ORDERED)
+    assert found
+    assert (found.stage, found.at) == ("rejected", datetime(2026, 11, 2, 12, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        report(payment("PAY-1", "RJCT", proprietary="DU03")),
+        report(payment("PAY-1", "RJCT", proprietary="am05/44")),
+        report(payment("PAY-1", "RJCT", proprietary="Duplicate file")),
+        report(payment("PAY-1", "RJCT", "NARR", text="Bestand is dubbel aangeleverd")),
+        report(payment("PAY-1", "RJCT", "NARR", text="file already received")),
+        report(payment("PAY-1", "RJCT"), file_status="PART", reasons=("DU04",)),
+        report(payment("PAY-1", "RJCT", "AC04", "DU05")),
+        report(payment("PAY-1", "CANC", "AM05")),
+    ],
+)
+def test_a_duplicate_is_one_in_whatever_form_the_bank_says_it(tmp_path: Path, text: str) -> None:
+    found = answer(text, folder=tmp_path)
+    assert found
+    assert found.stage == "duplicate"
+
+
+def test_a_report_in_two_versions_and_in_any_order_comes_to_one_answer(tmp_path: Path) -> None:
+    said = [payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT", "AC04")]
+    texts = [
+        report(said[0], at=EARLY, message_id="B1", version="03"),
+        report(said[0], at=EARLY, message_id="B1", version="14"),
+        report(said[1], at=LATE, message_id="B2", version="10"),
+        report(said[1], at=LATE, message_id="B2", version="03"),
+    ]
+    for order in permutations(texts):
+        found = answer(*order, folder=tmp_path)
+        assert found
+        assert (found.stage, found.words) == ("rejected", "RJCT: rejected, AC04 account closed")
+
+
+def test_what_was_verified_of_another_account_is_no_word_on_the_payee(tmp_path: Path) -> None:
+    told = payment("PAY-1", "RCVC", iban="NL79TEST0000000002")
+    found = answer(report(told, at=LATE), folder=tmp_path, **ORDERED)
+    assert found
+    assert found.payee == "not_possible"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from treasury.journal import Entry
 from treasury.journal.decision_history import PaymentFile, files_made
 from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds
 from treasury.text import clean
 
 __all__ = ["orders_paid"]
@@ -92,8 +92,8 @@ def orders_paid(
             f" {clean(file_name)} is not rejected waits for {format_amount(expected, currency)}",
             do="add the bank's answers to the file, or accept the line for some of it",
         )
-    ids = {file.message_id for file in orders.values() if file.message_id}
-    if not reason.strip() and not named_files(line, ids):
+    ids = FileIds(file.message_id for file in orders.values())
+    if not reason.strip() and not ids.named(line).whole:
         raise ActionRefused(
             f"the line {line_id} does not name {clean(file_name)}",
             do="say how you know that it is this file's, as the reason",

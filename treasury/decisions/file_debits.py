@@ -7,7 +7,7 @@ not reject. Whatever is less than that is asked of a person (`batch_debits`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -26,11 +26,11 @@ from treasury.journal.decision_history import (
 )
 from treasury.lake import Snapshot
 from treasury.money import total
-from treasury.statements.pain.file_ids import named_files
-from treasury.statements.pain.order_answers import order_answer, stored_statuses
+from treasury.statements.pain.file_ids import FileIds
+from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 from treasury.text import clean
 
-__all__ = ["IN_FILE", "decisions_in_force", "in_force", "order_stages"]
+__all__ = ["IN_FILE", "answer_to", "decisions_in_force", "in_force", "order_stages"]
 
 IN_FILE: Final = "file"
 """The verdict of a debit that belongs to the requests of a payment file by the file's id."""
@@ -81,10 +81,29 @@ def order_stages(snapshot: Snapshot, orders: Mapping[str, PaymentFile]) -> dict[
     stages: dict[str, str] = {}
     for request, file in orders.items():
         about = statuses.get(file.message_id, ())
-        answer = order_answer(about, file.message_id, file.reference)
+        answer = answer_to(file, about)
         if answer is not None:
             stages[request] = answer.stage
     return stages
+
+
+def answer_to(
+    file: PaymentFile, statuses: Iterable[Mapping[str, Any]], accepted: Collection[str] = ()
+) -> OrderAnswer | None:
+    """What rows of `payment_statuses` come to for the payment of a request in a file.
+
+    `accepted` are names that banks gave for its payee and that people accepted.
+    """
+    return order_answer(
+        statuses,
+        file.message_id,
+        file.reference,
+        made=file.at,
+        amount=file.amount,
+        payee_iban=file.payee_iban,
+        accepted=accepted,
+        rejections_alone=file.rejections_alone,
+    )
 
 
 def _orders(entries: Iterable[Entry]) -> dict[str, dict[str, PaymentFile]]:
@@ -109,23 +128,25 @@ def _file_debits(
         names_by_id.setdefault(file.message_id, []).append(name)
     since = min(file.at.date() for file in files.values()) - _DAY
     lines = snapshot.select(_DEBITS, {"since": since}).to_pylist()
-    named = [(line, named_files(line, names_by_id.keys())) for line in lines]
+    file_ids = FileIds(names_by_id)
+    named = [(line, file_ids.named(line)) for line in lines]
     decided_lines = {*decided["entry_id"].to_pylist()}
     accepted = decided.filter(pc.equal(decided["verdict"], "accept"))
     accepted_requests = {*accepted["expectation_id"].to_pylist()}
     for message, names in names_by_id.items():
-        own = [line for line, ids in named if message in ids]
-        if len(names) != 1 or len(own) != 1 or len(named_files(own[0], names_by_id.keys())) != 1:
+        own = [(line, ids) for line, ids in named if message in ids.perhaps]
+        if len(names) != 1 or [ids.whole for _, ids in own] != [{message}]:
             continue  # none, or which of several is a question
-        (name,), (line,) = names, own
+        (name,), ((line, _),) = names, own
         paid = _paid_by(snapshot, orders[name], line)
         others = [other for other in lines if other is not line]
-        references = {orders[name][request].reference for request in paid}  # booked by themselves
+        # Payments that were booked by themselves as well
+        references = FileIds(orders[name][request].reference for request in paid)
         if (
             paid
             and line["entry_id"] not in decided_lines
             and accepted_requests.isdisjoint(orders[name])
-            and not any(named_files(other, references) for other in others)
+            and not any(references.named(other).whole for other in others)
         ):
             yield name, line, paid
 

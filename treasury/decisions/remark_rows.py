@@ -18,6 +18,7 @@ from treasury.journal.decision_history import (
     standing_remarks,
 )
 from treasury.journal.decision_log import Decided
+from treasury.lake import AMOUNT
 
 __all__ = ["REQUEST_REMARKS", "remark_table"]
 
@@ -36,6 +37,8 @@ REQUEST_REMARKS: Final = pa.schema(
         ("order_messages", pa.list_(pa.string())),
         ("order_references", pa.list_(pa.string())),
         ("orders_made", pa.list_(pa.timestamp("us", tz="UTC"))),
+        ("order_amounts", pa.list_(AMOUNT)),
+        ("order_accounts", pa.list_(pa.string())),
         ("payees_accepted", pa.list_(pa.list_(pa.string()))),
         ("rejections_alone", pa.list_(pa.bool_())),
         ("hash_state", pa.string()),
@@ -48,9 +51,10 @@ REQUEST_REMARKS: Final = pa.schema(
 `hash_state` is as in `GivenHash`. `file` is the payment file that it is in, at the place `file_seq`
 of the journal, to be carried out on `execution`; `order_messages` and `order_references` are the
 ids of that and of every earlier file that it left in, and of its payment in each, by which the bank
-answers; `orders_made` is when; `payees_accepted` are the names that banks gave for the payee of
-each and that were accepted, `rejections_alone` says of each whether its bank reports of rejected
-payments alone.
+answers; `orders_made` is when, `order_amounts` (EUR) and `order_accounts` are what each orders, and
+to which IBAN, empty where that was not journaled; `payees_accepted` are the names that banks gave
+for the payee of each and that were accepted, `rejections_alone` says of each whether its bank
+reports of rejected payments alone.
 """
 
 
@@ -78,6 +82,8 @@ def remark_table(decided: Decided) -> pa.Table:
             row["order_messages"] = [file.message_id for file in files]
             row["order_references"] = [file.reference for file in files]
             row["orders_made"] = [file.at for file in files]
+            row["order_amounts"] = [file.amount for file in files]
+            row["order_accounts"] = [file.payee_iban for file in files]
             row["rejections_alone"] = [file.rejections_alone for file in files]
             row["payees_accepted"] = [
                 sorted(

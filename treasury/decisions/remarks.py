@@ -16,6 +16,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.decisions.file_answers import file_answers
+from treasury.decisions.file_debits import answer_to
 from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
@@ -35,7 +37,7 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
-from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
+from treasury.statements.pain.order_answers import OrderAnswer, stored_statuses
 from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
@@ -64,6 +66,9 @@ WHERE id = $name OR upper(payment_reference) = upper($name)
 """  # noqa: S608 - declared column names
 
 
+_STATUSES: Final = """\
+SELECT * FROM payment_statuses WHERE vanished_at IS NULL ORDER BY created_at, status_id
+"""
 _NOT_CLOSE: Final = {
     "": ("the bank has not verified its payee", "wait for the bank's answer, and add it"),
     "match": ("the bank found the payee's name as ordered", "there is nothing to accept"),
@@ -232,12 +237,7 @@ class Marking:
         if not file.message_id:
             return None
         statuses = stored_statuses(self._snapshot().sql, [file.message_id])
-        return order_answer(
-            statuses[file.message_id],
-            file.message_id,
-            file.reference,
-            rejections_alone=file.rejections_alone,
-        )
+        return answer_to(file, statuses[file.message_id])
 
     def _is_alone(self, file: PaymentFile, who: Actor) -> bool:
         """Whether who made a file takes it back, as a desk of one may; else ActionRefused."""
@@ -293,6 +293,16 @@ class Marking:
         proposers = [remarks[name].proposed_by or None if name in remarks else None for name in ids]
         placed = placed.append_column("proposed_by", pa.array(proposers, pa.string()))
         return Rows(placed, zone=self._zone)
+
+    def answers(self, statuses: pa.Table | None = None) -> Rows:
+        """What banks answered to payment files, by file, batch and payment, in words.
+
+        A row for each status that is stored, or for each of `statuses`, as a report was read.
+        """
+        if statuses is None:
+            statuses = self._snapshot().sql(_STATUSES)
+        entries = read_decided(self._journal, until=self._until).entries
+        return Rows(file_answers(statuses, entries), zone=self._zone)
 
     def _journal_remark(
         self,

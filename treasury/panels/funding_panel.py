@@ -96,7 +96,8 @@ SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs
 ORDER BY number LIMIT ?
 """
 _ANSWERED: Final = """\
-SELECT DISTINCT original_message_id AS id FROM payment_statuses WHERE vanished_at IS NULL
+SELECT DISTINCT upper(trim(unnest([original_message_id, original_batch_id]))) AS id
+FROM payment_statuses WHERE vanished_at IS NULL
 """
 
 

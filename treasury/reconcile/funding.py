@@ -200,6 +200,9 @@ def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None
     answer = _bank_answer(request, remark)
     if _is_in_file(request, remark, answer):
         return _state_at_bank(request, answer)
+    if answer is not None and state in {"PAY", "RETURNED"}:
+        # Rejected, and taken back: the statements have to reach to the rejection all the same.
+        state = state if _state_at_bank(request, answer) == REJECTED else "CHECK BANK"
     return "WILL NOT FUND" if remark["mark"] == "will_not_fund" else state
 
 
@@ -212,12 +215,11 @@ def _bank_answer(
     """What the bank says of the payments of a request: of the last, unless another may be paid.
 
     Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
-    rejected, may still be paid. Payments that left before the money came back are over.
+    rejected, may still be paid. Payments that came back are over.
     """
     answered = () if remark is None else remark.get("answers", ())
-    back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
     answers: list[OrderAnswer | None] = [
-        answer for made, answer in answered if back is None or made.date() >= back
+        answer for made, answer in answered if not _is_back(request, made)
     ]
     undecided = [answer for answer in answers[:-1] if answer and answer.stage != "rejected"]
     last = answers[-1] if answers else None
@@ -227,6 +229,17 @@ def _bank_answer(
         return last
     # The statements have to reach to the last of the days on which the bank rejected any.
     return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
+
+
+def _is_back(request: Mapping[str, Any], made: datetime) -> bool:
+    """Whether what left in a file is what came back since, and so is over.
+
+    A file that was made after the day of the debit that came back paid another one.
+    """
+    back: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
+    debited: date | None = request["came_back_of"]
+    is_before = back is not None and made.date() < back
+    return is_before and (debited is None or made.date() <= debited)
 
 
 def _state_at_bank(request: Mapping[str, Any], answer: OrderAnswer | None) -> str:
@@ -301,13 +314,7 @@ def _is_in_file(
         return False
     if answer is not None and answer.stage != "rejected":
         return True
-    if remark["file"] is None:
-        return False
-    returned: date | None = request["returned_on"] if request["state"] == "RETURNED" else None
-    # Else what a file before it paid has come back.
-    return request["state"] != "RETURNED" or (
-        returned is not None and remark["filed_at"].date() >= returned
-    )
+    return remark["file"] is not None and not _is_back(request, remark["filed_at"])
 
 
 def _remark_words(remark: Mapping[str, Any] | None, state: str) -> str:
@@ -461,7 +468,7 @@ def _check_bank(request: Mapping[str, Any]) -> str:
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
     if answer is not None and answer.stage == "contradicted":
-        return "The bank rejects and accepts it: ask the bank, do not pay twice"
+        return "The bank's answers do not agree: ask the bank, do not pay twice"
     if request["maybe_on"]:
         return f"A debit of {request['maybe_on']:%-d %b} may be this one; decide it first"
     if request["pending"]:

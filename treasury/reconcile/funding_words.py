@@ -8,7 +8,9 @@ to be said of them. So the database groups them by everything that the words may
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, date, tzinfo
+from decimal import Decimal
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, Final
@@ -21,7 +23,7 @@ from treasury.lake import TEXT, engine
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 
 __all__ = ["READ_FOR_FUNDING", "funding_table"]
@@ -88,17 +90,16 @@ def with_answers(
     for status in chain.from_iterable(by_message.values()):
         if status["created_at"] is not None:
             status["created_at"] = status["created_at"].astimezone(zone)
-    debited: dict[str, date] = {}
-    for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
-        debited |= dict.fromkeys(named_files(line, messages), line["booking_date"])
+    debited = debit_days(connection, remarks, messages)
     answered = {}
     for request, row in remarks.items():
         columns = (
             row[name] or () for name in ("orders_made", "order_messages", "order_references")
         )
+        ordered = (row.get(name) or repeat(None) for name in ("order_amounts", "order_accounts"))
         names = row.get("payees_accepted") or repeat(())
         alone = row.get("rejections_alone") or repeat(False)
-        orders = zip(zip(*columns, strict=True), names, alone, strict=False)
+        orders = zip(zip(*columns, strict=True), *ordered, names, alone, strict=False)
         answers = [
             (
                 made.astimezone(zone),
@@ -106,15 +107,42 @@ def with_answers(
                     by_message.get(message, ()),
                     message,
                     reference,
+                    made=made,
+                    amount=amount,
+                    payee_iban=account or "",
                     accepted=accepted,
                     rejections_alone=is_alone,
                 ),
             )
-            for (made, message, reference), accepted, is_alone in orders
+            for (made, message, reference), amount, account, accepted, is_alone in orders
         ]
         days = [debited[name] for name in row["order_messages"] or () if name in debited]
         answered[request] = {**row, "answers": answers, "debited": max(days, default=None)}
     return answered
+
+
+def debit_days(
+    connection: duckdb.DuckDBPyConnection,
+    remarks: Mapping[str, Mapping[str, Any]],
+    messages: AbstractSet[str],
+) -> dict[str, date]:
+    """The last day of a debit that may be a payment file's, by the file's id.
+
+    A line that a rule of classes left out, and that is less than any payment of the file, is none
+    of its debits: banks name a file in what they charge for it.
+    """
+    least: dict[str, Decimal] = {}
+    for row in remarks.values():
+        names, amounts = row["order_messages"] or (), row.get("order_amounts") or repeat(None)
+        for name, amount in zip(names, amounts, strict=False):
+            least[name] = min(least.get(name, amount or Decimal()), amount or Decimal())
+    debited: dict[str, date] = {}
+    file_ids = FileIds(messages)
+    for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
+        for name in file_ids.named(line).perhaps:
+            if line["line_class"] is None or line["amount"] >= least[name]:
+                debited[name] = line["booking_date"]
+    return debited
 
 
 def funding_table(

@@ -390,6 +390,38 @@ def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> 
     click.echo(f"{clean(file)}: {would}taken back, {len(requests)} requests are to be paid again")
 
 
+@request.command("answers")
+@click.argument("files", nargs=-1, type=click.Path())
+@print_options
+def bank_answers(context: click.Context, files: tuple[str, ...], form: str) -> None:
+    """Show what banks answered to the payment files made here, by file, batch and payment.
+
+    Of the reports in FILES (pain.002), of which nothing is stored; without FILES of those that
+    `treasury statements add` has stored. Exits 1 where a report is not read whole.
+    """
+    from treasury.statements import read_statements
+
+    reading = read_statements(files) if files else None
+    answers = workspace_of(context).funding.answers(reading.statuses if reading else None)
+    print_rows(
+        answers.arrow, form, columns=ANSWER_COLUMNS, spare=ANSWER_SPARE, title="Banks' answers"
+    )
+    if reading is None:
+        return
+    for problem in reading.problems:
+        click.echo(clean(str(problem)), err=True)
+    if reading.entries.num_rows:
+        click.echo("statements among FILES: `treasury statements read` shows them", err=True)
+    if reading.lost_count or not reading.files:
+        context.exit(1)
+
+
+ANSWER_COLUMNS = (
+    "file", "level", "reference", "outcome", "status", "reasons", "details", "amount", "said_at",
+)  # fmt: skip
+ANSWER_SPARE = ("details", "said_at", "amount")
+
+
 @request.command("accept-payee")
 @click.argument("name")
 @reason_option(required=True)

@@ -28,7 +28,7 @@ SECONDS: Final = "%Y-%m-%d %H:%M:%S"
 UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-class Duration(click.ParamType[timedelta]):
+class Interval(click.ParamType[timedelta]):
     """A length of time, like 30s, 5m or 2h."""
 
     name = "SPAN"
@@ -102,7 +102,7 @@ def sync(
 @click.command()
 @click.option(
     "--every",
-    type=Duration(),
+    type=Interval(),
     default="5m",
     show_default=True,
     help="How often the services are asked: 30s, 5m, 1h.",

@@ -2,8 +2,7 @@
 SELECT e.entry_id, e.booking_date, e.amount, coalesce(e.currency, s.currency) AS currency,
     upper(replace(e.account, ' ', '')) AS account, e.message_id, e.payment_information_id,
     e.end_to_end_id, array_to_string(e.structured_references, chr(10)) AS creditor_reference,
-    concat_ws(chr(10), array_to_string(e.remittance, chr(10)), e.additional_information)
-        AS remittance,
+    array_to_string(e.remittance, chr(10)) AS remittance, e.additional_information,
     s.proved AND NOT coalesce(e.is_reversal OR e.is_twin, FALSE) AND e.return_reason IS NULL
         AS is_certain
 FROM statement_entries AS e

@@ -95,12 +95,15 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Which of the banks' answers are to payment files that nobody made here."""
         from treasury.journal.decision_history import FILE_MADE
         from treasury.statements import Problem
+        from treasury.statements.pain.order_answers import folded_id
 
         if not report.answered:
             return
-        made = {entry.body.get("message_id") for entry in self.journal.entries(FILE_MADE)}
-        for name, message in report.answered:
-            if message not in made:
+        made = {
+            folded_id(entry.body.get("message_id")) for entry in self.journal.entries(FILE_MADE)
+        } - {""}
+        for name, message, batches in report.answered:
+            if made.isdisjoint(folded_id(named) for named in (message, *batches)):
                 yield Problem(name, "", f"answers to payment file {message}, not made here")
 
     def _back(self, report: AddReport) -> Iterable[Problem]:

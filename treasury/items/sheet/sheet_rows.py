@@ -25,7 +25,7 @@ from treasury.journal.decision_history import NOT_UPLOADED, files_made
 from treasury.journal.decision_log import Decided
 from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.statements.pain.file_ids import named_files
+from treasury.statements.pain.file_ids import FileIds
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
@@ -99,13 +99,14 @@ def decision_rows(
         for file in made
         if file.message_id
     }
+    file_ids = FileIds(files)
     last = {entry.subject: entry.seq for entry in decided.entries}
     rows = {}
     for item in items:
         seen = lines.get(item.entry_id or "") if item.item_id == f"line:{item.entry_id}" else None
         choices = tuple(_choices(item, seen))
         if seen is not None:
-            for message in sorted(named_files(seen.line, files.keys())):
+            for message in sorted(file_ids.named(seen.line).whole):
                 choices = (*_of_file(knowledge, decided, seen.line, files[message]), *choices)
         subjects = (item.item_id, item.entry_id, item.request_id)  # as the journal names it
         shown = {

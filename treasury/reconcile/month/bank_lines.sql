@@ -30,6 +30,7 @@ SELECT
     s.proof_state AS proof,
     e.message_id,
     e.payment_information_id,
+    e.additional_information,
     e.file_name,
     e.position
 FROM statement_entries AS e

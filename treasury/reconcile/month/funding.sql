@@ -25,7 +25,7 @@ SELECT
     s.remaining,
     s.state AS received_state,
     coalesce(r.hash_given_on, q.last_received_on) AS sent_on, q.is_instant = 1 AS is_instant,
-    f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.unnamed_on, f.returned_on, f.return_reason,
+    f.contradiction, f.wrong_on, f.pending, f.maybe_on, f.unnamed_on, f.returned_on, f.came_back_of, f.return_reason,
     c.changed_on,
     h.hash_of
 FROM (

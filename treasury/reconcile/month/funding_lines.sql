@@ -1,6 +1,6 @@
 -- What the bank shows for each on-ramp request: a debit that contradicts it, one that is still pending, one
 -- that may be its own but needs a decision, one that reached the provider without its reference, and why
--- money came back.
+-- money came back, and of which day's debit.
 SELECT
     o.expectation_id AS request_id,
     min(o.reason) FILTER (WHERE o.outcome = 'conflict' AND l.direction = 'DBIT') AS contradiction,
@@ -13,6 +13,7 @@ SELECT
             AND l.counterparty_account = upper(replace(r.deposit_iban, ' ', ''))
     ) AS unnamed_on,
     max(l.booking_date) FILTER (WHERE o.outcome = 'returned' AND l.direction = 'CRDT') AS returned_on,
+    max(l.booking_date) FILTER (WHERE o.outcome = 'returned' AND l.direction = 'DBIT') AS came_back_of,
     min(l.return_reason) FILTER (WHERE o.outcome = 'returned') AS return_reason
 FROM outcomes AS o
 JOIN bank_lines AS l ON l.entry_id = o.entry_id

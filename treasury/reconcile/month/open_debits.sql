@@ -1,13 +1,23 @@
--- Each debit that a person has still to decide, with what in it may name a payment file.
+-- Each debit that is not known to be of something else, with what in it may name a payment file: what a person
+-- has still to decide, what a rule of classes left out, and what more than its requests expected of it.
 SELECT
     l.entry_id,
     l.booking_date,
+    l.amount,
+    o.line_class,
     l.statement_account,
     l.message_id,
     l.payment_information_id,
     l.end_to_end_id,
     l.creditor_reference,
-    l.remittance
+    l.remittance,
+    l.additional_information
 FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
-WHERE l.direction = 'DBIT' AND o.outcome IN ('suggested', 'conflict', 'unreferenced')
+LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
+WHERE l.direction = 'DBIT'
+    AND (
+        o.outcome IN ('suggested', 'conflict', 'unreferenced')
+        OR (o.line_class IS NOT NULL AND i.entry_id IS NULL)
+        OR (o.outcome = 'matched' AND l.amount > o.matched_amount)
+    )

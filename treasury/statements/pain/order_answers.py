@@ -3,18 +3,25 @@
 A bank answers several times, to the whole file, to its batch, to a payment, and its reports may be
 added in any order. What it says later counts, what it says of the payment before what it says of
 the file. A rejection is final only where nothing that the bank said later, or of another level,
-speaks against it: a payment that is rejected and accepted is neither.
+speaks against it: a payment that is rejected and accepted is neither. Nor is one a rejection of
+what was ordered that names another amount, account or batch, or is older than the file.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
 
+from treasury.identifiers import plain_account
+from treasury.money import format_amount
+from treasury.statements.field_values import reference as named_reference
 from treasury.statements.pain.status_codes import (
     PAYEE_RESULTS,
     STATUSES,
@@ -22,22 +29,27 @@ from treasury.statements.pain.status_codes import (
     status_words,
 )
 
-__all__ = ["OrderAnswer", "order_answer", "stored_statuses"]
+__all__ = ["OrderAnswer", "folded_id", "order_answer", "stored_statuses"]
 
 Row = Mapping[str, Any]
 Stage = Literal[
     "received", "signature", "accepted", "settled", "rejected", "duplicate", "contradicted"
 ]
-DUPLICATES: Final = frozenset({"AM05", "DU01", "DU02", "DU03", "DU04", "DU05"})
-"""Reasons of a rejection by which the bank has the payment already."""
+_SAYS_DUPLICATE: Final = re.compile(
+    r"\b(?:AM05|DU0[1-5])|DUPLI|DOUBLE|DOUBLON|DOPPEL|DOPPI|DUBBEL|ALREADY", re.IGNORECASE
+)
+"""Codes of a rejection by which the bank has the payment already, and a bank's own words for it."""
 _LEVELS: Final = {"file": 0, "batch": 1, "payment": 2}
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _UNDECIDED: Final = ("received", "signature", "accepted", "settled")
 _STORED: Final = """\
-SELECT original_message_id, original_end_to_end_id, message_id, created_at, level, status, reasons,
-    details
+SELECT original_message_id, original_batch_id, original_end_to_end_id, message_id, created_at,
+    level, status, reasons, details, amount, currency, creditor_account
 FROM payment_statuses
-WHERE vanished_at IS NULL AND original_message_id IN (SELECT unnest($messages))
+WHERE vanished_at IS NULL AND (
+    upper(trim(original_message_id)) IN (SELECT unnest($messages))
+    OR upper(trim(original_batch_id)) IN (SELECT unnest($messages))
+)
 ORDER BY created_at, status_id
 """
 
@@ -63,12 +75,13 @@ def stored_statuses(
 
     `read` gives the rows of a query and its values, as `Snapshot.sql` does.
     """
-    asked = sorted(set(filter(None, messages)))
-    by_message: dict[str, list[dict[str, Any]]] = {message: [] for message in asked}
+    asked = set(filter(None, messages))
+    by_folded: dict[str, list[dict[str, Any]]] = {folded_id(message): [] for message in asked}
     if asked:
-        for status in read(_STORED, {"messages": asked}).to_pylist():
-            by_message[status["original_message_id"]].append(status)
-    return by_message
+        for status in read(_STORED, {"messages": sorted(by_folded)}).to_pylist():
+            for name in _files_named(status) & by_folded.keys():
+                by_folded[name].append(status)
+    return {message: by_folded[folded_id(message)] for message in asked}
 
 
 def order_answer(
@@ -76,23 +89,29 @@ def order_answer(
     message_id: str,
     reference: str,
     *,
+    made: datetime | None = None,
+    amount: Decimal | None = None,
+    payee_iban: str = "",
     accepted: Collection[str] = (),
     rejections_alone: bool = False,
 ) -> OrderAnswer | None:
     """What the rows of `payment_statuses` come to for a payment; None where none is about it.
 
-    A payment file has one batch, so a status of the batch is one of all its payments. `accepted`
-    are names that banks gave for its payee and that people accepted. With `rejections_alone` a bank
-    that rejected others of the file, and says nothing of this payment, has taken it.
+    A payment file has one batch, of the file's id, so a status of the batch is one of all its
+    payments. `made` is when the file was made, `amount` (in EUR) and `payee_iban` what it orders;
+    each is empty where that is not known. `accepted` are names that banks gave for its payee and
+    that people accepted. With `rejections_alone` a bank that rejected others of the file, and says
+    nothing of this payment, has taken it.
     """
     of_file = sorted(
-        (row for row in statuses if row["original_message_id"] == message_id),
+        (row for row in statuses if folded_id(message_id) in _files_named(row)),
         key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
     )
     about = [
         row
         for row in of_file
-        if row["level"] != "payment" or row["original_end_to_end_id"] == reference
+        if row["level"] != "payment"
+        or folded_id(row["original_end_to_end_id"]) == folded_id(reference)
     ]
     if not about and of_file and rejections_alone:
         at = of_file[-1]["created_at"]
@@ -103,10 +122,14 @@ def order_answer(
     for row in about:
         by_stage.setdefault(_stage(row), []).append(row)
     verified = by_stage.get("payee", [])
-    answer = _of_money(by_stage, about[-1])
+    strange = partial(
+        _strangeness, message_id=message_id, made=made, amount=amount, payee_iban=payee_iban
+    )
+    answer = _of_money(by_stage, about[-1], strange)
     if not verified:
         return answer
-    result = PAYEE_RESULTS[verified[-1]["status"]]
+    # What was verified of another account says nothing of this payee.
+    result = "not_possible" if strange(verified[-1]) else PAYEE_RESULTS[verified[-1]["status"]]
     name = " ".join(verified[-1]["details"]) if result == "close" else ""
     if result == "close" and name in accepted:
         result = "accepted"
@@ -119,9 +142,48 @@ def _stage(row: Row) -> str:
     return "accepted" if status is None else status.stage
 
 
-def _of_money(by_stage: Mapping[str, Sequence[Row]], last: Row) -> OrderAnswer:
-    rejections = by_stage.get("rejected", [])
+def folded_id(name: str | None) -> str:
+    """An id as banks may write it: in other letters, with blanks around it."""
+    return (name or "").strip().upper()
+
+
+def _files_named(row: Row) -> frozenset[str]:
+    """The payment file that a status is of, by its id or, where a bank gives that alone, its batch.
+
+    Both are given as `folded_id` writes them: a payment file has one batch, of its own id.
+    """
+    names = (row["original_message_id"], row["original_batch_id"])
+    return frozenset(folded_id(name) for name in names if name)
+
+
+def _strangeness(
+    row: Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
+) -> str:
+    """What in a status is not as the payment was ordered, in words; nothing where all is."""
+    for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
+        other = named_reference(row[name])
+        if other and folded_id(other) != folded_id(message_id):
+            return f"said of another {word}"
+    said = row["created_at"]
+    stated, currency = row["amount"], row["currency"] or "EUR"
+    if None not in {stated, amount} and (stated, currency) != (amount, "EUR"):
+        return f"said of {format_amount(stated, currency)}"
+    account = plain_account(row["creditor_account"] or "")
+    if account and payee_iban and account != plain_account(payee_iban):
+        return "said of another account"
+    return "said before the file was made" if said and made and said < made else ""
+
+
+def _of_money(
+    by_stage: Mapping[str, Sequence[Row]], last: Row, strange: Callable[[Row], str]
+) -> OrderAnswer:
+    rejected = by_stage.get("rejected", [])
+    rejections = [row for row in rejected if not strange(row)]
     undecided = [row for stage in _UNDECIDED for row in by_stage.get(stage, [])]
+    if rejected and not rejections:
+        words = f"{status_words(rejected[-1]['status'])}, {strange(rejected[-1])}"
+        at = rejected[-1]["created_at"]
+        return OrderAnswer(stage="contradicted", words=words, at=at)
     if not rejections:
         latest = max(
             undecided, key=lambda row: (row["created_at"] or _EARLIEST, _LEVELS[row["level"]]),
@@ -132,14 +194,16 @@ def _of_money(by_stage: Mapping[str, Sequence[Row]], last: Row) -> OrderAnswer:
             stage=stage, words=status_words(latest["status"]), at=latest["created_at"]
         )
     final = rejections[-1]
-    reasons = [code for row in rejections for code in row["reasons"]]
+    stated = [*rejected, *by_stage.get("parts", [])]
+    reasons = [code for row in rejected for code in row["reasons"]]
     why = reason_words(list(dict.fromkeys(reasons)))
     words = f"{status_words(final['status'])}, {why}" if why else status_words(final["status"])
     doubtful = [row for row in undecided if _speaks_against(row, final)]
     if doubtful:
         words = f"{words}; also {status_words(doubtful[-1]['status'])}"
         return OrderAnswer(stage="contradicted", words=words, at=final["created_at"])
-    is_duplicate = not DUPLICATES.isdisjoint(reasons)
+    texts = [text for row in stated for text in (*row["reasons"], *row["details"])]
+    is_duplicate = any(map(_SAYS_DUPLICATE.search, texts))
     return OrderAnswer(
         stage="duplicate" if is_duplicate else "rejected", words=words, at=final["created_at"]
     )

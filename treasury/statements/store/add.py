@@ -81,8 +81,8 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     """What banks answer to payment files: the statuses that were not known."""
     statuses_known: int = 0
     statuses_lost: int = 0
-    answered: tuple[tuple[str, str], ...] = ()
-    """The name of each report's file, and the id of the payment file that it answers to."""
+    answered: tuple[tuple[str, str, frozenset[str | None]], ...] = ()
+    """The name of each report's file, and the ids of the payment file and batches it answers to."""
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each statement of the files."""
@@ -215,7 +215,7 @@ def add_statements(
         statuses_known=statuses_known,
         statuses_lost=sum(file.lost_count for file in files if file.statuses is not None),
         answered=tuple(
-            (file.name, message)
+            (file.name, message, frozenset(file.statuses["original_batch_id"].to_pylist()))
             for file in files
             if file.statuses is not None
             for message in file.statuses["original_message_id"].unique().to_pylist()

@@ -1,0 +1,90 @@
+"""What the settings say of payer, payee and bank stands in the payment file of the panel."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from lxml import etree
+from panel_practice import Practice, said
+
+from treasury.actions import payment_orders
+from treasury.actions.payment_orders import NAMESPACE
+from treasury.panels import FundingPanel
+from treasury.panels.frames.blocks import Frame
+from treasury.settings import FILE_NAME
+from treasury.workspace import Workspace
+
+PAYEE = "LT353250012345678901"
+SPACE = {"p": NAMESPACE}
+ADDRESS = 'town = "Antwerp"\ncountry = "BE"'
+OF_BANK = 'batch_booking = true\nanswers = "rejections"'
+
+
+@pytest.fixture
+def paying(practice: Practice) -> Practice:
+    folder = practice.workspace.folder
+    practice.workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
+    return practice
+
+
+def with_settings(practice: Practice, **lines: str) -> FundingPanel:
+    """The panel of a desk with more lines in its settings: after the company, and its account."""
+    path = practice.workspace.folder / FILE_NAME
+    text = path.read_text("utf-8")
+    for pattern, name in (
+        (r"(?m)^company = .*$", "company"),
+        (r'(?m)^account = ".*6689"$', "account"),
+    ):
+        text, count = re.subn(pattern, lambda found: f"{found[0]}\n{lines.get(name, '')}", text)  # noqa: B023
+        assert count == 1
+    path.write_text(text + lines.get("end", ""), "utf-8")
+    return Workspace(path.parent).panels.funding(size=50)
+
+
+def export(panel: FundingPanel) -> Frame:
+    """Ask for a payment file of the first that is payable."""
+    request = next(row["request"] for row in panel.rows.to_pylist() if row["state"] == "PAY")
+    panel.press("export", chosen=(request,), pay_from="6689")
+    assert panel.wait()
+    return panel.frame()
+
+
+def test_the_file_has_the_addresses_and_the_booking_that_the_settings_state(
+    paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payee = f'\n[payees.{PAYEE}]\ntown = "Vilnius"\ncountry = "LT"\n'
+    panel = with_settings(paying, company=ADDRESS, account=OF_BANK, end=payee)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(panel, "send", lambda content, *_: sent.append(content))
+    step = export(panel).step
+    assert step is not None
+    assert any("Vilnius LT" in text for text in step.items)
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    (file,) = [content["file"] for content in sent if "file" in content]
+    root = etree.fromstring(file["text"].encode())
+
+    def texts(path: str) -> list[str | None]:
+        return [found.text for found in root.findall(path, SPACE)]
+
+    assert texts(".//p:Dbtr/p:PstlAdr/*") == ["Antwerp", "BE"]
+    assert texts(".//p:Cdtr/p:PstlAdr/*") == ["Vilnius", "LT"]
+    assert texts(".//p:BtchBookg") == ["true"]
+    (entry,) = paying.journaled("payment_file.made")
+    assert entry.body["answers"] == "rejections"
+
+
+def test_without_an_address_of_ours_nothing_leaves_beyond_the_eea_and_none_is_made_up(
+    paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = with_settings(paying)
+    step = export(panel).step
+    assert step is not None
+    panel.press("back", step=step.key)
+    monkeypatch.setattr(payment_orders, "EEA", frozenset({"BE"}))
+    frame = export(panel)
+    assert frame.step is None
+    assert "outside the EEA, and the payer's address is missing" in said(frame)
+    assert paying.journaled("payment_file.made") == []

@@ -1,0 +1,89 @@
+"""What banks answered to the payment files made here: a row for each file, batch and payment named.
+
+Each status stands beside the file and the request that it is about, by the ids that were journaled
+when the file left. What was not made here is shown too, with nothing beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+
+from treasury.journal import Entry
+from treasury.journal.decision_history import files_made
+from treasury.lake import AMOUNT, INSTANT, TEXT
+from treasury.statements.pain.order_answers import folded_id
+from treasury.statements.pain.status_codes import STATUSES, reason_words, status_words
+
+__all__ = ["FILE_ANSWERS", "file_answers"]
+
+FILE_ANSWERS: Final = pa.schema(
+    [
+        ("file", TEXT),
+        ("level", TEXT),
+        ("reference", TEXT),
+        ("outcome", TEXT),
+        ("status", TEXT),
+        ("reasons", TEXT),
+        ("details", TEXT),
+        ("amount", AMOUNT),
+        ("currency", TEXT),
+        ("payee", TEXT),
+        ("said_at", INSTANT),
+        ("report", TEXT),
+        ("original_message_id", TEXT),
+        ("request", TEXT),
+    ]
+)
+"""`file` and `request` are empty where the status is of none that left here; `amount` in `currency`
+is what the bank says was ordered, `report` the bank's own id of its report."""
+_OUTCOMES: Final = {
+    "received": "pending",
+    "signature": "pending, to be signed",
+    "accepted": "accepted",
+    "settled": "carried out",
+    "rejected": "rejected",
+    "parts": "in part",
+    "payee": "payee",
+}
+"""What a status comes to by itself; several of one payment are weighed in `OrderAnswer`."""
+
+
+def file_answers(statuses: pa.Table, entries: Iterable[Entry]) -> pa.Table:
+    """Rows of `payment_statuses`, by file, then as the bank said them; columns of FILE_ANSWERS."""
+    names: dict[str, str] = {}
+    requests: dict[tuple[str, str], str] = {}
+    for request, files in files_made(entries).items():
+        for file in files:
+            message = folded_id(file.message_id)
+            names[message] = file.name
+            requests[message, folded_id(file.reference)] = request
+    rows = []
+    for row in statuses.to_pylist():
+        message = folded_id(row["original_message_id"])
+        if message not in names:
+            message = folded_id(row["original_batch_id"])
+        payment = message, folded_id(row["original_end_to_end_id"])
+        status = STATUSES.get(row["status"])
+        rows.append(
+            {
+                "file": names.get(message) if message else None,
+                "level": row["level"],
+                "reference": row["original_end_to_end_id"],
+                "outcome": "not known" if status is None else _OUTCOMES[status.stage],
+                "status": status_words(row["status"]),
+                "reasons": reason_words(row["reasons"]),
+                "details": "; ".join(row["details"]),
+                "amount": row["amount"],
+                "currency": row["currency"],
+                "payee": row["creditor_name"],
+                "said_at": row["created_at"],
+                "report": row["message_id"],
+                "original_message_id": row["original_message_id"],
+                "request": requests.get(payment) if row["level"] == "payment" else None,
+            }
+        )
+    rows.sort(key=lambda row: (row["file"] or "", row["original_message_id"] or ""))
+    return pa.Table.from_pylist(rows, schema=FILE_ANSWERS)
