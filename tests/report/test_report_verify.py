@@ -197,6 +197,8 @@ def test_a_closed_month_comes_out_the_same_after_later_data_and_decisions(
 def test_pictures_and_pages_apart_are_hashed_and_not_promised(pack: Path) -> None:
     assert {name for name in files_of(pack) if is_apart(name)} == {
         "figures/cash.png",
+        "figures/conversion-costs.png",
+        "figures/exposure.png",
         "figures/fees.png",
         "figures/funding.png",
         "figures/open-items.png",
