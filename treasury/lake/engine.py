@@ -44,7 +44,7 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "MEMORY_BESIDE", "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
+    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
     "lock_down", "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
@@ -73,8 +73,6 @@ MEMORY: Final = 4 << 30
 
 As much again is what goes in and what comes out of ten million lines, as Arrow tables.
 """
-MEMORY_BESIDE: Final = 3 << 29
-"""Bytes that it holds at most while what comes out is beside it."""
 SPILL: Final = "spill"
 
 

@@ -222,8 +222,6 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = stored(STEPS) if few else STEPS
         run(connection, steps, targets=RESULTS, rowless=rowless)
-        if not few:
-            connection.execute(f"SET memory_limit = '{lake.MEMORY_BESIDE}B'")
         return read_matches(
             lambda name, order: connection.table(name).order(order).to_arrow_table(), steps, rules
         )
