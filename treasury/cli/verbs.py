@@ -88,7 +88,7 @@ VERBS: Final = {
     ),
     "exposure": VerbEntry(
         "exposure",
-        "Show what stands with the provider, its peak, its age and its limits; write a letter.",
+        "Show all our money that stands with the provider, at a month's end or now.",
     ),
     "exposure-limits": VerbEntry(
         "exposure", "Show how much may stand with the provider; two people change it."

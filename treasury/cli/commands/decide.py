@@ -392,8 +392,10 @@ def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> 
 
 @request.command("answers")
 @click.argument("files", nargs=-1, type=click.Path())
-@print_options
-def bank_answers(context: click.Context, files: tuple[str, ...], form: str) -> None:
+@view_options
+def bank_answers(
+    context: click.Context, files: tuple[str, ...], as_of: str | None, form: str
+) -> None:
     """Show what banks answered to the payment files made here, by file, batch and payment.
 
     Of the reports in FILES (pain.002), of which nothing is stored; without FILES of those that
@@ -402,7 +404,7 @@ def bank_answers(context: click.Context, files: tuple[str, ...], form: str) -> N
     from treasury.statements import read_statements
 
     reading = read_statements(files) if files else None
-    answers = workspace_of(context).funding.answers(reading.statuses if reading else None)
+    answers = workspace_of(context, as_of).funding.answers(reading.statuses if reading else None)
     print_rows(
         answers.arrow, form, columns=ANSWER_COLUMNS, spare=ANSWER_SPARE, title="Banks' answers"
     )

@@ -37,7 +37,7 @@ def exposure(
     as_of: str | None,
     form: str,
 ) -> None:
-    """Show all our money that stands with the provider at a month's end, or now in an open month.
+    """Show all our money that stands with the provider, at a month's end or now.
 
     Fiat in transit, coins sent, what is stuck or blocked, credits that are no coins yet, payouts
     outstanding, custodial balances. What is not provable is in rows of its own and in no sum.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -183,7 +183,7 @@ def value_peak(
     """
     best: Peak | None = None
     for moment, sums in _levels(moves, begin, end, day_starts):
-        day = moment.astimezone(zone).date()
+        day = min(moment, end - _LEAST).astimezone(zone).date()
         worth = Fraction(0)
         for currency, amount in sums.items():
             rate = rate_of(currency, day) if amount else None
@@ -194,19 +194,25 @@ def value_peak(
     return best
 
 
+_LEAST: Final = timedelta(microseconds=1)
+
+
 def _levels(
     moves: Sequence[Move], begin: datetime, end: datetime, also: Sequence[datetime]
 ) -> Iterator[tuple[datetime, Mapping[str, Decimal]]]:
-    """Sums by currency right after each instant from `begin` up to before `end` that matters."""
-    moments = sorted({begin, *(move.moment for move in moves), *also})
+    """Sums by currency right after each instant from `begin` on that matters, and those at `end`.
+
+    What comes at `end` comes after it; what goes on from before stands there.
+    """
     sums: dict[str, Decimal] = defaultdict(Decimal)
     at = 0
-    for moment in moments[: bisect_right(moments, end)]:
-        while at < len(moves) and moves[at].moment <= moment:
-            currency = moves[at].currency
-            sums[currency] = added(sums[currency], moves[at].amount)
-            at += 1
-        if begin <= moment < end:
+    moments = {begin, *(move.moment for move in moves), *also}
+    for moment in [*sorted(moment for moment in moments if moment < end), end]:
+        until = bisect_right(moves, (moment, 1 if moment == end else 2), lo=at, key=_PLACE)
+        for move in moves[at:until]:
+            sums[move.currency] = added(sums[move.currency], move.amount)
+        at = until
+        if moment >= begin:
             yield moment, sums
 
 
