@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
@@ -77,7 +78,7 @@ def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator
     debits, payouts = _by_request(facts.provider_debits), _by_request(facts.provider_payouts)
     for request in facts.provider_requests:
         own = request["request_id"]
-        teller = _Teller(request, _ordered(turns.get(own, ())), rules, zone)
+        teller = _Teller(request, turns.get(own, ()), rules, zone)
         if request["ramp_type"] == "ON_RAMP":
             yield from teller.debited(debits.get(own, ()))
         else:
@@ -91,25 +92,26 @@ def _by_request(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def _ordered(rows: Iterable[Row]) -> list[_Turn]:
-    """The turns of a request by time: of one instant the one that counts is last."""
-    return [_Turn(row["moment"], row["status"]) for row in sorted(rows, key=_BY_TIME)]
-
-
 _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 
 
 class _Teller:
     """One request, told as spans."""
 
-    def __init__(self, request: Row, turns: Sequence[_Turn], rules: Rules, zone: ZoneInfo) -> None:
+    def __init__(self, request: Row, turns: Sequence[Row], rules: Rules, zone: ZoneInfo) -> None:
         self._request = request
-        self._turns = turns
+        self._stated_turns = turns
         self._rules = rules
         self._zone = zone
         self._completed: datetime | None = request["completed_at"]
         if self._completed is None and request["status"] == "SUCCEEDED":
             self._completed = self._first("SUCCEEDED")
+
+    @cached_property
+    def _turns(self) -> Sequence[_Turn]:
+        """Its turns by time: of one instant the one that counts is last."""
+        ordered = sorted(self._stated_turns, key=_BY_TIME)
+        return [_Turn(row["moment"], row["status"]) for row in ordered]
 
     def _first(self, status: str) -> datetime | None:
         """When the request first had a status."""
@@ -204,6 +206,18 @@ class _Teller:
         if since is None:
             return
         settled = self._settled(received)
+        if completed is None or completed > since:
+            yield from self._coins(since, completed, settled)
+        if completed is None:
+            return
+        for span in self._payout(completed, min(since, completed), settled, received, lines):
+            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
+
+    def _coins(
+        self, since: datetime, completed: datetime | None, settled: datetime | None
+    ) -> Iterator[HeldAmount]:
+        """The coins from when they were sent until the request completed."""
+        request = self._request
         coins = self._span(
             kind=SENT, state="", amount=request["crypto_amount"],
             currency=request["crypto_currency"], since=since, until=completed, began=since,
@@ -213,17 +227,13 @@ class _Teller:
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield from _standing_at_all(_in_doubt(coins, *HASH_IN_DOUBT))
+            yield _in_doubt(coins, *HASH_IN_DOUBT)
         elif completed is None and ended is not None and request["status"] in ENDED:
             told = f"the request is {ended.status}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
-        if completed is None:
-            return
-        for span in self._payout(completed, min(since, completed), settled, received, lines):
-            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _settled(self, received: Sequence[Row]) -> datetime | None:
         """When the bank had shown all of the net; None while something is outstanding."""
@@ -243,14 +253,17 @@ class _Teller:
         lines: Sequence[Row],
     ) -> Iterator[HeldAmount]:
         net: Decimal | None = self._request["fiat_net_amount"]
-        whole = self._span(
-            kind=PAYOUT, state="", amount=net, currency=self._request["fiat_currency"],
-            since=completed, until=None, began=began, left_at=settled,
-            left_by="" if settled is None else "payout received",
-            evidence=f"{self._ended_by(completed)}; no payout at the bank", seen_at=completed,
-        )  # fmt: skip
+        terms = {
+            "kind": PAYOUT, "state": "", "currency": self._request["fiat_currency"],
+            "began": began, "left_at": settled,
+            "left_by": "" if settled is None else "payout received", "seen_at": completed,
+        }  # fmt: skip
+        shown = f"{self._ended_by(completed)}; no payout at the bank"
         if net is None:
             if not received:
+                whole = self._span(
+                    amount=None, since=completed, until=None, evidence=shown, **terms
+                )
                 yield _in_doubt(whole, "its net amount is not recorded", "ask the provider")
             return
         bounds = [completed, *(end_of(line["booking_date"], self._zone) for line in received)]
@@ -261,10 +274,8 @@ class _Teller:
             until = bounds[at + 1] if at + 1 < len(bounds) else None
             if not left or (until is not None and until <= since):
                 continue
-            words = whole.evidence if not at else f"{whole.evidence} of the rest"
-            span = msgspec.structs.replace(
-                whole, amount=left, since=since, until=until, evidence=words
-            )
+            words = f"{shown} of the rest" if at else shown
+            span = self._span(amount=left, since=since, until=until, evidence=words, **terms)
             if maybe_on is None:
                 yield span
             else:
