@@ -126,9 +126,9 @@ class Move(NamedTuple):
     amount: Decimal
 
 
-def moves_of(spans: Iterable[HeldAmount]) -> list[Move]:
+def moves_of(spans: Iterable[HeldAmount], further: Iterable[Move] = ()) -> list[Move]:
     """What comes and leaves, in the order of time; at one instant what leaves is first."""
-    moves: list[Move] = []
+    moves = list(further)
     for span in spans:
         if span.amount is None:
             continue

@@ -30,6 +30,7 @@ from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, REPORTING, 
 from treasury.close.exposure.exposure_walk import (
     EVER,
     HeldAmount,
+    Move,
     amounts_by_day,
     currency_peaks,
     moves_of,
@@ -55,9 +56,12 @@ __all__ = [
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.exposure.steps"
-OWN_STEPS: Final = ("provider_debits", "provider_requests", "provider_payouts", "credits_back")
+OWN_STEPS: Final = (
+    "provider_debits", "provider_requests", "provider_turns", "told_payouts", "plain_moves",
+    "credits_back",
+)  # fmt: skip
 READ: Final = (
-    *OWN_STEPS, "request_turns", "balance_levels", "conversion_accounts", "conversion_intervals",
+    *OWN_STEPS, "balance_levels", "conversion_accounts", "conversion_intervals",
     "conversion_credits", "recorded_rates", "provider_coverage",
 )  # fmt: skip
 STEPS: Final = stored(
@@ -245,11 +249,11 @@ def provider_exposure(
     `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
     """
     rates = ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
-    spans: list[HeldAmount] = []
+    spans, plain = list[HeldAmount](), list[Move]()
     if r.basis is not None:
         rates = ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
-        spans = _spans(r, zone)
-    return exposure_of(spans, r, zone, rates, limits)
+        spans, plain = _told(r, zone)
+    return exposure_of(spans, r, zone, rates, limits, plain=plain)
 
 
 def exposure_of(
@@ -258,12 +262,17 @@ def exposure_of(
     zone: ZoneInfo,
     rates: ReferenceRates,
     limits: pa.Table | None = None,
+    *,
+    plain: Sequence[Move] = (),
 ) -> ProviderExposure:
-    """The exposure that spans make up, by the month and the instant of an answer."""
+    """The exposure that spans make up, by the month and the instant of an answer.
+
+    `plain` are moves of what came and left again before that instant, told without spans.
+    """
     at = min(r.month.end(zone), r.as_of)
     begin = min(r.month.start(zone), at)
     of_month = [span for span in spans if span.until is None or span.until > begin]
-    draft = _Draft(of_month, r.month, at, zone, rates)
+    draft = _Draft(of_month, plain, r.month, at, zone=zone, rates=rates)
     positions = draft.positions(r.as_of)
     days = draft.days()
     totals = draft.totals(
@@ -293,8 +302,12 @@ NOTES: Final = (
 )
 
 
-def _spans(r: Reconciliation, zone: ZoneInfo) -> list[HeldAmount]:
-    """Everything that ever stood with the provider, from the records of an answer."""
+def _told(r: Reconciliation, zone: ZoneInfo) -> tuple[list[HeldAmount], list[Move]]:
+    """What stood with the provider, from the records of an answer: spans, and moves of plain ones.
+
+    A request whose story is plain is not told one by one: a month has many, and nothing of them
+    stands at its end.
+    """
     assert r.basis is not None
     question = r.basis.question
     with run_on_matched(r.basis, STEPS, *READ) as steps_run:
@@ -318,17 +331,19 @@ def _spans(r: Reconciliation, zone: ZoneInfo) -> list[HeldAmount]:
         requests = RequestFacts(
             provider_requests=rows("provider_requests"),
             provider_debits=rows("provider_debits"),
-            provider_payouts=rows("provider_payouts"),
-            request_turns=rows("request_turns"),
+            provider_payouts=rows("told_payouts"),
+            request_turns=rows("provider_turns"),
         )
+        plain = [Move(**row) for row in rows("plain_moves")]
     balances, unclear = custody_spans(custody, zone)
     at = min(r.month.end(zone), r.as_of)
-    return [
+    spans = [
         *gap_spans(r, at, zone, synced_at(r.basis.snapshot)),
         *request_spans(requests, r.rules, zone),
         *credit_spans(custody, unclear, r.rules, zone),
         *balances,
     ]
+    return spans, plain
 
 
 class _Draft:
@@ -337,13 +352,15 @@ class _Draft:
     def __init__(
         self,
         spans: Sequence[HeldAmount],
+        plain: Sequence[Move],
         month: Month,
         at: datetime,
+        *,
         zone: ZoneInfo,
         rates: ReferenceRates,
     ) -> None:
         self._spans = spans
-        self._moves = moves_of(span for span in spans if span.is_proved)
+        self._moves = moves_of((span for span in spans if span.is_proved), plain)
         self._month = month
         self._at = at
         self._zone = zone

@@ -1,0 +1,22 @@
+-- What plain requests brought and took, summed by instant: `rank` is the place at one instant, 0 for what leaves, 1 for
+-- what goes on in another way, 2 for what comes. Coins stand from when they were sent, then the net until it was paid out.
+SELECT moment, rank, kind, currency, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
+FROM (
+    SELECT sent_at AS moment, 2 AS rank, 'crypto sent' AS kind, crypto_currency AS currency, crypto_amount AS amount
+    FROM plain_requests
+    WHERE sent_at < completed_at
+    UNION ALL
+    SELECT completed_at AS moment, 0 AS rank, 'crypto sent' AS kind, crypto_currency AS currency, -crypto_amount AS amount
+    FROM plain_requests
+    WHERE sent_at < completed_at
+    UNION ALL
+    SELECT
+        completed_at AS moment, CASE WHEN sent_at < completed_at THEN 1 ELSE 2 END AS rank,
+        'payout outstanding' AS kind, fiat_currency AS currency, fiat_net_amount AS amount
+    FROM plain_requests
+    UNION ALL
+    SELECT paid_at AS moment, 0 AS rank, 'payout outstanding' AS kind, fiat_currency AS currency, -fiat_net_amount AS amount
+    FROM plain_requests
+) AS moves
+GROUP BY moment, rank, kind, currency
+ORDER BY moment, rank, kind, currency

@@ -1,0 +1,5 @@
+-- The payouts of the requests that are told one by one.
+SELECT p.*
+FROM provider_payouts AS p
+JOIN provider_requests AS r ON r.request_id = p.request_id
+ORDER BY p.booking_date, p.entry_id, p.request_id
