@@ -151,6 +151,8 @@ READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, *READ_FOR_FUNDING)
 """The steps whose rows become an answer."""
 
 
+_LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
+"""The steps that are read once all have run."""
 BANK_CUTOFFS = pa.schema(
     [
         ("entry_id", TEXT),
@@ -404,12 +406,13 @@ def _work_out(basis: Basis) -> WorkedOut:
     with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
         connection = steps_run.connection
         require_month(_first_row(connection), question.month)
-        steps_run.bring(STEPS)
+        settles = closed is not None and is_much(connection, closed.least)
+        steps_run.bring(STEPS, last=() if settles else _LAST)
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
-        if closed is not None and is_much(connection, closed.least):
+        if closed is not None and settles:
             closed_to = month_days(closed.month, question.zone)
             closed.write(
                 basis.snapshot, settling_terms(question), settled_now(connection, STEPS, closed_to)

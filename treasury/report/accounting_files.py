@@ -88,7 +88,9 @@ def write_csv(books: Accounting, path: Path, accounts: LedgerAccounts | None = N
     accounts = accounts or LedgerAccounts()
     accounts.require(_used(books))
     with path.open("w", encoding="utf-8", newline="") as file:
-        write_csv_table(file, _journal(books.postings, accounts))
+        for start in range(0, max(books.postings.num_rows, 1), _BATCH):
+            rows = _journal(books.postings.slice(start, _BATCH), accounts)
+            write_csv_table(file, rows, named=not start)
     return path
 
 

@@ -47,12 +47,14 @@ def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[o
     writer.writerows(map(_cell, row) for row in rows)
 
 
-def write_csv_table(file: TextIO, table: pa.Table) -> None:
+def write_csv_table(file: TextIO, table: pa.Table, *, named: bool = True) -> None:
     """Write a table as CSV, some thousands of rows at a time, column by column.
 
-    Lists are written with a bar between their texts.
+    Lists are written with a bar between their texts. Rows that go on from others are not `named`
+    again.
     """
-    _writer(file).writerow(map(_cell, table.column_names))
+    if named:
+        _writer(file).writerow(map(_cell, table.column_names))
     for batch in table.to_batches(max_chunksize=_BATCH):
         texts = pa.table([_written(column) for column in batch.columns], names=table.column_names)
         written = pa.BufferOutputStream()
@@ -90,7 +92,7 @@ def _cells(column: pa.Array) -> pa.Array:
     return pc.replace_with_mask(texts, is_other, written)
 
 
-def rows_of(table: pa.Table) -> Iterator[Iterable[object]]:
+def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """The rows of a table as Python's values, some thousands at a time."""
     for batch in table.to_batches(max_chunksize=_BATCH):
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -30,6 +30,7 @@ from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, rounded, signed_half_up, whole_units
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column
 
 __all__ = [
@@ -330,10 +331,8 @@ class _Appraisal:
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
         values = _Values(recorded.num_rows)
-        columns = (recorded[name].to_pylist() for name in _VALUED_BY)
-        for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in enumerate(
-            zip(*columns, strict=True)
-        ):
+        rows = enumerate(rows_of(recorded.select(_VALUED_BY)))
+        for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in rows:
             values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)
             if values.not_valued[row]:
                 continue

@@ -8,7 +8,7 @@ is kept for the latest records alone, and only where its rows are few.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot
 from treasury.lake.engine import quoted
-from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename
+from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename, spent_steps
 from treasury.reconcile.matching import FEW
 
 __all__ = ["Run", "forget_runs", "kept_run"]
@@ -66,13 +66,21 @@ class Run:
             self.connection.execute(f"CREATE TEMP VIEW {quoted(name)} AS FROM {table}")
             self._rows[name], self._versions[name] = count, 1
 
-    def bring(self, steps: Iterable[Step]) -> None:
-        """Run each of the steps, in their order, that has not run on what it reads now."""
-        for step in steps:
+    def bring(self, steps: Sequence[Step], *, last: Collection[str] = ()) -> None:
+        """Run each of the steps, in their order, that has not run on what it reads now.
+
+        Where these are the `last` that are read, others that have many rows are given back as soon
+        as no later step reads them: such a run is not kept.
+        """
+        spent = spent_steps(steps, last) if last else {}
+        for place, step in enumerate(steps):
             reads = {name: self._versions[name] for name in step.reads if name in self._versions}
             if self._read.get(step.name) != reads:
                 self._run(step)
                 self._read[step.name] = reads
+            for name in spent.get(place, ()):
+                if self._rows[name] >= FEW:
+                    drop(self.connection, name)
 
     def forget(self, steps: Iterable[str]) -> None:
         """Let these steps run again when they are brought next: records were added."""

@@ -23,7 +23,7 @@ from treasury.reconcile.engine.rowless import is_rowless, written_shape
 
 __all__ = [
     "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "rename",
-    "run", "steps_of", "stored",
+    "run", "spent_steps", "steps_of", "stored",
 ]  # fmt: skip
 
 READ_THROUGH: Final = "-- read through"
@@ -140,7 +140,7 @@ def run(
     What can have no row, as the `rowless` tables have none, is not asked again once its columns
     are known.
     """
-    spent = {} if targets is None else _spent(steps, targets)
+    spent = {} if targets is None else spent_steps(steps, targets)
     without = set(rowless)
     for place, step in enumerate(steps):
         if not make(connection, step, without):
@@ -180,7 +180,7 @@ def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[
     return 1 if counted is None else int(counted[0])
 
 
-def _spent(steps: Sequence[Step], targets: Collection[str]) -> dict[int, list[str]]:
+def spent_steps(steps: Sequence[Step], targets: Collection[str]) -> dict[int, list[str]]:
     """The stored steps that nothing reads any more, by the place of the last step that does."""
     rows: dict[str, frozenset[str]] = {}
     last: dict[str, int] = {}
