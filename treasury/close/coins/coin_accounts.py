@@ -271,7 +271,10 @@ class _Draft:
         self._values = values
         self._last = r.month.last
         self._balances = [row for row in balances.to_pylist() if row["kind"] != "bank"]
-        self._names = {row["of"].lower(): row["name"] for row in self._balances}
+        names: dict[str, dict[str, None]] = defaultdict(dict)
+        for row in self._balances:
+            names[row["of"].lower()][row["name"]] = None
+        self._names = {holder: " and ".join(each) for holder, each in names.items()}
         self._names[ENTITY] = r.company
         self._conversions = list(unproved_conversions(r, zone))
         self.coins: list[dict[str, Any]] = []
@@ -435,16 +438,17 @@ class _Draft:
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
         is_entity = terms.pool == "entity"
-        lacking = set(held.holders if is_entity else {pool.lower()})
+        unproved: set[str] = set()
         for row in self._balances:
             holder = row["of"].lower()
             if row["currency"] == coin and (is_entity or holder == pool.lower()):
-                lacking.discard(holder)
+                # An address may hold a coin on several chains: each of its balances has to say.
                 if _is_proved(row):
                     proved[holder].append(row["closing"])
                 else:
-                    lacking.add(holder)
-        lacking = {holder for holder in lacking if holder}
+                    unproved.add(holder)
+        holders = {holder.lower() for holder in (held.holders if is_entity else {pool}) if holder}
+        lacking = unproved | (holders - proved.keys())
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
