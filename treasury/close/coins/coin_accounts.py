@@ -122,6 +122,7 @@ pool without coins has one row of none."""
 DISCLOSED: Final = "not set: disclosure only"
 ASSUMED: Final = "an assumption, not a fair value"
 LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
+REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
 KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
 UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 ZERO: Final = Decimal(0)
@@ -247,6 +248,7 @@ class _Start(msgspec.Struct, frozen=True):
     events: tuple[Row, ...]
     is_stated: bool = False
     gone: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -368,8 +370,8 @@ class _Draft:
         stated = [row for row in _of_coin(history.openings, coin) if row["day"] < self._last]
         if closed:
             ended: date = closed[0]["month_end"]
-            counted = {row["event_id"] for row in _of_coin(history.events, coin)}
-            now = {event["event_id"] for event in events if event["happened_on"] <= ended}
+            counted = {row["event_id"]: row for row in _of_coin(history.events, coin)}
+            now = {event["event_id"]: event for event in events if event["happened_on"] <= ended}
             first = Month.of(ended).next
             late = [
                 {**event, "happened_on": first.first}
@@ -384,8 +386,13 @@ class _Draft:
                     )
             after = [event for event in events if event["happened_on"] > ended]
             lots = tuple(_starting_lot(row, terms) for row in closed if _is_lot(row))
-            gone = tuple(sorted(counted - now))
-            return _Start(first, lots, (*late, *after), gone=gone)
+            gone = tuple(sorted(counted.keys() - now.keys()))
+            changed = tuple(
+                name
+                for name in sorted(counted.keys() & now.keys())
+                if _counted_as(counted[name], terms) != _counted_as(now[name], terms)
+            )
+            return _Start(first, lots, (*late, *after), gone=gone, changed=changed)
         if stated:
             opened = max(row["day"] for row in stated)
             lots = tuple(
@@ -406,6 +413,9 @@ class _Draft:
         if not problem and start.gone:
             problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
             problem, step = f"{problem} recorded: {clean(start.gone[0])}", LOOK
+        if not problem and start.changed:
+            problem = f"{count(len(start.changed), 'event')} that a closed month counted is recorded"
+            problem, step = f"{problem} in another way: {clean(start.changed[0])}", REOPEN
         if not problem and not month.is_tied:
             problem, step = "opening and movements do not come to the closing", LOOK
         quantity = walk.coins(month.closing_quantity)
@@ -577,6 +587,14 @@ def _is_recorded(event: Row) -> bool:
     """Whether an event states its coins, and a conversion what was given for them."""
     has_price = event["contra"] != "conversion" or event["consideration"] is not None
     return has_price and event["quantity"] is not None and event["quantity"] > 0
+
+
+def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
+    """What a pool counts of an event: another wallet matters where each has its own."""
+    told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
+    sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
+    holders = sides.get(event["kind"], ("from_holder", "to_holder"))
+    return told if terms.pool == "entity" else (*told, *(event[side] for side in holders))
 
 
 def _is_proved(balance: Row) -> bool:
