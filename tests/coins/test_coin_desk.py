@@ -206,9 +206,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
 ) -> None:  # fmt: skip
     """The same address holds USDC on Arbitrum too, and nobody has added evidence of that."""
     balances = october_tied.balances.to_pylist()
-    (base,) = [
-        row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")
-    ]
+    (base,) = [row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")]
     unknown = base | {
         "name": "company wallet on ARBITRUM", "opening": None, "closing": None, "proved": False,
         "problem": "no evidence of this wallet was added",

@@ -414,8 +414,8 @@ class _Draft:
             problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
             problem, step = f"{problem} recorded: {clean(start.gone[0])}", LOOK
         if not problem and start.changed:
-            problem = f"{count(len(start.changed), 'event')} that a closed month counted is recorded"
-            problem, step = f"{problem} in another way: {clean(start.changed[0])}", REOPEN
+            problem = f"{count(len(start.changed), 'event')} that a closed month counted is"
+            problem, step = f"{problem} recorded in another way: {clean(start.changed[0])}", REOPEN
         if not problem and not month.is_tied:
             problem, step = "opening and movements do not come to the closing", LOOK
         quantity = walk.coins(month.closing_quantity)
