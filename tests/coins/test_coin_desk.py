@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from coin_desk import (
     ANNA,
@@ -21,7 +22,7 @@ from coin_desk import (
 )
 
 from treasury.close.closing import Closing
-from treasury.close.coins.coin_accounts import DISCLOSED, CoinHistory
+from treasury.close.coins.coin_accounts import DISCLOSED, CoinHistory, coin_accounts
 from treasury.close.ledger.accounting import accounting
 from treasury.errors import ActionRefused
 from treasury.workspace import Workspace
@@ -196,6 +197,37 @@ def test_a_pool_that_has_other_coins_than_its_proved_balance_blocks_the_close(
     books = desk.accounting("2026-10")
     assert not [role for role in books.postings["role"].to_pylist() if role.startswith("coin")]
     assert books.notes[0].startswith("EURC is not posted: the pool has EURC 49,158.600000")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
+    october_tied: Closing, unmeasured: Workspace, where: dict[str, str], tmp_path: Path,
+    *, is_first: bool,
+) -> None:  # fmt: skip
+    """The same address holds USDC on Arbitrum too, and nobody has added evidence of that."""
+    balances = october_tied.balances.to_pylist()
+    (base,) = [row for row in balances if (row["of"], row["currency"]) == (where["BASE"], "USDC")]
+    unknown = base | {
+        "name": "company wallet on ARBITRUM", "opening": None, "closing": None, "proved": False,
+        "problem": "no evidence of this wallet was added",
+    }  # fmt: skip
+    history = history_of(policy_text(unmeasured, AVERAGE), tmp_path / "terms")
+    place = 0 if is_first else len(balances)
+
+    def held(other: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
+        rows = [*balances[:place], other, *balances[place:]]
+        table = pa.Table.from_pylist(rows, schema=october_tied.balances.schema)
+        coins = coin_accounts(october_tied.r, october_tied.zone, table, history)
+        row = pool_of(coins, "USDC", where["BASE"])
+        return row["problem"], row["name"], coins.notes
+
+    problem, name, notes = held(unknown)
+    assert problem == ""
+    assert "USDC is not held against balances: 1 wallet of it not proved" in notes
+    chains = ["company wallet on ARBITRUM", "company wallet on BASE"]
+    assert name == " and ".join(chains if is_first else chains[::-1])
+    proved, _, _ = held(unknown | {"proved": True, "opening": Decimal(7), "closing": Decimal(7)})
+    assert proved == "the pool has USDC 515,161.698254, the proved balances USDC 515,168.698254"
 
 
 def test_coins_that_left_and_never_came_block(

@@ -6,10 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pyarrow as pa
 import pytest
 from coin_desk import OTHER, agreed, copied, holders, policy_text, pool_of
 from signed import close_month
 
+from treasury.close.closing import Closing
+from treasury.close.coins.coin_accounts import coin_accounts
 from treasury.workspace import Workspace
 
 MEASURED = {"USDC": ("profit_and_loss", "weighted_average", "next_month")}
@@ -104,6 +108,53 @@ def test_an_event_that_a_closed_month_counted_and_that_is_gone_blocks(
     assert problem.startswith("1 event that a closed month counted is no longer recorded: movement")
     assert row_of(desk, "2026-09")["problem"] == ""
     assert any(item.kind == "coins_untied" for item in desk.open_items("2026-10").blocking)
+
+
+CHANGES: dict[str, Any] = {
+    "quantity": Decimal(401), "kind": "acquired", "consideration": Decimal(1), "currency": "EUR",
+}  # fmt: skip
+"""What another record may say of coins that were spent."""
+
+
+@pytest.fixture(scope="module")
+def october(closed: Workspace) -> Closing:
+    return closed.periods.month("2026-10")
+
+
+@pytest.mark.parametrize("column", CHANGES)
+def test_an_event_that_is_recorded_in_another_way_than_a_closed_month_counted_blocks(
+    october: Closing, column: str
+) -> None:
+    """A fee that was corrected, a wallet that turned out to be ours: no balance need show it."""
+    history = october.rolled.coins
+    events = history.events.to_pylist()
+    (spent,) = [event for event in events if event["reference"] == "0xfe"]
+    spent[column] = CHANGES[column]
+    counted = pa.Table.from_pylist(events, schema=history.events.schema)
+    other = msgspec.structs.replace(history, events=counted)
+    coins = coin_accounts(october.r, october.zone, october.balances, other)
+    row = pool_of(coins, "USDC")
+    assert row["problem"] == (
+        "1 event that a closed month counted is recorded in another way: " + spent["event_id"]
+    )
+    assert "reopen" in row["next_step"]
+
+
+def test_whose_wallet_it_was_matters_where_each_wallet_is_a_pool(october: Closing) -> None:
+    history = october.rolled.coins
+    events = history.events.to_pylist()
+    (spent,) = [event for event in events if event["reference"] == "0xfe"]
+    spent["from_holder"] = "0xcc"
+    counted = pa.Table.from_pylist(events, schema=history.events.schema)
+    for pool, is_problem in (("entity", False), ("wallet", True)):
+        measured = history.measured.to_pylist()
+        terms = pa.Table.from_pylist(
+            [row | {"pool": pool} for row in measured], schema=history.measured.schema
+        )
+        other = msgspec.structs.replace(history, events=counted, measured=terms)
+        coins = coin_accounts(october.r, october.zone, october.balances, other)
+        problems = coins.measured["problem"].to_pylist()
+        assert any("in another way" in problem for problem in problems) is is_problem
 
 
 def test_other_terms_hold_from_the_first_month_that_is_open(

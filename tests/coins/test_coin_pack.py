@@ -137,6 +137,25 @@ def test_a_changed_coin_table_is_found_also_where_it_was_sealed_again(
         assert told == {f"tables/{name}.parquet": "does not come out again from what it rests on"}
 
 
+def test_a_changed_table_is_found_also_where_the_evidence_names_other_code(
+    pack: Path, tmp_path: Path
+) -> None:
+    """Other code may write other bytes, so the table itself is held against its hash."""
+    copy = shutil.copytree(pack, tmp_path / "copy")
+    evidence = msgspec.json.decode((copy / EVIDENCE).read_bytes(), type=Evidence)
+    other = msgspec.structs.replace(evidence.code, version="0.0.1")
+    (copy / EVIDENCE).write_bytes(encode(msgspec.structs.replace(evidence, code=other).sealed()))
+    verified = verify_pack(copy)
+    assert verified.findings == ()
+    assert "tables were compared, the bytes of files were not" in verified.notes[0]
+    path = copy / "tables" / "coin_movements.parquet"
+    pq.write_table(pq.read_table(path).slice(1), path)
+    resealed(copy, "tables/coin_movements.parquet")
+    told = {one.what: one.problem for one in verify_pack(copy).findings}
+    problem = "is not the table whose hash the evidence has"
+    assert told == {"tables/coin_movements.parquet": problem}
+
+
 def test_terms_that_were_changed_in_the_pack_do_not_give_what_it_says(
     pack: Path, tmp_path: Path
 ) -> None:

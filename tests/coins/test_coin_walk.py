@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from coin_samples import (
     CHOICES,
@@ -25,6 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treasury.calendar import Month
+from treasury.close.coins.coin_events import COIN_EVENTS, passed_on
 from treasury.close.coins.coin_walk import CoinTerms, CoinWalk, cents_amount
 from treasury.money import quantize
 
@@ -300,3 +302,23 @@ def test_fifo_over_months_takes_the_lots_of_a_list(events: list[dict[str, Any]])
         assert abs(moved(walk, "closing") - exact) <= rounds
         for lot, (_, _, amount) in zip(stated, lots, strict=True):
             assert abs(Fraction(lot.carrying_amount) - amount) <= Fraction(rounds)
+
+
+def test_what_is_passed_on_within_one_block_comes_before_it_leaves() -> None:
+    """All three have one instant, and their ids put them the other way round."""
+    day = date(2026, 8, 5)
+    bought = event("acquired", "100", "90", FIRST.first, target="a", name="0")
+    passed = [
+        event("transferred", "100", None, day, origin=origin, target=target, name=name)
+        for name, origin, target in (("1", "c", "d"), ("2", "b", "c"), ("3", "a", "b"))
+    ]
+    table = pa.Table.from_pylist([bought, *passed], schema=COIN_EVENTS)
+    events = passed_on(table).to_pylist()
+    assert [each["event_id"] for each in events] == ["0", "3", "2", "1"]
+    walk = walked(terms(pool="wallet"), events, dict.fromkeys(MONTHS, Decimal("0.9")), FIRST)
+    assert not any(month.problem for month in walk.months.values())
+    assert (walk.months["d"].closing_quantity, walk.months["d"].closing) == (1, 9000)
+    circle = [bought, passed[2], passed[1], passed[0] | {"to_holder": "a"}]
+    unchanged = pa.Table.from_pylist(circle, schema=COIN_EVENTS)
+    assert passed_on(unchanged).equals(unchanged)
+    assert passed_on(COIN_EVENTS.empty_table()).num_rows == 0

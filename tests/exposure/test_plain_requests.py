@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pyarrow as pa
@@ -31,7 +32,7 @@ from treasury.reconcile.question_tables import month_days
 from treasury.reconcile.rules import Rules
 
 OCTOBER, TODAY = Month.parse("2026-10"), date(2026, 11, 3)
-START, END = OCTOBER.start(ZONE), OCTOBER.end(ZONE)
+END, AS_SET = OCTOBER.end(ZONE), Rules()
 TABLES = {
     "requests_at_provider": "request_id reference ramp_type status fiat_amount fiat_net_amount"
     " fiat_currency crypto_amount crypto_currency sent_at received_at completed_at"
@@ -106,9 +107,11 @@ def drawn(random: Random, number: int) -> tuple[Row, list[Row], list[Row]]:
     return request, payouts, turns
 
 
-def plain_of(tables: dict[str, list[Row]]) -> tuple[set[str], list[Move]]:
+def plain_of(
+    tables: dict[str, list[Row]], zone: ZoneInfo = ZONE, rules: Rules = AS_SET
+) -> tuple[set[str], list[Move]]:
     """The requests that the steps find plain, and what they moved."""
-    asked = month_days(OCTOBER, ZONE).append_column(
+    asked = month_days(OCTOBER, zone).append_column(
         "last_finished_day", pa.array([TODAY - timedelta(days=1)])
     )
     with duckdb.connect() as connection:
@@ -119,7 +122,7 @@ def plain_of(tables: dict[str, list[Row]]) -> tuple[set[str], list[Move]]:
             )
             for name, columns in TABLES.items()
         }
-        load(connection, {**given, "asked": asked, "rules": rule_tables(Rules())["rules"]})
+        load(connection, {**given, "asked": asked, "rules": rule_tables(rules)["rules"]})
         run(connection, STEPS)
         names = {
             name for (name,) in connection.sql("SELECT request_id FROM plain_requests").fetchall()
@@ -129,7 +132,9 @@ def plain_of(tables: dict[str, list[Row]]) -> tuple[set[str], list[Move]]:
         ]
 
 
-def told(tables: dict[str, list[Row]], names: set[str]) -> list[HeldAmount]:
+def told(
+    tables: dict[str, list[Row]], names: set[str], zone: ZoneInfo = ZONE, rules: Rules = AS_SET
+) -> list[HeldAmount]:
     """The same requests told one by one."""
     own = {
         name: [row for row in rows if row["request_id"] in names] for name, rows in tables.items()
@@ -139,22 +144,26 @@ def told(tables: dict[str, list[Row]], names: set[str]) -> list[HeldAmount]:
         provider_payouts=sorted(own["provider_payouts"], key=lambda row: row["booking_date"]),
         request_turns=own["request_turns"],
     )  # fmt: skip
-    return list(request_spans(facts, Rules(), ZONE))
+    return list(request_spans(facts, rules, zone))
 
 
-def shown(moves: Sequence[Move]) -> tuple[Any, ...]:
-    ends = [(day, end_of(day, ZONE)) for day in OCTOBER.days()]
+def shown(moves: Sequence[Move], zone: ZoneInfo = ZONE) -> tuple[Any, ...]:
+    ends = [(day, end_of(day, zone)) for day in OCTOBER.days()]
     days = [(each.day, dict(each.amounts)) for each in amounts_by_day(moves, ends)]
-    return days, currency_peaks(moves, START, END)
+    return days, currency_peaks(moves, OCTOBER.start(zone), OCTOBER.end(zone))
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
-    random = Random(seed)
+def drawn_tables(random: Random) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {name: [] for name in TABLES}
     for number in range(400):
         for name, rows in zip(TABLES, drawn(random, number), strict=True):
             tables[name] += [rows] if isinstance(rows, dict) else rows
+    return tables
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
+    tables = drawn_tables(Random(seed))
     names, moves = plain_of(tables)
     assert 15 < len(names) < 300
     spans = told(tables, names)
@@ -162,3 +171,19 @@ def test_plain_requests_move_as_if_each_were_told(seed: int) -> None:
     assert not [span for span in spans if span.stands_at(END)], "nothing of them stands at the end"
     assert shown(moves_of((), moves)) == shown(moves_of(spans))
     assert not any(span.kind not in ("crypto sent", "payout outstanding") for span in spans)
+
+
+@pytest.mark.parametrize("zone", ["Atlantic/Azores", "America/Havana"])
+@pytest.mark.parametrize("target_days", [0, 2])
+def test_a_midnight_that_comes_twice_moves_nothing_to_another_day(
+    zone: str, target_days: int
+) -> None:
+    """On the Azores clocks go back from one to midnight on 25 October: 24 October ends at once."""
+    rules, place = Rules(theirs_target_days=target_days), ZoneInfo(zone)
+    for seed in range(3):
+        tables = drawn_tables(Random(seed))
+        names, moves = plain_of(tables, place, rules)
+        spans = told(tables, names, place, rules)
+        assert len(names) > 10
+        assert all(span.is_proved for span in spans)
+        assert shown(moves_of((), moves), place) == shown(moves_of(spans), place)

@@ -122,6 +122,7 @@ pool without coins has one row of none."""
 DISCLOSED: Final = "not set: disclosure only"
 ASSUMED: Final = "an assumption, not a fair value"
 LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
+REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
 KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
 UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
 ZERO: Final = Decimal(0)
@@ -247,6 +248,7 @@ class _Start(msgspec.Struct, frozen=True):
     events: tuple[Row, ...]
     is_stated: bool = False
     gone: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -271,7 +273,10 @@ class _Draft:
         self._values = values
         self._last = r.month.last
         self._balances = [row for row in balances.to_pylist() if row["kind"] != "bank"]
-        self._names = {row["of"].lower(): row["name"] for row in self._balances}
+        names: dict[str, dict[str, None]] = defaultdict(dict)
+        for row in self._balances:
+            names[row["of"].lower()][row["name"]] = None
+        self._names = {holder: " and ".join(each) for holder, each in names.items()}
         self._names[ENTITY] = r.company
         self._conversions = list(unproved_conversions(r, zone))
         self.coins: list[dict[str, Any]] = []
@@ -365,8 +370,8 @@ class _Draft:
         stated = [row for row in _of_coin(history.openings, coin) if row["day"] < self._last]
         if closed:
             ended: date = closed[0]["month_end"]
-            counted = {row["event_id"] for row in _of_coin(history.events, coin)}
-            now = {event["event_id"] for event in events if event["happened_on"] <= ended}
+            counted = {row["event_id"]: row for row in _of_coin(history.events, coin)}
+            now = {event["event_id"]: event for event in events if event["happened_on"] <= ended}
             first = Month.of(ended).next
             late = [
                 {**event, "happened_on": first.first}
@@ -381,8 +386,13 @@ class _Draft:
                     )
             after = [event for event in events if event["happened_on"] > ended]
             lots = tuple(_starting_lot(row, terms) for row in closed if _is_lot(row))
-            gone = tuple(sorted(counted - now))
-            return _Start(first, lots, (*late, *after), gone=gone)
+            gone = tuple(sorted(counted.keys() - now.keys()))
+            changed = tuple(
+                name
+                for name in sorted(counted.keys() & now.keys())
+                if _counted_as(counted[name], terms) != _counted_as(now[name], terms)
+            )
+            return _Start(first, lots, (*late, *after), gone=gone, changed=changed)
         if stated:
             opened = max(row["day"] for row in stated)
             lots = tuple(
@@ -403,6 +413,9 @@ class _Draft:
         if not problem and start.gone:
             problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
             problem, step = f"{problem} recorded: {clean(start.gone[0])}", LOOK
+        if not problem and start.changed:
+            problem = f"{count(len(start.changed), 'event')} that a closed month counted is"
+            problem, step = f"{problem} recorded in another way: {clean(start.changed[0])}", REOPEN
         if not problem and not month.is_tied:
             problem, step = "opening and movements do not come to the closing", LOOK
         quantity = walk.coins(month.closing_quantity)
@@ -435,16 +448,17 @@ class _Draft:
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
         is_entity = terms.pool == "entity"
-        lacking = set(held.holders if is_entity else {pool.lower()})
+        unproved: set[str] = set()
         for row in self._balances:
             holder = row["of"].lower()
             if row["currency"] == coin and (is_entity or holder == pool.lower()):
-                lacking.discard(holder)
+                # An address may hold a coin on several chains: each of its balances has to say.
                 if _is_proved(row):
                     proved[holder].append(row["closing"])
                 else:
-                    lacking.add(holder)
-        lacking = {holder for holder in lacking if holder}
+                    unproved.add(holder)
+        holders = {holder.lower() for holder in (held.holders if is_entity else {pool}) if holder}
+        lacking = unproved | (holders - proved.keys())
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
             self.notes.append(
@@ -573,6 +587,14 @@ def _is_recorded(event: Row) -> bool:
     """Whether an event states its coins, and a conversion what was given for them."""
     has_price = event["contra"] != "conversion" or event["consideration"] is not None
     return has_price and event["quantity"] is not None and event["quantity"] > 0
+
+
+def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
+    """What a pool counts of an event: another wallet matters where each has its own."""
+    told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
+    sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
+    holders = sides.get(event["kind"], ("from_holder", "to_holder"))
+    return told if terms.pool == "entity" else (*told, *(event[side] for side in holders))
 
 
 def _is_proved(balance: Row) -> bool:

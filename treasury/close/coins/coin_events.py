@@ -7,12 +7,14 @@ in which it closes, as in the journal, and its coins were there from its beginni
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.calendar import Month
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
@@ -22,7 +24,7 @@ from treasury.reconcile.question_tables import month_days
 
 __all__ = [
     "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events",
-    "conversion_problem", "unproved_conversions",
+    "conversion_problem", "passed_on", "unproved_conversions",
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.coins.steps"
@@ -97,7 +99,27 @@ def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[
         [(name, "ascending") for name in ("moment", "turn", "event_id")]
     )
     crossings = crossings.sort_by([(name, "ascending") for name in ("coin", "holder", "hash")])
-    return ordered.drop_columns("turn"), crossings
+    return passed_on(ordered.drop_columns("turn")), crossings
+
+
+def passed_on(events: pa.Table) -> pa.Table:
+    """The events, of transfers at one instant those first that brought what others pass on.
+
+    A block of a chain has one instant for all that is in it. A circle begins with its first event.
+    """
+    places = pc.indices_nonzero(pc.equal(events["kind"], "transferred"))
+    groups: dict[tuple[str, datetime], list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+    for place, row in zip(places.to_pylist(), events.take(places).to_pylist(), strict=True):
+        if row["from_holder"] != row["to_holder"]:
+            groups[row["coin"], row["moment"]].append((place, row))
+    order = list(range(events.num_rows))
+    for waiting in groups.values():
+        to_come = Counter(row["to_holder"] for _, row in waiting)
+        for place in [place for place, _ in waiting]:
+            ready = (at for at, (_, row) in enumerate(waiting) if not to_come[row["from_holder"]])
+            order[place], row = waiting.pop(next(ready, 0))
+            to_come[row["to_holder"]] -= 1
+    return events.take(pa.array(order, pa.int64()))
 
 
 def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:

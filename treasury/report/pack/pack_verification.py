@@ -24,7 +24,7 @@ from treasury.close.closing import Closing, Rolled, closed_month, closing_from, 
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
 from treasury.close.coins.coin_accounts import COIN_LOTS, CoinHistory
 from treasury.close.coins.coin_events import COIN_EVENTS
-from treasury.close.evidence import FORMAT, Evidence, code_of, encode
+from treasury.close.evidence import FORMAT, Evidence, code_of, encode, table_marks
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.provided_ledger import LedgerFile
@@ -165,7 +165,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
         preparation=evidence.preparation or None,
         ledger=_ledger(folder, evidence),
     )
-    findings = _again(evidence, closing, notes)
+    findings = [*_unlike_evidence(evidence, folder), *_again(evidence, closing, notes)]
     return Recomputed(tuple(findings), tuple(notes), closing.sql)
 
 
@@ -297,6 +297,21 @@ def _again(evidence: Evidence, closing: Closing, notes: list[str]) -> list[Findi
             if field not in {"files", "apart", "seal", "answer"}
         ]
     return [*_carried(closing), *findings]
+
+
+def _unlike_evidence(evidence: Evidence, folder: Path) -> Iterator[Finding]:
+    """Tables that are not those of the evidence, where other code made them and bytes say nothing.
+
+    Whoever seals a pack again names any code in it.
+    """
+    if evidence.code == code_of():
+        return
+    marks = {mark.name: mark for mark in evidence.answer if mark.rows is not None}
+    for path in sorted((folder / "tables").glob("*.parquet")):
+        (mark,) = table_marks({path.stem: pq.read_table(path)})
+        if mark != marks.get(path.stem):
+            name = path.relative_to(folder).as_posix()
+            yield Finding(name, "is not the table whose hash the evidence has")
 
 
 def _differing(sealed: Mapping[str, Any], computed: Mapping[str, Any]) -> list[str]:

@@ -1,9 +1,10 @@
 -- Off-ramps whose story is plain, and over by the end of the month and before today: completed in time, at no time blocked
--- or ended, in no doubt, and paid out whole by one line, `paid_at` the end of its day.
+-- or ended, in no doubt, and paid out whole by one line, `paid_at` the end of its day. A day whose end the clocks show
+-- twice is not plain.
 SELECT
     q.request_id, q.crypto_amount, q.crypto_currency, q.fiat_net_amount, q.fiat_currency,
     coalesce(q.sent_at, t.processing_at) AS sent_at, q.completed_at,
-    CAST(p.paid_on + 1 AS TIMESTAMP) AT TIME ZONE (SELECT zone FROM asked) AS paid_at
+    p.paid_at
 FROM (
     SELECT
         r.*,
@@ -13,7 +14,9 @@ FROM (
 CROSS JOIN asked AS a
 CROSS JOIN rules AS u
 JOIN (
-    SELECT request_id, min(standing) AS standing, min(amount) AS amount, min(booking_date) AS paid_on
+    SELECT
+        request_id, min(standing) AS standing, min(amount) AS amount, min(booking_date) AS paid_on,
+        CAST(min(booking_date) + 1 AS TIMESTAMP) AT TIME ZONE (SELECT zone FROM asked) AS paid_at
     FROM provider_payouts
     GROUP BY request_id
     HAVING count(*) = 1
@@ -33,3 +36,4 @@ WHERE q.ramp_type = 'OFF_RAMP' AND q.status = 'SUCCEEDED'
     AND p.standing = 'received' AND q.fiat_net_amount > 0 AND p.amount >= q.fiat_net_amount
     AND q.completed_on <= p.paid_on AND p.paid_on <= a.month_last AND p.paid_on <= a.last_finished_day
     AND coalesce(q.completed_on <= t.processing_on + u.theirs_target_days, TRUE)
+    AND CAST((p.paid_at - INTERVAL 1 MICROSECOND) AT TIME ZONE a.zone AS DATE) = p.paid_on
