@@ -43,7 +43,8 @@ SELECT id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests
 WHERE ramp_type = 'ON_RAMP' AND id IN (SELECT unnest($ids))
 """
 _CREDITS: Final = """\
-SELECT entry_id FROM statement_entries WHERE direction = 'CRDT' AND entry_id IN (SELECT unnest($ids))
+SELECT entry_id FROM statement_entries
+WHERE direction = 'CRDT' AND entry_id IN (SELECT unnest($ids))
 """
 
 

@@ -19,7 +19,7 @@ FROM (
     SELECT entry_id, expectation_id, outcome, reason, tier, runner_up_id FROM outcomes
     UNION ALL
     SELECT o.entry_id, b.expectation_id, o.outcome, o.reason, o.tier, o.runner_up_id
-    FROM brought_back AS b
+    FROM returned_expectations AS b
     JOIN outcomes AS o ON o.entry_id = b.return_id OR o.entry_id = b.original_id
     WHERE o.outcome = 'returned' AND o.expectation_id <> b.expectation_id
 ) AS o
