@@ -59,15 +59,24 @@ class Filed:
         answer.write_text(report(told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
         self.desk.statements.add(answer)
 
+    def came_back(self, line: str, **changed: Any) -> str:
+        """Money of the debit that its bank books back, with what a test changes of it."""
+        given = {"direction": "CRDT", "message_id": None, "return_reason": "AC04"}
+        return double(self.desk, line, **{**given, **changed})
+
     def outcome(self, line: str) -> dict[str, Any]:
         lines = self.desk.reconcile("2026-11").lines.to_pylist()
         return next(row for row in lines if row["entry_id"] == line)
 
     @property
     def states(self) -> set[str]:
+        return {self.state_of(self.first), self.state_of(self.second)} - {""}
+
+    def state_of(self, request: dict[str, Any]) -> str:
+        """The state in which a request waits; empty once it waits no more."""
         rows = self.desk.awaiting_funds().to_pylist()
-        own = {self.first["request"], self.second["request"]}
-        return {row["state"] for row in rows if row["request"] in own}
+        states = (row["state"] for row in rows if row["request"] == request["request"])
+        return next(states, "")
 
 
 @pytest.fixture
@@ -217,6 +226,7 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
     [
         {},
         CUT,
+        {"message_id": None, "remittance": [f"SEPA SAMMLER {MESSAGE[:10]}"]},
         {"message_id": MESSAGE.lower()},
         {"message_id": f"{MESSAGE}-0001"},
         {"message_id": None, "remittance": ["BATCH"], "additional_information": MESSAGE},
@@ -275,6 +285,55 @@ def test_a_debit_after_a_final_rejection_is_sent_and_what_comes_back_is_returned
     assert (outcomes[alone], outcomes[returned]) == ("returned", "returned")
     rows = {row["request"]: row["state"] for row in desk.awaiting_funds().to_pylist()}
     assert rows[filed.first["request"]] in {"RETURNED", "CHECK BANK"}
+
+
+SOON = {"booking_date": date(2026, 10, 30), "value_date": date(2026, 10, 30)}
+"""A day that the statements cover."""
+
+
+@pytest.mark.parametrize("back", ["first", "second"])
+def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
+    filed: Filed, tmp_path: Path, back: str
+) -> None:
+    """Whichever comes first by its id: what came back is that of the request which it names."""
+    for request in (filed.first, filed.second):
+        filed.answered(tmp_path, request["reference"], "ACSC")
+    mine, other = filed.first, filed.second
+    if back == "second":
+        mine, other = other, mine
+    line = filed.debited(**SOON)
+    filed.came_back(line, amount=mine["send"], end_to_end_id=mine["reference"])
+    assert (filed.state_of(mine), filed.state_of(other)) == ("RETURNED", "SENT")
+
+
+def test_all_payments_of_a_debit_that_came_back_one_by_one_are_to_be_paid_again(
+    filed: Filed,
+) -> None:
+    line = filed.debited(**SOON)
+    for request in (filed.first, filed.second):
+        line = filed.came_back(line, amount=request["send"], end_to_end_id=request["reference"])
+    assert filed.states == {"RETURNED"}
+
+
+def test_what_came_back_without_a_name_is_nobodys_until_a_person_says_whose(filed: Filed) -> None:
+    line = filed.debited(**SOON)
+    back = filed.came_back(line, amount=filed.second["send"])
+    assert filed.states == {"SENT"}
+    filed.desk.matches.accept(back, filed.second["request"], reason="its bank says", actor=BERT)
+    assert (filed.state_of(filed.first), filed.state_of(filed.second)) == ("SENT", "RETURNED")
+
+
+def test_a_debit_that_was_booked_back_whole_leaves_all_its_payments_to_be_paid_again(
+    filed: Filed, tmp_path: Path
+) -> None:
+    for request in (filed.first, filed.second):
+        filed.answered(tmp_path, request["reference"], "ACSC")
+    line = filed.debited(**SOON)
+    back = filed.came_back(line, is_reversal=True, return_reason=None, message_id=MESSAGE)
+    assert filed.states == {"SENT"}
+    both = [filed.first["request"], filed.second["request"]]
+    filed.desk.matches.accept(back, both, reason="the bank took it back", actor=BERT)
+    assert filed.states == {"RETURNED"}
 
 
 def test_a_file_that_was_taken_back_is_asked_about(filed: Filed) -> None:
@@ -346,5 +405,5 @@ def test_what_banks_do_with_an_id_leaves_it_whole_or_a_reason_to_ask(size: int, 
     for damaged in (MESSAGE.replace("-", ""), f"{MESSAGE}-1", f"{MESSAGE}0001", MESSAGE[:27]):
         found = named(damaged, MESSAGE, place=place)
         assert (found.whole, found.perhaps) == (frozenset(), {MESSAGE})
-    for other in (MESSAGE[:12], f"PAY-1{MESSAGE[4:]}", MESSAGE[9:], "PAY-2026-004417"):
+    for other in (MESSAGE[:9], f"PAY-1{MESSAGE[4:]}", MESSAGE[9:], "PAY-2026-004417"):
         assert named(other, MESSAGE, place=place).perhaps == frozenset()

@@ -7,6 +7,8 @@ each settled line the outcome it had, the answer is that of matching everything,
 
 from __future__ import annotations
 
+import resource
+import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -20,6 +22,7 @@ from decide_desk import ANNA, clock_at, copy_of, double, october
 from settled_world import DrawnMonths
 from signed import close_month
 
+from treasury.lake import Lake
 from treasury.reconcile.monthly import (
     Reconciliation,
     matched_in_full,
@@ -487,6 +490,55 @@ def test_what_is_settled_is_made_again_where_its_files_are_not_as_they_were_writ
     contents.write_bytes(msgspec.json.encode(named | {"database": "../treasury.duckdb"}))
     forget(world)
     assert not ask(world).out, "only its own folder is read"
+
+
+def test_what_was_settled_of_a_lake_that_was_restored_since_is_not_read(
+    world: DrawnMonths, tmp_path: Path
+) -> None:
+    """A line that the lost commits had changed is as in the copy that was restored."""
+    lake = world.lake.folder
+    line = world.line(None, text="as agreed", day=world.month.first, entry_id="e9")
+    world.book([line])
+    world.store()
+    shutil.copytree(lake, tmp_path / "copy")
+    world.lines["e9"] = line | {"amount": line["amount"] + 1}
+    world.store()
+    shutil.rmtree(world.folder / "settled")
+    forget(world)
+    assert not ask(world).out, "this run settles it"
+    shutil.rmtree(lake)
+    shutil.copytree(tmp_path / "copy", lake)
+    world.lake = Lake(world.lake.workspace, world.lake.catalogue.values())
+    world.lines["e9"] = line
+    for day in (1, 2):
+        world.book([world.line(None, text=f"as agreed {day}", day=world.month.first)])
+        world.store()
+    assert not ask(world).out
+
+
+def test_on_a_full_disk_everything_is_answered_and_nothing_half_written_stays(
+    world: DrawnMonths,
+) -> None:
+    shutil.rmtree(world.folder / "settled")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for size in (4_096, 12_288):  # in the first block, and at the commit
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            forget(world)
+            basis = world.basis(world.closed_months())
+            assert worked_out(basis).answer.matches.lines.num_rows
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert not [*(world.folder / "settled").iterdir()]
+
+
+def test_where_no_folder_of_what_is_settled_can_be_everything_is_matched(
+    world: DrawnMonths,
+) -> None:
+    shutil.rmtree(world.folder / "settled")
+    (world.folder / "settled").write_text("a file", encoding="utf-8")
+    forget(world)
+    assert not ask(world).out
 
 
 @pytest.mark.parametrize("seed", range(3))

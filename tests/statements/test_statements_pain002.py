@@ -305,6 +305,17 @@ def test_a_duplicate_is_one_in_whatever_form_the_bank_says_it(tmp_path: Path, te
     assert found.stage == "duplicate"
 
 
+def test_a_payment_that_is_named_by_nothing_is_not_one_without_a_reference() -> None:
+    """What a bank rejected under no end-to-end id is not what was journaled without one."""
+    status = {
+        "original_message_id": "PAY-ABC", "original_batch_id": None, "level": "payment",
+        "original_end_to_end_id": None, "message_id": "R1", "status": "RJCT", "reasons": ["AC04"],
+        "details": [], "amount": None, "currency": None, "creditor_account": None,
+        "created_at": datetime(2026, 10, 30, tzinfo=UTC),
+    }  # fmt: skip
+    assert order_answer([status], "PAY-ABC", "") is None
+
+
 def test_a_report_in_two_versions_and_in_any_order_comes_to_one_answer(tmp_path: Path) -> None:
     said = [payment("PAY-1", "ACSP"), payment("PAY-1", "RJCT", "AC04")]
     texts = [

@@ -93,7 +93,8 @@ def pain001(
     for transfer in transfers:
         _check(transfer)
     _check_address(payer, transfers)
-    references = Counter(transfer.reference for transfer in transfers)
+    # Banks answer in other letters, so what is told apart by these alone is one id.
+    references = Counter(transfer.reference.upper() for transfer in transfers)
     if len(references) < len(transfers):
         repeated = next(name for name, count in references.items() if count > 1)
         raise _refused(f"{repeated}: the reference is there more than once")

@@ -42,6 +42,10 @@ _REQUESTS: Final = """\
 SELECT id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests
 WHERE ramp_type = 'ON_RAMP' AND id IN (SELECT unnest($ids))
 """
+_CREDITS: Final = """\
+SELECT entry_id FROM statement_entries
+WHERE direction = 'CRDT' AND entry_id IN (SELECT unnest($ids))
+"""
 
 
 def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
@@ -132,6 +136,12 @@ def _file_debits(
     named = [(line, file_ids.named(line)) for line in lines]
     decided_lines = {*decided["entry_id"].to_pylist()}
     accepted = decided.filter(pc.equal(decided["verdict"], "accept"))
+    ordered = pa.array({request for own in orders.values() for request in own}, pa.string())
+    accepted = accepted.filter(pc.is_in(accepted["expectation_id"], ordered))
+    # Money that came back of a payment is no other payment of it.
+    booked_in = snapshot.select(_CREDITS, {"ids": accepted["entry_id"].to_pylist()})["entry_id"]
+    is_back = pc.is_in(accepted["entry_id"], booked_in.combine_chunks())
+    accepted = accepted.filter(pc.invert(is_back))
     accepted_requests = {*accepted["expectation_id"].to_pylist()}
     for message, names in names_by_id.items():
         own = [(line, ids) for line, ids in named if message in ids.perhaps]

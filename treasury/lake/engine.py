@@ -68,6 +68,8 @@ _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 STORAGE: Final = "v1.0.0"
 """The format of a database in a file: every DuckDB since 1.0 reads it."""
+UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
+"""What DuckDB raises where a database cannot be written, as on a full disk."""
 MEMORY: Final = 4 << 30
 """Bytes that a database holds at most; what is more waits on disk.
 

@@ -1,5 +1,5 @@
 -- A line that a person accepted for several expectations: each takes what the person divided off for it, else, in
--- turn, what it still expects, and one without an amount the rest.
+-- turn, what it still expects, and one without an amount the rest. What came back of one of them is none of its own.
 SELECT
     entry_id, expectation_id, booking_date, expected, reason AS accepted_reason,
     CAST(CASE
@@ -28,13 +28,20 @@ FROM (
             a.entry_id, a.expectation_id, a.booking_date, a.expected, a.reason,
             CAST(a.amount - coalesce(b.amount, 0) AS DECIMAL(38, 18)) AS amount,
             greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18))) AS still_expected,
-            CASE
-                WHEN a.share IS NOT NULL THEN a.share
-                WHEN a.expected IS NULL THEN a.amount
-                ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
-            END AS room
+            greatest(
+                CASE
+                    WHEN a.share IS NOT NULL THEN a.share
+                    WHEN a.expected IS NULL THEN a.amount
+                    ELSE greatest(a.expected - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
+                END - coalesce(r.amount, 0), CAST(0 AS DECIMAL(38, 18))
+            ) AS room
         FROM accepted AS a
         LEFT JOIN came_back AS b ON b.entry_id = a.entry_id
+        LEFT JOIN (
+            SELECT original_id, expectation_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
+            FROM returns
+            GROUP BY original_id, expectation_id
+        ) AS r ON r.original_id = a.entry_id AND r.expectation_id = a.expectation_id
         LEFT JOIN totals AS t ON t.expectation_id = a.expectation_id
         WHERE a.several > 1 AND a.counts AND a.entry_id NOT IN (SELECT return_id FROM returns)
     ) AS rooms

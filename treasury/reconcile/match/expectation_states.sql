@@ -20,6 +20,6 @@ FROM expectations AS e
 LEFT JOIN grand_totals AS t ON t.expectation_id = e.expectation_id
 LEFT JOIN (
     SELECT expectation_id, max(booking_date) AS last_date
-    FROM returns WHERE expectation_id <> '' GROUP BY expectation_id
+    FROM returned_expectations GROUP BY expectation_id
 ) AS b ON b.expectation_id = e.expectation_id
 LEFT JOIN stopped AS x ON x.status = e.status

@@ -6,7 +6,9 @@ UNION ALL
 SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
 FROM said_returns
 UNION ALL
-SELECT return_id, original_id, return_reason, amount, booking_date, expectation_id
+SELECT
+    parts.return_id, parts.original_id, parts.return_reason, parts.amount, parts.booking_date,
+    CASE WHEN s.entry_id IS NULL THEN parts.expectation_id ELSE coalesce(n.expectation_id, '') END AS expectation_id
 FROM (
     SELECT
         v.*,
@@ -22,4 +24,14 @@ FROM (
     WHERE v.is_clear AND v.first_id NOT IN (SELECT original_id FROM full_returns)
         AND v.first_id NOT IN (SELECT original_id FROM said_returns)
 ) AS parts
-WHERE back_so_far <= original_amount
+LEFT JOIN (SELECT DISTINCT entry_id FROM accepted WHERE several > 1 AND counts) AS s ON s.entry_id = parts.original_id
+LEFT JOIN (
+    SELECT w.entry_id AS return_id, a.entry_id AS original_id, min(w.expectation_id) AS expectation_id
+    FROM owners AS w
+    JOIN marked AS m ON m.entry_id = w.entry_id
+    JOIN accepted AS a ON a.expectation_id = w.expectation_id
+    WHERE a.several > 1 AND a.counts
+    GROUP BY w.entry_id, a.entry_id
+    HAVING count(*) = 1
+) AS n ON n.return_id = parts.return_id AND n.original_id = parts.original_id
+WHERE parts.back_so_far <= parts.original_amount

@@ -15,7 +15,14 @@ SELECT
     max(l.booking_date) FILTER (WHERE o.outcome = 'returned' AND l.direction = 'CRDT') AS returned_on,
     max(l.booking_date) FILTER (WHERE o.outcome = 'returned' AND l.direction = 'DBIT') AS came_back_of,
     min(l.return_reason) FILTER (WHERE o.outcome = 'returned') AS return_reason
-FROM outcomes AS o
+FROM (
+    SELECT entry_id, expectation_id, outcome, reason, tier, runner_up_id FROM outcomes
+    UNION ALL
+    SELECT o.entry_id, b.expectation_id, o.outcome, o.reason, o.tier, o.runner_up_id
+    FROM returned_expectations AS b
+    JOIN outcomes AS o ON o.entry_id = b.return_id OR o.entry_id = b.original_id
+    WHERE o.outcome = 'returned' AND o.expectation_id <> b.expectation_id
+) AS o
 JOIN bank_lines AS l ON l.entry_id = o.entry_id
 JOIN ramp_requests AS r ON r.id = o.expectation_id
 GROUP BY o.expectation_id

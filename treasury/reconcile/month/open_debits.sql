@@ -15,9 +15,15 @@ SELECT
 FROM bank_lines AS l
 JOIN outcomes AS o ON o.entry_id = l.entry_id
 LEFT JOIN ignored AS i ON i.entry_id = l.entry_id
+LEFT JOIN (
+    SELECT original_id, CAST(sum(amount) AS DECIMAL(38, 18)) AS amount
+    FROM returns
+    WHERE expectation_id <> ''
+    GROUP BY original_id
+) AS r ON r.original_id = l.entry_id
 WHERE l.direction = 'DBIT'
     AND (
         o.outcome IN ('suggested', 'conflict', 'unreferenced')
         OR (o.line_class IS NOT NULL AND i.entry_id IS NULL)
-        OR (o.outcome = 'matched' AND l.amount > o.matched_amount)
+        OR (o.outcome = 'matched' AND l.amount > o.matched_amount + coalesce(r.amount, 0))
     )

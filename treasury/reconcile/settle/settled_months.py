@@ -50,6 +50,8 @@ class _Contents(msgspec.Struct, frozen=True):
 class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
     """What was settled, as known at an instant: a database, and how many rows its tables have."""
 
+    commit: int
+    """The number of the commit that was the last one then."""
     known_at: datetime
     database: Path
     rows: Mapping[str, int]
@@ -101,6 +103,7 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         ):
             return None
         return SettledMonths(
+            commit=contents.commit,
             known_at=contents.known_at,
             database=self.workspace / _FOLDER / contents.database,
             rows=contents.rows,
@@ -109,14 +112,15 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
         """Keep what is settled, in the place of what was kept before.
 
-        Whoever may not write here, or writes beside another, is answered all the same.
+        Whoever may not write here, finds the disk full, or writes beside another, is answered all
+        the same; what is written in part does not stay.
         """
         if snapshot.at is not None or snapshot.commit is None:
             return
         folder = self.workspace / _FOLDER
-        with suppress(OSError):
+        database = folder / f"settled-{uuid4().hex}.duckdb"
+        try:
             durable.make_folder(folder)
-            database = folder / f"settled-{uuid4().hex}.duckdb"
             with engine.new_database(database) as connection:
                 for name, table in tables.items():
                     connection.register("given", table)
@@ -131,16 +135,20 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
                 rows={name: table.num_rows for name, table in tables.items()},
             )
             durable.write_whole(folder / _CONTENTS, msgspec.json.encode(contents))
-            for path in folder.glob("settled-*"):
-                if path.name != database.name:
-                    path.unlink(missing_ok=True)
+        except (OSError, *engine.UNWRITTEN):
+            unneeded = folder.glob(f"{database.name}*")
+        else:
+            unneeded = (path for path in folder.glob("settled-*") if path.name != database.name)
+        with suppress(OSError):
+            for path in unneeded:
+                path.unlink(missing_ok=True)
 
     def _content(self, name: str) -> bytes | None:
-        """A file's bytes; None where it is not there, as after another process wrote others."""
+        """A file's bytes; None where it is not there, or no file."""
         path = self.workspace / _FOLDER / name
         try:
             return path.read_bytes()
-        except FileNotFoundError:
-            return None
         except PermissionError as error:
             raise disk.denied(path) from error
+        except OSError:
+            return None

@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake import engine
+from treasury.lake.lake import REPAIRED
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, in_order, load, needed, run, steps_of
 from treasury.reconcile.settle.settled_months import SettledMonths
@@ -156,6 +157,14 @@ def _stands(
 ) -> bool:
     """Whether every settled record is stored as it was, and decided as it was."""
     moment, words = engine.moment(settled.known_at), _words(tuple(every))
+    # Of a lake that was restored or repaired since, rows may be as they were before.
+    same = connection.execute(
+        "SELECT count(*) FILTER (WHERE number > $commit AND kind = $repaired) = 0"
+        f' AND count(*) FILTER (WHERE number = $commit AND "at" = {moment}) = 1 FROM commits',
+        {"repaired": REPAIRED, "commit": settled.commit},
+    ).fetchone()
+    if same != (True,):
+        return False
     for name, (key, _, _, written) in _RECORDS.items():
         columns, unsettled = _columns(connection, name, words), UNSETTLED[name]
         connection.execute(

@@ -18,8 +18,8 @@ __all__ = ["FileIds", "NamedFiles"]
 
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
-_BEGINNING: Final = 12
-"""Letters and digits by which an id is told from all others: PAY and nine of its hash."""
+_BEGINNING: Final = 9
+"""Letters and digits by which an id is told from all others: PAY and six of its hash."""
 
 
 class NamedFiles(msgspec.Struct, frozen=True):

@@ -111,7 +111,7 @@ def order_answer(
         row
         for row in of_file
         if row["level"] != "payment"
-        or folded_id(row["original_end_to_end_id"]) == folded_id(reference)
+        or folded_id(row["original_end_to_end_id"]) == folded_id(reference) != ""
     ]
     if not about and of_file and rejections_alone:
         at = of_file[-1]["created_at"]

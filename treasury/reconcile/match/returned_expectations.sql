@@ -1,0 +1,11 @@
+-- Each expectation whose money came back: the return, the line it brings back, and when. A return of a whole line
+-- brings back what all expectations received that a person, or a payment file, gave the line to.
+SELECT return_id, original_id, return_reason, booking_date, expectation_id
+FROM returns
+WHERE expectation_id <> ''
+UNION
+SELECT r.return_id, r.original_id, r.return_reason, r.booking_date, a.expectation_id
+FROM returns AS r
+JOIN lines AS o ON o.entry_id = r.original_id AND o.amount = r.amount
+JOIN accepted AS a ON a.entry_id = r.original_id
+WHERE a.several > 1 AND a.counts
