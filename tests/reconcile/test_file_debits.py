@@ -231,6 +231,7 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
         {"message_id": f"{MESSAGE}-0001"},
         {"message_id": None, "remittance": ["BATCH"], "additional_information": MESSAGE},
         {"entry_status": "PDNG"},
+        {"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"]},
         PAYROLL,
     ],
     ids=str,
@@ -243,6 +244,20 @@ def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
     assert filed.states == {"REJECTED"}
     filed.debited(**changed)
     assert filed.states == {"CHECK BANK"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"amount": CENT}, {"booking_date": date(2026, 10, 20), "value_date": date(2026, 10, 20)}],
+    ids=str,
+)
+def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alone(
+    filed: Filed, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    for request in (filed.first, filed.second):
+        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    filed.debited(**{"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"], **changed})
+    assert filed.states == {"REJECTED"}
 
 
 def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(filed: Filed, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from datetime import UTC, date, tzinfo
+from datetime import UTC, date, timedelta, tzinfo
 from decimal import Decimal
 from functools import partial
 from itertools import chain, repeat
@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake import TEXT, engine
+from treasury.money import total
 from treasury.reconcile.engine.pipeline import load
 from treasury.reconcile.funding import FUNDING, funding_rows, remarks_by_request
 from treasury.reconcile.rules import Rules
@@ -30,6 +31,8 @@ __all__ = ["READ_FOR_FUNDING", "funding_table"]
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
 """The steps whose rows the table is made of."""
+_DAY: Final = timedelta(days=1)
+"""A bank may book a debit on the day before the one that a file was made on, in its own zone."""
 _ALIKE: Final = """\
 SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
 FROM (
@@ -128,20 +131,38 @@ def debit_days(
 ) -> dict[str, date]:
     """The last day of a debit that may be a payment file's, by the file's id.
 
-    A line that a rule of classes left out, and that is less than any payment of the file, is none
-    of its debits: banks name a file in what they charge for it.
+    Its id or a part of it says so, or, of a line of which nothing is known, that it is exactly what
+    the file orders and came no earlier. A line that a rule of classes left out, and that is less
+    than any payment of the file, is none of its debits: banks name a file in what they charge for
+    it.
     """
-    least: dict[str, Decimal] = {}
+    ordered: dict[str, list[Decimal | None]] = {}
+    made: dict[str, date] = {}
     for row in remarks.values():
-        names, amounts = row["order_messages"] or (), row.get("order_amounts") or repeat(None)
-        for name, amount in zip(names, amounts, strict=False):
-            least[name] = min(least.get(name, amount or Decimal()), amount or Decimal())
+        names = row["order_messages"] or ()
+        amounts, days = row.get("order_amounts") or repeat(None), row["orders_made"] or ()
+        for name, amount, at in zip(names, amounts, days, strict=False):
+            if name:
+                ordered.setdefault(name, []).append(amount)
+                made[name] = min(made.get(name, at.date()), at.date())
+    known = {
+        name: [amount for amount in amounts if amount is not None]
+        for name, amounts in ordered.items()
+    }
+    sums = {name: total(amounts) for name, amounts in known.items() if amounts == ordered[name]}
     debited: dict[str, date] = {}
     file_ids = FileIds(messages)
     for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
-        for name in file_ids.named(line).perhaps:
-            if line["line_class"] is None or line["amount"] >= least[name]:
-                debited[name] = line["booking_date"]
+        amount, day = line["amount"], line["booking_date"]
+        alike = {
+            name
+            for name, expected in sums.items()
+            if line["line_class"] is None and amount == expected and day >= made[name] - _DAY
+        }
+        for name in file_ids.named(line).perhaps | alike:
+            least = min(known[name]) if name in sums else Decimal()
+            if line["line_class"] is None or amount >= least:
+                debited[name] = day
     return debited
 
 
