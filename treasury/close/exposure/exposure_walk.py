@@ -93,7 +93,7 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The most that stood, and the first instant right after which it did."""
+    """The most that stood, and the first instant right after which it did; or the end, at which."""
 
     amount: Decimal | Fraction
     at: datetime
