@@ -179,7 +179,7 @@ def rounded(exact: Fraction, places: int) -> Decimal:
 
 def signed_half_up(numerator: int, denominator: int) -> int:
     """The whole number next to a ratio, half up from zero; the denominator is above zero."""
-    digits = (2 * abs(numerator) + denominator) // (2 * denominator)
+    digits = half_up(abs(numerator), denominator)
     return -digits if numerator < 0 else digits
 
 

@@ -501,6 +501,7 @@ class Workspace:
         from treasury.decisions.file_debits import in_force
         from treasury.decisions.kept_verdicts import verdicts_at
         from treasury.decisions.remark_rows import remark_table
+        from treasury.journal.decision_history import MATCH, decision_table, standing
         from treasury.journal.decision_log import read_decided
         from treasury.journal.period_history import closed_periods
         from treasury.reconcile.monthly import Basis, worked_out
@@ -530,10 +531,11 @@ class Workspace:
             if self._as_of is None:
                 closed = ClosedMonths.before(period, periods.values(), self.folder)
             if closed is None:
-                verdicts = self._decisions()
+                judged = filter(decided.covers, self.journal.entries(MATCH))
+                verdicts = decision_table(standing(judged))
             else:
                 verdicts = verdicts_at(self.journal, decided.head, self.folder)
-                verdicts = in_force(snapshot, decided.entries, verdicts)
+            verdicts = in_force(snapshot, decided.entries, verdicts)
             question, remarks = self._question(period), remark_table(decided)
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:

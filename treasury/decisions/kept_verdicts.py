@@ -78,9 +78,7 @@ def _read(path: Path) -> tuple[Head, pa.Table] | None:
         if hashlib.sha256(rows).digest() != digest:
             return None
         table = pa.ipc.open_file(pa.BufferReader(rows)).read_all()
-    except OSError:
-        return None
-    except pa.ArrowException:
+    except (OSError, pa.ArrowException):
         return None
     named = table.schema.metadata or {}
     if not table.schema.equals(DECISIONS) or {b"seq", b"hash"} - named.keys():

@@ -145,11 +145,12 @@ def debit_days(
             if name:
                 ordered.setdefault(name, []).append(amount)
                 made[name] = min(made.get(name, at.date()), at.date())
-    known = {
-        name: [amount for amount in amounts if amount is not None]
-        for name, amounts in ordered.items()
+    stated = {
+        name: amounts
+        for name, given in ordered.items()
+        if len(amounts := [amount for amount in given if amount is not None]) == len(given)
     }
-    sums = {name: total(amounts) for name, amounts in known.items() if amounts == ordered[name]}
+    sums = {name: total(amounts) for name, amounts in stated.items()}
     debited: dict[str, date] = {}
     file_ids = FileIds(messages)
     for line in connection.table("open_debits").order("booking_date").to_arrow_table().to_pylist():
@@ -160,7 +161,7 @@ def debit_days(
             if line["line_class"] is None and amount == expected and day >= made[name] - _DAY
         }
         for name in file_ids.named(line).perhaps | alike:
-            least = min(known[name]) if name in sums else Decimal()
+            least = min(stated.get(name, (Decimal(),)))
             if line["line_class"] is None or amount >= least:
                 debited[name] = day
     return debited

@@ -315,7 +315,7 @@ def matched_in_full(answer: Reconciliation) -> Reconciliation:
 class Matched(msgspec.Struct, frozen=True, eq=False):
     """One run of matching: by name the tables that went in, and what came out."""
 
-    tables: dict[str, pa.Table]
+    tables: Mapping[str, pa.Table]
     matches: Matches
 
     @property
@@ -406,15 +406,15 @@ def _work_out(basis: Basis) -> WorkedOut:
     with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
         connection = steps_run.connection
         require_month(_first_row(connection), question.month)
-        settles = closed is not None and is_much(connection, closed.least)
-        steps_run.bring(STEPS, last=() if settles else _LAST)
+        settling = closed if closed is not None and is_much(connection, closed.least) else None
+        steps_run.bring(STEPS, last=_LAST if settling is None else ())
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
-        if closed is not None and settles:
-            closed_to = month_days(closed.month, question.zone)
-            closed.write(
+        if settling is not None:
+            closed_to = month_days(settling.month, question.zone)
+            settling.write(
                 basis.snapshot, settling_terms(question), settled_now(connection, STEPS, closed_to)
             )
         return _read_answer(basis, steps_run)
@@ -591,7 +591,7 @@ def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iter
             yield steps_run
         return
     results = dict(zip(RESULTS, matching.matches.sheets().values(), strict=True))
-    given = matching.tables | results
+    given = {**matching.tables, **results}
     unmatched = tuple(step for step in steps if step.name not in given)
     with basis.snapshot.connection() as connection:
         steps_run = Run(connection)

@@ -29,6 +29,7 @@ from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, rounded, signed_half_up, whole_units
 from treasury.rates import ReferenceRate, ReferenceRates
+from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column
@@ -267,7 +268,7 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
         by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
         sums=tuple(sums[name].whole(name) for name in sorted(sums)),
         not_valued=without.total(),
-        rests_on=appraisal.rests_on,
+        rests_on=appraisal.sources.words(),
     )
 
 
@@ -319,14 +320,7 @@ class _Appraisal:
         self._rates = rates
         self._found: dict[tuple[str, str, date, datetime | None], tuple[_Terms | None, str]] = {}
         self._is_daily: dict[tuple[str, str], bool] = {}
-        self._last_days: dict[str, date] = {}
-        self._assumptions: set[str] = set()
-
-    @property
-    def rests_on(self) -> tuple[str, ...]:
-        """The sources of the rates that were taken, each to its last day, and the assumptions."""
-        sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
-        return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
+        self.sources = RateSources()
 
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
@@ -377,11 +371,7 @@ class _Appraisal:
         if absences:
             return None, "; ".join(absences)
         for rate in known:
-            if rate.source:
-                last = self._last_days.get(rate.source, rate.day)
-                self._last_days[rate.source] = max(last, rate.day)
-            if rate.assumption:
-                self._assumptions.add(rate.assumption)
+            self.sources.add(rate)
         return _Terms.of(*known), ""
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -25,6 +24,7 @@ from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import exponent, rounded, total
 from treasury.rates import ReferenceRates
+from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 
 __all__ = [
@@ -156,14 +156,10 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     rows = list(payments)
     groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     coins: dict[str, list[Decimal]] = defaultdict(list)
-    last_days: dict[str, date] = {}
-    assumptions: set[str] = set()
+    sources = RateSources()
     for row in rows:
-        rate = row["rate"]
-        if rate is not None and rate.source:
-            last_days[rate.source] = max(rate.day, last_days.get(rate.source, rate.day))
-        if rate is not None and rate.assumption:
-            assumptions.add(rate.assumption)
+        if row["rate"] is not None:
+            sources.add(row["rate"])
         groups[row["month"], _USED_FOR.index(row["used_for"]), row["coin"]].append(row)
         coins[row["coin"]].append(row["gas"])
     by_use = [
@@ -186,10 +182,7 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
         coins=tuple((coin, total(paid)) for coin, paid in sorted(coins.items())),
         value=_value(rows),
         not_valued=_without_value(rows),
-        rests_on=(
-            *(f"{source}, to {last}" for source, last in sorted(last_days.items())),
-            *(f"assumed: {assumed}" for assumed in sorted(assumptions)),
-        ),
+        rests_on=sources.words(),
     )
 
 
