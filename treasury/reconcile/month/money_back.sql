@@ -1,12 +1,12 @@
--- For each of our debits that should not have been, the first later credit on the same account that has its
--- amount and its counterparty and that nothing has claimed: perhaps the money that came back.
+-- For each of our debits that a request took, or that should not have been, the first later credit on its account that
+-- has its amount and its counterparty and that nothing has claimed: perhaps the money that came back.
 SELECT d.entry_id, min(c.booking_date) AS refunded_on
 FROM every_line AS d
 JOIN every_line AS c
     ON c.statement_account = d.statement_account AND c.currency = d.currency AND c.amount = d.amount
     AND c.counterparty_account = d.counterparty_account
     AND c.booking_date >= d.booking_date
-WHERE d.direction = 'DBIT' AND d.source = 'own_bank' AND d.outcome IN ('conflict', 'duplicate')
+WHERE d.direction = 'DBIT' AND d.source = 'own_bank' AND d.outcome IN ('matched', 'conflict', 'duplicate')
     AND c.direction = 'CRDT' AND c.line_class IS NULL
     AND c.outcome IN ('suggested', 'unreferenced', 'conflict')
 GROUP BY d.entry_id

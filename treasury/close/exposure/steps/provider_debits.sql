@@ -8,10 +8,10 @@ SELECT
         ELSE 'contradicted'
     END AS standing,
     l.reason,
-    CAST(NULL AS DATE) AS back_on, b.perhaps_back_on, l.file_name, l.position
+    CAST(NULL AS DATE) AS back_on, b.refunded_on AS perhaps_back_on, l.file_name, l.position
 FROM allocations AS s
 JOIN every_line AS l ON l.entry_id = s.entry_id
-LEFT JOIN perhaps_back AS b ON b.entry_id = l.entry_id
+LEFT JOIN money_back AS b ON b.entry_id = l.entry_id
 JOIN ramp_requests AS r ON r.id = s.expectation_id AND r.ramp_type = 'ON_RAMP'
 WHERE l.direction = 'DBIT' AND l.source = 'own_bank'
 UNION ALL
