@@ -27,6 +27,8 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
     from treasury.close.ledger.ledger_comparison import compare_ledger
     from treasury.extract import SyncReport
     from treasury.extract.sync_run import Skipped, TableReport
+    from treasury.rates.rate_store import AddedRates
+    from treasury.rates.rate_table import REFERENCE_RATES
     from treasury.statements.explorer.wallet_tables import WALLET_EVIDENCE, WALLET_MOVEMENTS
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
@@ -51,6 +53,17 @@ def results(t: Workspace, folder: Path) -> dict[str, Any]:
         t.periods.month("2026-10"),
         t.periods.roll_forward("2026-10"),
         t.transit_bridge("2026-10"),
+        t.coins("2026-10"),
+        t.exposure("2026-10"),
+        AddedRates(
+            file_name=HOSTILE,
+            source=HOSTILE,
+            rates=REFERENCE_RATES.schema.empty_table(),
+            read=0,
+            replaced=0,
+            first_day="",
+            last_day="",
+        ),
         t.decision_effects(ignored),
         Withdrawal(statement=_statement(t), entry_ids=("a", "b", "c"), add_again=(HOSTILE,)),
         t.checklist("2026-10"),

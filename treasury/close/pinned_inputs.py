@@ -42,12 +42,15 @@ _BESIDE: Final = frozenset(
 )
 """Tables that the report reads besides those that the steps name."""
 _GROUP: Final = 100_000
+"""Rows of a table that stand together in its file."""
+_READ: Final = 20_000
+"""Rows of an input that are held to be written."""
 
 
 def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
     """Write every table that the answer rests on into `folder`: how many rows each has."""
     folder.mkdir()
-    with basis.snapshot.connection() as connection:
+    with basis.snapshot.connection(few=True) as connection:  # one thread holds least
         rows = {
             name: _write(connection, name, order, folder / f"{name}.parquet")
             for name, order in _read_tables().items()
@@ -124,7 +127,7 @@ def _write(
     columns = ", ".join(f'"{column}"' for column in relation.columns if column != RAW)
     ordered = relation.project(columns).order(", ".join(f'"{column}"' for column in order))
     rows = 0
-    reader = ordered.to_arrow_reader(_GROUP)
+    reader = ordered.to_arrow_reader(_READ)
     with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
         for batch in reader:
             writer.write_batch(batch)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -127,11 +128,15 @@ def standing_acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
     return stand
 
 
+_read_amount: Final = lru_cache(10_000)(parse_amount)
+"""The same proposals are read with each decision."""
+
+
 def _proposal(body: dict[str, Any], entry: Entry) -> Acceptance:
     amount = body.get("amount")
     return Acceptance(
         item_id=entry.subject,
-        amount=None if amount is None else parse_amount(amount),
+        amount=None if amount is None else _read_amount(amount),
         currency=body.get("currency") or "",
         state=body["state"],
         owner=body["owner"],

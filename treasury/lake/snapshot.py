@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -41,6 +42,7 @@ _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 
 FEW = 8 << 20
 """Bytes of Parquet that one thread reads as soon as several do."""
+_NONE_BESIDE: Final[Mapping[str, Path]] = {}
 
 
 class Snapshot:
@@ -106,33 +108,44 @@ class Snapshot:
         return (self.at, None if self.commit is None else self.commit.number, tuple(files))
 
     def connection(
-        self, *, few: bool = False, beside: Mapping[str, Path] | None = None
+        self,
+        *,
+        few: bool = False,
+        alone: bool = False,
+        beside: Mapping[str, Path] = _NONE_BESIDE,
     ) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with a view per table, per history, and the table `commits`.
 
         Whoever reads `few` rows of much that is stored has one of one thread, which reads the
         databases `beside` as well, by their names; duckdb.Error where one of them does not open.
+        Whoever works on many rows is best `alone`: DuckDB gives memory back to the system when a
+        database is closed, not when a connection to one is.
 
         What is made on it has to be temporary: then no other connection sees it, and it goes with
         this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
-        if few:
-            connection = engine.connect(one_thread=True)
-            for name, database in (beside or {}).items():
-                engine.attach(connection, database, name)
-            return self._opened_database(connection)
+        if few or alone:
+            return self._new_database(one_thread=few, beside=beside)
         with self._lock:
             return self._database().cursor()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
         """The database that every connection shares, opened with the first."""
         if self._shared is None:
-            size = sum(file.size for stored in self.stored().values() for file in stored.files)
-            workspace = None if size < FEW else self._workspace
-            connection = engine.connect(one_thread=size < FEW, workspace=workspace)
-            self._shared = self._opened_database(connection)
+            self._shared = self._new_database()
         return self._shared
+
+    def _new_database(
+        self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
+    ) -> duckdb.DuckDBPyConnection:
+        """A database with the snapshot's tables, of several threads where much is stored."""
+        size = sum(file.size for stored in self.stored().values() for file in stored.files)
+        workspace = None if size < FEW else self._workspace
+        connection = engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
+        for name, database in beside.items():
+            engine.attach(connection, database, name)
+        return self._opened_database(connection)
 
     def _opened_database(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         """The connection, with the snapshot's tables and nothing else to be read."""

@@ -593,12 +593,12 @@ def run_on_matched(basis: Basis, steps: tuple[Step, ...], *targets: str) -> Iter
     results = dict(zip(RESULTS, matching.matches.sheets().values(), strict=True))
     given = {**matching.tables, **results}
     unmatched = tuple(step for step in steps if step.name not in given)
-    with basis.snapshot.connection() as connection:
+    with basis.snapshot.connection(alone=True) as connection:
         steps_run = Run(connection)
         steps_run.give(NOTHING_SETTLED)
         _give_question(steps_run, basis.question, basis.decisions)
         steps_run.show(given)
-        steps_run.bring(needed(unmatched, *targets))
+        steps_run.bring(needed(unmatched, *targets), last=targets)
         yield steps_run
 
 

@@ -295,6 +295,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     """
     r, zone = closing.r, closing.zone
     tables = {
+        **closing.exposure.sheets(),
         "Ledger": LEDGER.empty_table() if closing.ledger is None else closing.ledger.lines,
         "Checklist": checklist(closing).table,
         "Balances": closing.balances,
@@ -319,7 +320,6 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         "Coins": closing.coins.coins,
         "Coin movements": closing.coins.movements,
         "Coins not proved": closing.coins.unproved,
-        **closing.exposure.sheets(),
         "Statements": r.statements,
     }
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}

@@ -67,8 +67,8 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
     (folder / "tables").mkdir()
     # What DuckDB and Arrow make is made beside what is drawn.
     with ThreadPoolExecutor(1) as beside:
-        booked = beside.submit(_write_books, closing, folder)
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
+        booked = beside.submit(_write_books, closing, folder)
         with workbook_beside(closing, folder / "close.xlsx"):
             drawn = month_figures(closing)
             (folder / "report.html").write_text(render_html(closing, drawn), "utf-8", newline="\n")
