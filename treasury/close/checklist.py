@@ -159,7 +159,7 @@ def checklist(closing: Closing) -> Checklist:
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
         (
-            _statements(closing),
+            _step(closing, "Statements", "statements", statements_words(proof_of(closing.r))),
             _step(closing, "Sync", "sync", last_read),
             _balances(closing),
             msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread),
@@ -171,10 +171,6 @@ def checklist(closing: Closing) -> Checklist:
         ),
         sql=closing.sql,
     )
-
-
-def _statements(closing: Closing) -> ChecklistStep:
-    return _step(closing, "Statements", "statements", statements_words(proof_of(closing.r)))
 
 
 def _balances(closing: Closing) -> ChecklistStep:

@@ -84,9 +84,7 @@ def _lines(text: str, table: str, key: str) -> Iterator[int]:
     for number, line in enumerate(text.splitlines(), 1):
         if head := _HEAD.fullmatch(line):
             inside = re.sub(r"[\s\"']", "", head["table"])
-        elif (found := _KEY.match(line)) and _full(inside, found["key"]) == f"{table}.{key}":
-            yield number
-
-
-def _full(table: str, key: str) -> str:
-    return f"{table}.{key}" if table else key
+        elif found := _KEY.match(line):
+            named = f"{inside}.{found['key']}" if inside else found["key"]
+            if named == f"{table}.{key}":
+                yield number

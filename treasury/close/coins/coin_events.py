@@ -131,7 +131,8 @@ def _converted(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str, Any]]:
         closed_on = row["closed_at"].astimezone(zone).date()
         begun = Month.of(closed_on).start(zone)
         yield {
-            "event_id": _conversion_id(row),
+            "event_id": f"conversion:{row['account_id']}:{row['asset']}"
+            f":{row['closed_at']:%Y-%m-%dT%H:%M:%S}",
             "contra": "conversion",
             "coin": row["asset"],
             "quantity": row["converted"],
@@ -162,11 +163,6 @@ def unproved_conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[dict[str
                 "problem": problem,
                 "next_step": row["next_step"] or _ASK,
             }
-
-
-def _conversion_id(row: Mapping[str, Any]) -> str:
-    closed_at = f"{row['closed_at']:%Y-%m-%dT%H:%M:%S}"
-    return f"conversion:{row['account_id']}:{row['asset']}:{closed_at}"
 
 
 def conversion_problem(row: Mapping[str, Any], end: datetime) -> str:

@@ -129,7 +129,7 @@ class _Teller:
             yield from self._stated(received)
             lines = [line for line in lines if line["standing"] != "undecided"]
         for line in lines:
-            since = _start_of(line["booking_date"], self._zone)
+            since = datetime.combine(line["booking_date"], time(), self._zone)
             whole = self._span(
                 kind=IN_TRANSIT, state=_WORDS.get(line["standing"], ""), amount=line["amount"],
                 currency=line["currency"], since=since, until=None, began=since,
@@ -374,10 +374,6 @@ def _doubted_from(
         yield _in_doubt(
             msgspec.structs.replace(span, since=max(at, span.since)), problem, next_step
         )
-
-
-def _start_of(day: date, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day, time(), zone)
 
 
 def _booked(line: Row) -> str:
