@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from fractions import Fraction
+from functools import cache
 from typing import Final
 
 from treasury.errors import InputError
 
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
-    "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
-    "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total", "typed_amount",
-    "whole_units",
+    "fee_of", "format_amount", "half_up", "implied_rate", "mean", "minor_unit", "net_crypto",
+    "parse_amount", "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total",
+    "typed_amount", "whole_units",
 ]  # fmt: skip
 
 PRECISION: Final = 38
@@ -33,6 +34,7 @@ EXPONENTS: Final[dict[str, int]] = {
     "USDC": 6, "EURC": 6, "USDT": 6, "USDS": 18, "ETH": 18, "POL": 18,
 }  # fmt: skip
 
+_POINTS: Final = Decimal("0.01")
 _WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
@@ -40,6 +42,12 @@ _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", 
 def exponent(currency: str) -> int:
     """Decimals of a currency or asset: ISO 4217 minor units, on-chain decimals; 2 where unknown."""
     return EXPONENTS.get(currency, 2)
+
+
+@cache
+def minor_unit(currency: str) -> Decimal:
+    """The smallest amount of a currency or asset: 0.01 of EUR."""
+    return Decimal(1).scaleb(-exponent(currency))
 
 
 def parse_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal:
@@ -84,7 +92,7 @@ def typed_amount(value: str | int | Decimal, *, name: str = "amount") -> Decimal
 
 def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -> Decimal:
     """The amount at the decimals of its currency, rounded half up if nothing else is said."""
-    return amount.quantize(Decimal(1).scaleb(-exponent(currency)), rounding, context=_WIDE)
+    return amount.quantize(minor_unit(currency), rounding, context=_WIDE)
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
@@ -121,8 +129,7 @@ def format_amount(amount: Decimal, currency: str) -> str:
 
     An amount with more decimals than its currency keeps them all; nothing is rounded for show.
     """
-    places = exponent(currency)
-    rounded = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+    rounded = amount.quantize(minor_unit(currency), context=_WIDE)
     if rounded != amount:
         rounded = amount.normalize(_WIDE)
     return f"{currency} {rounded:,f}"
@@ -138,7 +145,7 @@ def fee_of(
     gross: Decimal, percentage: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP
 ) -> Decimal:
     """`percentage` per cent of `gross`, at the decimals of `currency`; half up if not said."""
-    share = _WIDE.divide(_WIDE.multiply(gross, percentage), Decimal(100))
+    share = _WIDE.scaleb(_WIDE.multiply(gross, percentage), -2)
     return quantize(share, currency, rounding=rounding)
 
 
@@ -168,8 +175,8 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
     """`part` over `whole` in basis points, two decimals; None where `whole` is zero."""
     if whole == 0:
         return None
-    ratio = _WIDE.divide(_WIDE.multiply(part, Decimal(10_000)), whole)
-    return ratio.quantize(Decimal("0.01"), context=_WIDE)
+    ratio = _WIDE.divide(_WIDE.scaleb(part, 4), whole)
+    return ratio.quantize(_POINTS, context=_WIDE)
 
 
 def rounded(exact: Fraction, places: int) -> Decimal:
@@ -192,7 +199,7 @@ def is_exact_in(amount: Decimal, currency: str) -> bool:
     """Whether the amount has no more decimals than its currency."""
     context = Context(prec=80, traps=[Inexact])
     try:
-        amount.quantize(Decimal(1).scaleb(-exponent(currency)), context=context)
+        amount.quantize(minor_unit(currency), context=context)
     except Inexact:
         return False
     return True

@@ -38,6 +38,8 @@ TABLES: Final = (
 )  # fmt: skip
 PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
+_FEW: Final = 500
+"""Values that tell whether a column repeats itself."""
 _ESCAPED: Final = r'["\\\x00-\x1f]'
 _LIBRARIES: Final = (
     "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
@@ -187,19 +189,20 @@ def table_hash(table: pa.Table) -> str:
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     for column in table.columns:
         for start in range(0, len(column), _STEP):
-            digest.update(_as_json(column.slice(start, _STEP)))
+            for part in _as_json(column.slice(start, _STEP).combine_chunks()):
+                digest.update(part)
     return digest.hexdigest()
 
 
-def _as_json(column: pa.ChunkedArray) -> bytes:
+def _as_json(values: pa.Array) -> Iterable[bytes | pa.Buffer]:
     """The values of a column as one JSON list, made without a Python object for each."""
-    if pa.types.is_timestamp(column.type):
-        return _as_json(column.cast(pa.int64()))
-    texts = _json_texts(column.combine_chunks())
+    if pa.types.is_timestamp(values.type):
+        values = values.cast(pa.int64())
+    texts = _json_texts(values)
     if texts is None:
-        return msgspec.json.encode(column.to_pylist())
+        return (msgspec.json.encode(values.to_pylist()),)
     whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
-    return f"[{pc.binary_join(whole, ',')[0].as_py()}]".encode()
+    return b"[", pc.binary_join(whole, ",")[0].as_buffer(), b"]"
 
 
 def _json_texts(values: pa.Array) -> pa.Array | None:
@@ -215,6 +218,16 @@ def _json_texts(values: pa.Array) -> pa.Array | None:
         joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
         texts = pc.binary_join_element_wise("[", joined, "]", "")
         texts = pc.if_else(pc.is_valid(values), texts, pa.scalar(None, pa.string()))
+    elif (
+        len(values) > _FEW
+        and not pa.types.is_nested(kind)
+        and len(values.slice(0, _FEW).unique()) < _FEW // 2
+    ):
+        encoded = values.dictionary_encode()  # a text of each that repeats
+        texts = _json_texts(encoded.dictionary)
+        if texts is None:
+            return None
+        texts = texts.take(encoded.indices)
     elif pa.types.is_decimal(kind):
         digits = plain_amounts(pa.chunked_array([values])).chunk(0)
         texts = pc.binary_join_element_wise('"', digits, '"', "")
@@ -227,4 +240,4 @@ def _json_texts(values: pa.Array) -> pa.Array | None:
         texts = pc.binary_join_element_wise('"', values.cast(pa.string()), '"', "")
     else:
         return None
-    return pc.fill_null(texts, "null")
+    return pc.fill_null(texts, "null") if texts.null_count else texts

@@ -95,7 +95,17 @@ def _cells(column: pa.Array) -> pa.Array:
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """The rows of a table as Python's values, some thousands at a time."""
     for batch in table.to_batches(max_chunksize=_BATCH):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*map(_values, batch.columns), strict=True)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """The values of a column, each made once for those that are alike where many are."""
+    if pa.types.is_nested(column.type):
+        return column.to_pylist()
+    encoded = column.dictionary_encode("encode")
+    if 2 * len(encoded.dictionary) > len(column):
+        return column.to_pylist()
+    return list(map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_numpy()))
 
 
 def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

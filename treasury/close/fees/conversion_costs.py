@@ -136,6 +136,7 @@ in or came out of an account: with the fee where it is given, without it where i
 is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
 _VALUED_BY: Final = RECORDED.names[4:]
 """What the value of a conversion rests on."""
+_CURRENCIES: Final = ("fiat_currency", "crypto_currency")
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,7 +250,7 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
     """Each conversion valued by the rates, and the sums; `recorded` as in RECORDED."""
     appraisal = _Appraisal(rates)
     values = appraisal.values_of(recorded)
-    currencies = recorded["fiat_currency"], recorded["crypto_currency"]
+    currencies = [recorded[side] for side in _CURRENCIES]
     pairs = pc.if_else(
         recorded["is_on_ramp"],
         pc.binary_join_element_wise(*currencies, " → "),
@@ -325,6 +326,10 @@ class _Appraisal:
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
         values = _Values(recorded.num_rows)
+        codes = (code for side in _CURRENCIES for code in pc.unique(recorded[side]).to_pylist())
+        if not any(map(self._rates.has_instants, codes)):  # else no instant is asked for
+            nothing = pa.nulls(recorded.num_rows, recorded.schema.field("at").type)
+            recorded = recorded.set_column(recorded.schema.get_field_index("at"), "at", nothing)
         rows = enumerate(rows_of(recorded.select(_VALUED_BY)))
         for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in rows:
             values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)

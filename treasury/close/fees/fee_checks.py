@@ -18,20 +18,22 @@ from treasury.money import (
     basis_points,
     convert,
     difference,
-    exponent,
     fee_of,
     format_amount,
     mean,
+    minor_unit,
     quantize,
 )
 
-__all__ = ["COMPARED", "RATED", "Expected", "Rates", "expected_fee", "finding"]
+__all__ = ["COMPARED", "RATED", "Expected", "Rates", "expected_fee", "finding", "told_rate"]
 
 RATED: Final = ("ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate")
 """What the rate of a request is held against the others' by."""
 COMPARED: Final = ("request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier")
 """What the fee of a request is computed from, besides."""
 
+_STORED: Final = Decimal("1e-18")
+_BEYOND: Final = Decimal(10) ** 36
 _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
 
 
@@ -66,15 +68,15 @@ def finding(row: Mapping[str, Any], expected: Expected) -> str:
         return "no fee recorded"
     if expected.amount is None:
         return "nothing to compare with"
-    variance = difference(fee, expected.amount)
-    if not variance:
+    if fee == expected.amount:
         return "as expected"
-    size = format_amount(variance.copy_abs(), currency)
-    side = "more" if variance > 0 else "less"
-    cause = (
-        _rounding(row, fee) if variance.copy_abs() <= Decimal(1).scaleb(-exponent(currency)) else ""
+    size = difference(fee, expected.amount).copy_abs()
+    words = format_amount(size, currency)
+    side = "more" if fee > expected.amount else "less"
+    cause = _rounding(row, fee) if size <= minor_unit(currency) else ""
+    return (
+        f"{words} {side}: {cause}" if cause else f"CHECK: {words} {side} than {expected.by} gives"
     )
-    return f"{size} {side}: {cause}" if cause else f"CHECK: {size} {side} than {expected.by} gives"
 
 
 def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
@@ -126,7 +128,13 @@ class Rates:
         half, odd = divmod(len(rates) - 1, 2)
         places = (half,) if odd else (half - 1, half)
         usual = mean(rates[at + (at >= own)] for at in places)
-        return len(rates) - 1, usual, basis_points(difference(rate, usual), usual)
+        deviation = told_rate(basis_points(difference(rate, usual), usual))
+        return len(rates) - 1, usual.quantize(_STORED), deviation
+
+
+def told_rate(points: Decimal | None) -> Decimal | None:
+    """Basis points, where a column can hold them."""
+    return points if points is not None and points.copy_abs() < _BEYOND else None
 
 
 def _pair_day(row: Mapping[str, Any]) -> tuple[Any, ...]:

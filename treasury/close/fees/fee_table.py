@@ -7,7 +7,7 @@ whatever else they are by: no currency is ever added to another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
@@ -26,7 +26,14 @@ from treasury.close.fees.conversion_costs import (
     conversion_costs,
     request_conversions,
 )
-from treasury.close.fees.fee_checks import COMPARED, RATED, Rates, expected_fee, finding
+from treasury.close.fees.fee_checks import (
+    COMPARED,
+    RATED,
+    Rates,
+    expected_fee,
+    finding,
+    told_rate,
+)
 from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, paid_gas
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
@@ -34,6 +41,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import basis_points, difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.csv_output import rows_of
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
 
@@ -41,7 +49,6 @@ __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_betwe
 
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
-BEYOND: Final = Decimal(10) ** 36
 ZERO: Final = Decimal(0)
 
 REQUESTS: Final = pa.schema(
@@ -359,8 +366,6 @@ STEP: Final = "fee_requests"
 
 
 _QUESTION: Final = ["request_id", "direction", "fiat_gross", "crypto"]
-_BATCH: Final = 20_000
-"""Requests that are held as Python's own values together."""
 _COMPUTED: Final = (
     "rate_bp", "expected_fee", "expected_by", "variance", "finding", "others_that_day",
     "rate_of_others", "rate_deviation_bp",
@@ -375,8 +380,10 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
         recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
     )
     rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
+    names = (*RATED, *COMPARED)
     computed = [
-        _computed_row(row, rates, calculated) for row in _rows(recorded, (*RATED, *COMPARED))
+        _computed_row(dict(zip(names, row, strict=True)), rates, calculated)
+        for row in rows_of(recorded.select(names))
     ]
     crypto = _or_unknown(recorded["crypto_currency"])
     columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
@@ -400,12 +407,6 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
     return pa.table([columns[name] for name in REQUESTS.names], schema=REQUESTS).combine_chunks()
 
 
-def _rows(table: pa.Table, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """These columns row by row, some thousands at a time."""
-    for batch in table.select(list(names)).to_batches(max_chunksize=_BATCH):
-        yield from batch.to_pylist()
-
-
 def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
     """A currency, or a question mark where none is recorded."""
     recorded = pc.fill_null(currency, "")
@@ -427,12 +428,11 @@ def _computed_row(
         None if fee is None or computed is None else difference(fee, computed),
         finding(row, expected),
         others,
-        None if usual is None else usual.quantize(STORED),
-        _bounded(deviation),
+        usual,
+        deviation,
     )
 
 
-STORED: Final = Decimal("1e-18")
 _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
 
 
@@ -514,8 +514,4 @@ def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
     """Basis points; None where they cannot be told, or are beyond what any column holds."""
     if fee is None or gross is None:
         return None
-    return _bounded(basis_points(fee, gross))
-
-
-def _bounded(rate: Decimal | None) -> Decimal | None:
-    return rate if rate is not None and rate.copy_abs() < BEYOND else None
+    return told_rate(basis_points(fee, gross))
