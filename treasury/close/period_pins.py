@@ -8,7 +8,6 @@ version: a close stores its answers as well, and the next month opens with what 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -51,7 +50,7 @@ from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
 from treasury.settings import BankAccount
-from treasury.tables.tabular import column_texts
+from treasury.tables.tabular import rows_hash
 
 __all__ = [
     "Examined",
@@ -243,9 +242,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
-    columns = map(column_texts, answer.lines.select(OUTCOME).columns)
-    text = msgspec.json.encode(list(zip(*columns, strict=True)))
-    return hashlib.sha256(text).hexdigest()
+    return rows_hash(answer.lines.select(OUTCOME))
 
 
 def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> RollForward:

@@ -11,7 +11,6 @@ expect no amount and stand outside.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cached_property
@@ -31,7 +30,7 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.tabular import Tabular, column_texts
+from treasury.tables.tabular import Tabular, rows_hash
 
 __all__ = [
     "ADDS", "END_STEPS", "ITEMS", "ROLL_FORWARD", "ROLL_STEPS", "MonthEnd", "RollForward",
@@ -188,8 +187,7 @@ class RollForward(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def items_hash(self) -> str:
         """SHA-256 of the items' canonical text."""
-        rows = zip(*map(column_texts, self.items.columns), strict=True)
-        return hashlib.sha256(msgspec.json.encode(list(rows))).hexdigest()
+        return rows_hash(self.items)
 
 
 def month_end(knowledge: Knowledge, month: Month) -> MonthEnd:

@@ -105,7 +105,7 @@ def _values(column: pa.Array) -> list[Any]:
     encoded = column.dictionary_encode("encode")
     if 2 * len(encoded.dictionary) > len(column):
         return column.to_pylist()
-    return list(map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_numpy()))
+    return list(map(encoded.dictionary.to_pylist().__getitem__, encoded.indices.to_pylist()))
 
 
 def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -6,6 +6,7 @@ Amounts stay exact, and outside text stays text wherever it goes.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,11 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
-    "exact_pandas", "html_table", "in_zone", "plain_amounts", "units_of", "value_text", "wide",
+    "exact_pandas", "html_table", "in_zone", "plain_amounts", "rows_hash", "units_of", "value_text",
+    "wide",
 ]  # fmt: skip
 
 PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
+_BATCH: Final = 10_000
+"""Rows that are hashed together."""
 _PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
 """A text that is clean: visible characters with one space between words."""
 
@@ -200,6 +205,17 @@ def column_texts(column: pa.ChunkedArray) -> list[str]:
         return [value_text(value) for value in column.to_pylist()]
     shown_texts: list[str] = pc.fill_null(texts, "").to_pylist()
     return shown_texts
+
+
+def rows_hash(table: pa.Table) -> str:
+    """SHA-256 of a table's rows as one JSON list, each value as its `value_text`."""
+    digest = hashlib.sha256(b"[")
+    for start in range(0, table.num_rows, _BATCH):
+        columns = map(column_texts, table.slice(start, _BATCH).columns)
+        rows = msgspec.json.encode(list(zip(*columns, strict=True)))
+        digest.update(b"," * bool(start) + rows[1:-1])
+    digest.update(b"]")
+    return digest.hexdigest()
 
 
 def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
