@@ -1,4 +1,7 @@
--- How long the bodies of codes are: no more lengths than the longest has characters.
+-- How long the bodies of codes are, and the codes: no more lengths than the longest has characters.
+SELECT size
+FROM sizes
+UNION
 SELECT length(body) AS size
 FROM code_bodies
-GROUP BY length(body)
+WHERE code LIKE 'RF%' OR code LIKE '0%'

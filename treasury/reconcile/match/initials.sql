@@ -1,3 +1,3 @@
 -- The characters that codes begin with.
-SELECT DISTINCT substr(code, 1, 1) AS initial
-FROM codes
+SELECT DISTINCT substr(head, 1, 1) AS initial
+FROM heads

@@ -1,7 +1,7 @@
 -- Codes that another code begins or ends with, each with a longer one to name: for each amount that one expects the
 -- first of those, and the first of all (`amount` null).
 WITH longer AS (
-    SELECT s.code AS short, p.expectation_id, p.code, p.amount
+    SELECT p.part AS short, p.expectation_id, p.code, p.amount
     FROM (
         SELECT c.expectation_id, c.code, c.amount, substr(c.code, 1, n.size) AS part
         FROM codes AS c JOIN sizes AS n ON n.size < length(c.code)
@@ -9,7 +9,7 @@ WITH longer AS (
         SELECT c.expectation_id, c.code, c.amount, substr(c.code, length(c.code) - n.size + 1, n.size) AS part
         FROM codes AS c JOIN sizes AS n ON n.size < length(c.code)
     ) AS p
-    JOIN (SELECT DISTINCT code FROM codes) AS s ON s.code = p.part
+    SEMI JOIN codes AS s ON s.code = p.part
 )
 SELECT short, amount, code, expectation_id
 FROM longer

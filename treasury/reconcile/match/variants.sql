@@ -62,5 +62,5 @@ FROM (
     ) AS places
     WHERE (p = 1 OR substr(token, p - 1, 1) IN ('-', '.', '/')) AND regexp_matches(substr(token, p, 1), '[0-9]')
 ) AS v
-JOIN (SELECT DISTINCT code FROM codes) AS c ON c.code = v.variant
+SEMI JOIN codes AS c ON c.code = v.variant
 WHERE v.variant <> v.form OR v.damage = 'other characters inside it'

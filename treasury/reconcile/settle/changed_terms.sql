@@ -16,7 +16,10 @@ LEFT JOIN verdicts AS v ON v.entry_id = s.entry_id AND v.terms = s.terms
 WHERE v.entry_id IS NULL
 UNION ALL
 SELECT 'decision' AS what, v.entry_id AS id
-FROM verdicts AS v
+FROM (
+    SELECT t.entry_id
+    FROM verdicts AS t
+    LEFT JOIN settled_verdicts AS s ON s.entry_id = t.entry_id AND s.terms = t.terms
+    WHERE s.entry_id IS NULL
+) AS v
 JOIN settled_lines AS l ON l.entry_id = v.entry_id
-LEFT JOIN settled_verdicts AS s ON s.entry_id = v.entry_id AND s.terms = v.terms
-WHERE s.entry_id IS NULL

@@ -11,10 +11,16 @@ JOIN (
 WHERE regexp_replace(m.reference, '[^\p{L}\p{N}]+', '', 'g') NOT IN (SELECT placeholder FROM placeholders)
 UNION
 SELECT s.entry_id, s.expectation_id
-FROM bank_lines AS l
+FROM (
+    SELECT
+        account, currency, amount, booking_date,
+        CASE direction WHEN 'CRDT' THEN 'DBIT' WHEN 'DBIT' THEN 'CRDT' END AS opposite,
+        coalesce(counterparty_account, upper(replace(counterparty_name, ' ', ''))) AS party
+    FROM bank_lines
+) AS l
 CROSS JOIN rules AS u
 JOIN settled_lines AS s
-    ON s.account = l.account AND s.currency = l.currency AND s.amount = l.amount
-    AND s.party = coalesce(l.counterparty_account, upper(replace(l.counterparty_name, ' ', '')))
-WHERE s.direction <> l.direction AND s.expectation_id IS NOT NULL
+    ON s.account = l.account AND s.currency = l.currency AND s.direction = l.opposite AND s.amount = l.amount
+    AND s.party = l.party
+WHERE s.expectation_id IS NOT NULL
     AND s.booking_date <= l.booking_date AND date_diff('day', s.booking_date, l.booking_date) <= u.window_days

@@ -144,12 +144,13 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
         )
     reading = [step for step in _with_settling(every, _REJOINING) if step not in of_all]
     steps_run.bring(reading)
-    _take_up(steps_run, engine.moment(settled.known_at))
-    steps_run.forget(_OF_RECORDS)
+    if any(_has_rows(connection, concerned) for concerned in _REJOINING):
+        _take_up(steps_run, engine.moment(settled.known_at))
+        steps_run.forget(_OF_RECORDS)
     ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS}
     steps_run.bring([step for step in every if step.name not in ready])
     steps_run.bring([_settle_steps()[_UNSETTLING]])
-    return not connection.execute(f"SELECT 1 FROM {_UNSETTLING} LIMIT 1").fetchone()
+    return not _has_rows(connection, _UNSETTLING)
 
 
 def _stands(
@@ -186,9 +187,9 @@ def _stands(
     there = _tables(connection)
     steps = [step for step in _with_settling(every, [_CHANGED]) if step.name not in there]
     run(connection, steps)
-    changed = connection.execute(f"SELECT 1 FROM {_CHANGED} LIMIT 1").fetchone()
+    is_as_it_was = not _has_rows(connection, _CHANGED)
     _drop(connection, [step.name for step in reversed(steps)])
-    return changed is None
+    return is_as_it_was
 
 
 def _take_up(steps_run: Run, moment: str) -> None:
@@ -196,6 +197,8 @@ def _take_up(steps_run: Run, moment: str) -> None:
     connection = steps_run.connection
     sources = {"settled_lines": "rejoining_lines", "settled_requests": "concerned_requests"}
     for name, (key, settled, settled_key, written) in _RECORDS.items():
+        if not _has_rows(connection, sources[settled]):
+            continue
         columns = ", ".join(f"t.{engine.quoted(read)}" for read in connection.table(name).columns)
         connection.execute(
             f"INSERT INTO {name} SELECT {columns} FROM memory.main.{name} AS t"
@@ -203,6 +206,10 @@ def _take_up(steps_run: Run, moment: str) -> None:
             f" WHERE t.{written} <= {moment}"
         )
     steps_run.give({"decisions": connection.sql(_DECIDED).to_arrow_table()})
+
+
+def _has_rows(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    return connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone() is not None
 
 
 @cache
