@@ -253,6 +253,11 @@ def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
     text = b"".join(map(msgspec.json.encode, (*texts, amounts)))
     assert table_hash(table) == hashlib.sha256(text).hexdigest()
     assert table_hash(table.slice(1, 3)) == table_hash(table.take([1, 2, 3]))
+    for name, values in (columns | {"amount": amounts}).items():
+        known = [value for value in values if value is not None]
+        alone = pa.table({name: table[name].drop_null()})
+        text = b"".join(map(msgspec.json.encode, ([len(known), [name]], known)))
+        assert table_hash(alone) == hashlib.sha256(text).hexdigest(), name
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:

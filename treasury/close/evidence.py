@@ -24,7 +24,7 @@ from treasury.journal.chain import Head
 from treasury.journal.period_history import Period, Preparation
 from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
-from treasury.tables.tabular import plain_amounts
+from treasury.tables.tabular import in_one, plain_amounts
 
 __all__ = [
     "FORMAT", "Code", "Evidence", "Fingerprint", "LakeState", "bank_files", "code_of", "encode",
@@ -40,7 +40,8 @@ PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
 _FEW: Final = 500
 """Values that tell whether a column repeats itself."""
-_ESCAPED: Final = r'["\\\x00-\x1f]'
+_ESCAPED: Final = bytes((*range(0x20), *b'"\\'))
+"""What JSON does not have as it is in a text."""
 _LIBRARIES: Final = (
     "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
 )  # fmt: skip
@@ -189,20 +190,40 @@ def table_hash(table: pa.Table) -> str:
     digest = hashlib.sha256(msgspec.json.encode([table.num_rows, table.column_names]))
     for column in table.columns:
         for start in range(0, len(column), _STEP):
-            for part in _as_json(column.slice(start, _STEP).combine_chunks()):
-                digest.update(part)
+            digest.update(_as_json(column.slice(start, _STEP)))
     return digest.hexdigest()
 
 
-def _as_json(values: pa.Array) -> Iterable[bytes | pa.Buffer]:
+def _as_json(column: pa.ChunkedArray) -> bytes:
     """The values of a column as one JSON list, made without a Python object for each."""
-    if pa.types.is_timestamp(values.type):
-        values = values.cast(pa.int64())
+    if pa.types.is_timestamp(column.type):
+        return _as_json(column.cast(pa.int64()))
+    values = column.combine_chunks()
+    if not values.null_count and (texts := _quoted_texts(values)) is not None:
+        return b'["%b"]' % in_one(texts, '","')
     texts = _json_texts(values)
     if texts is None:
-        return (msgspec.json.encode(values.to_pylist()),)
-    whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
-    return b"[", pc.binary_join(whole, ",")[0].as_buffer(), b"]"
+        return msgspec.json.encode(column.to_pylist())
+    return b"[%b]" % in_one(texts, ",")
+
+
+def _quoted_texts(values: pa.Array) -> pa.Array | None:
+    """What JSON has between quotes for each value; None where it has none, or an escape in them."""
+    kind = values.type
+    if pa.types.is_nested(kind):
+        return None
+    if len(values) > _FEW and len(values.slice(0, _FEW).unique()) < _FEW // 2:
+        encoded = values.dictionary_encode()  # a text of each that repeats
+        texts = _quoted_texts(encoded.dictionary)
+        return None if texts is None else texts.take(encoded.indices)
+    if pa.types.is_decimal(kind):
+        return plain_amounts(pa.chunked_array([values])).chunk(0)
+    if pa.types.is_date32(kind):
+        return values.cast(pa.string())
+    if pa.types.is_string(kind):
+        written = in_one(pc.fill_null(values, ""))
+        return values if len(written.translate(None, _ESCAPED)) == len(written) else None
+    return None
 
 
 def _json_texts(values: pa.Array) -> pa.Array | None:
@@ -218,26 +239,11 @@ def _json_texts(values: pa.Array) -> pa.Array | None:
         joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
         texts = pc.binary_join_element_wise("[", joined, "]", "")
         texts = pc.if_else(pc.is_valid(values), texts, pa.scalar(None, pa.string()))
-    elif (
-        len(values) > _FEW
-        and not pa.types.is_nested(kind)
-        and len(values.slice(0, _FEW).unique()) < _FEW // 2
-    ):
-        encoded = values.dictionary_encode()  # a text of each that repeats
-        texts = _json_texts(encoded.dictionary)
-        if texts is None:
-            return None
-        texts = texts.take(encoded.indices)
-    elif pa.types.is_decimal(kind):
-        digits = plain_amounts(pa.chunked_array([values])).chunk(0)
-        texts = pc.binary_join_element_wise('"', digits, '"', "")
     elif pa.types.is_integer(kind):
         texts = values.cast(pa.string())
-    elif pa.types.is_date32(kind) or (
-        pa.types.is_string(kind)
-        and not bool(pc.any(pc.match_substring_regex(values, _ESCAPED)).as_py())
-    ):
-        texts = pc.binary_join_element_wise('"', values.cast(pa.string()), '"', "")
     else:
-        return None
-    return pc.fill_null(texts, "null") if texts.null_count else texts
+        texts = _quoted_texts(values)
+        if texts is None:
+            return None
+        texts = pc.binary_join_element_wise('"', texts, '"', "")
+    return pc.fill_null(texts, "null")

@@ -17,7 +17,7 @@ from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
 from treasury.money import plain_digits
 from treasury.tables.csv_output import write_csv_table
-from treasury.tables.tabular import amount_texts, clean_column
+from treasury.tables.tabular import amount_texts, clean_column, in_one
 from treasury.text import clean
 
 __all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "write_csv"]
@@ -139,7 +139,7 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         if (ledger := accounts.of(role, of)) != f"{role} {of}".strip():
             yield f'  ledger: "{_quoted(ledger)}"'
     for start in range(0, books.postings.num_rows, _BATCH):
-        yield "\n".join(_booked(books.postings, start))
+        yield in_one(_booked(books.postings, start), "\n").decode()
     yield ""
     for balance in (*books.opening, *books.closing):
         # Every decimal is written: Beancount lets a cent pass where it sees two.
@@ -150,26 +150,27 @@ def _beancount(books: Accounting, accounts: LedgerAccounts) -> Iterator[str]:
         yield f"{price.on} price {_commodity(price.coin)} {worth}"
 
 
-def _booked(postings: pa.Table, start: int) -> list[str]:
+def _booked(postings: pa.Table, start: int) -> pa.Array:
     """Some postings, each a line; before the first of an entry what the entry says."""
     rows = postings.slice(start, _BATCH)
     before = postings["entry"].slice(start - 1, 1) if start else pa.chunked_array([[""]])
     former = pa.chunked_array([*before.chunks, *rows["entry"].slice(0, rows.num_rows - 1).chunks])
-    join = pc.binary_join_element_wise
-    head = join(
-        "\n", rows["date"].cast(pa.string()), ' * "', _as_quoted(rows["text"]), '"\n  entry: "',
-        _as_quoted(rows["entry"]), '"\n', "",
-    )  # fmt: skip
     is_first = pc.not_equal(rows["entry"].combine_chunks(), former.combine_chunks())
+    first = rows.filter(is_first)
+    join = pc.binary_join_element_wise
+    heads = join(
+        "\n", first["date"].cast(pa.string()), ' * "', _as_quoted(first["text"]), '"\n  entry: "',
+        _as_quoted(first["entry"]), '"\n', "",
+    )  # fmt: skip
     currencies = rows["currency"]
     distinct = pc.unique(currencies)
     names = pa.array(map(_commodity, distinct.to_pylist()), pa.string())
     moved = join(
-        pc.if_else(is_first, head, ""), "  ", _names_of_postings(rows, _account), "  ",
-        amount_texts(rows["amount"]), " ", names.take(pc.index_in(currencies, distinct)), "",
-    )  # fmt: skip
-    lines: list[str] = moved.to_pylist()
-    return lines
+        "  ", _names_of_postings(rows, _account), "  ", amount_texts(rows["amount"]), " ",
+        names.take(pc.index_in(currencies, distinct)), "",
+    ).combine_chunks()  # fmt: skip
+    headed = join(heads, moved.filter(is_first), "")
+    return pc.replace_with_mask(moved, is_first, headed.combine_chunks())
 
 
 def _as_quoted(texts: pa.ChunkedArray) -> pa.ChunkedArray:

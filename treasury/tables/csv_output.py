@@ -31,10 +31,9 @@ _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"
 """Signs that begin a formula: `= + - @` and every character that Unicode folds to one of them."""
 _FORMULA: Final = re.compile(rf"""((?:^|[,;|])[\s"'“”„«»‘’`]*)(?=[{_SIGNS}])""")
 """The place where a formula would begin: in a cell, after a separator, blanks and quotes."""
-_PLAIN: Final = "^[ -~·]*$"
-"""A text of which every character shows, and none folds to another."""
-_MAYBE_FORMULA: Final = r"""(^|[,;|])[ "'`]*[=+\-@]"""
-"""Where a formula would begin in such a text."""
+_UNLIKE: Final = r"""[^ -~·]|(^|[,;|])[ "'`]*[=+\-@]"""
+"""What a cell may write otherwise: a character that may not show or may fold to another, and where
+a formula would begin among all others."""
 _BATCH: Final = 10_000
 """Rows that are written together."""
 _AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
@@ -84,10 +83,7 @@ def _cells(column: pa.Array) -> pa.Array:
     if not pa.types.is_string(kind):
         return pa.array(map(_cell, column.to_pylist()), pa.string())
     texts = pc.fill_null(column, "")
-    is_other = pc.or_(
-        pc.invert(pc.match_substring_regex(texts, _PLAIN)),
-        pc.match_substring_regex(texts, _MAYBE_FORMULA),
-    )
+    is_other = pc.match_substring_regex(texts, _UNLIKE)
     written = pa.array(map(_cell, texts.filter(is_other).to_pylist()), pa.string())
     return pc.replace_with_mask(texts, is_other, written)
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
-    "exact_pandas", "html_table", "in_zone", "plain_amounts", "rows_hash", "units_of", "value_text",
-    "wide",
+    "exact_pandas", "html_table", "in_one", "in_zone", "plain_amounts", "rows_hash", "units_of",
+    "value_text", "wide",
 ]  # fmt: skip
 
 PREVIEW: Final = 200
@@ -223,8 +223,10 @@ def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = plain_amounts(column)
     if column.type.scale <= 0:
         return plain
-    padded = pc.replace_substring_regex(plain, r"^(-?[0-9]+)$", r"\1.00")
-    return pc.replace_substring_regex(padded, r"^(-?[0-9]+\.[0-9])$", r"\10")
+    point = pc.find_substring(plain, ".")
+    has_one_decimal = pc.equal(pc.subtract(pc.binary_length(plain), point), 2)
+    lacking = pc.if_else(pc.less(point, 0), ".00", pc.if_else(has_one_decimal, "0", ""))
+    return pc.binary_join_element_wise(plain, lacking, "")
 
 
 def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -243,19 +245,24 @@ def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def plain_amounts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """`money.plain_digits` of each decimal of a column, as a column of texts."""
     texts = column.cast(pa.string()).combine_chunks()
+    if column.type.scale > 0:
+        texts = pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
     # So Arrow writes zero, and what is very small.
     texts = pc.if_else(pc.starts_with(texts, "0E"), "0", texts)
-    is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
-    if column.type.scale > 0:
-        has_fraction = pc.match_substring(texts, ".")
-        trimmed = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
-        texts = pc.if_else(has_fraction, trimmed, texts)
-    if pc.any(is_scientific).as_py():
+    if b"E" in in_one(pc.fill_null(texts, "")):
+        is_scientific = pc.fill_null(pc.match_substring(texts, "E"), False)
         values = column.filter(is_scientific).to_pylist()
         texts = pc.replace_with_mask(
             texts, is_scientific, pa.array(map(plain_digits, values), pa.string())
         )
     return pa.chunked_array([texts])
+
+
+def in_one(texts: pa.Array, between: str = "") -> bytes:
+    """Texts, of which none is null, one after another in UTF-8."""
+    whole = pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts)
+    joined: bytes = pc.binary_join(whole, between)[0].as_buffer().to_pybytes()
+    return joined
 
 
 def value_text(value: object) -> str:

@@ -337,8 +337,12 @@ def _line_tables(lines: pa.Table, shares: pa.Table, standing: pa.Table) -> dict[
 
 def _numbered(table: pa.Table, first: int = 0, *, name: str = "entry_no") -> pa.Table:
     """The table with the places of its rows."""
-    places = pa.array(range(first, first + table.num_rows), pa.int64())
-    return table.append_column(name, places)
+    return table.append_column(name, pc.add(_counted(table.num_rows), first))
+
+
+def _counted(rows: int) -> pa.Array:
+    """The places of so many rows, from 0."""
+    return pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, INTEGER), rows)), 1)
 
 
 def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
@@ -397,7 +401,7 @@ def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
 
 def _places(turns: pa.Array) -> pa.Array:
     """The place of each row among those of its turn, from 1; the turns stand in order."""
-    places = pa.array(range(len(turns)), INTEGER)
+    places = _counted(len(turns))
     others = pc.not_equal(turns.slice(1), turns.slice(0, max(len(turns) - 1, 0)))
     is_first = pa.concat_arrays([pa.array([True] * min(len(turns), 1), pa.bool_()), others])
     nothing = pa.scalar(None, INTEGER)
@@ -415,6 +419,9 @@ def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
 
 
 def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    """The chunks of a column as one, which is a copy only where there are several."""
+    if len(chunks) == 1:
+        return chunks[0]
     return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
 
 
