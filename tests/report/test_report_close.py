@@ -27,6 +27,7 @@ from treasury.report import write_close
 from treasury.report.excel import FILES, SHEETS, workbook_beside
 from treasury.report.pack import pack_contents as pack
 from treasury.tables import workbook
+from treasury.tables.tabular import rows_hash
 from treasury.tables.workbook import DIGITS
 from treasury.workspace import Workspace
 
@@ -258,6 +259,30 @@ def test_the_hash_of_a_table_is_that_of_its_values_as_json() -> None:
         alone = pa.table({name: table[name].drop_null()})
         text = b"".join(map(msgspec.json.encode, ([len(known), [name]], known)))
         assert table_hash(alone) == hashlib.sha256(text).hexdigest(), name
+
+
+def test_columns_that_repeat_themselves_hash_as_any_other() -> None:
+    columns = {
+        "text": ["EUR", None, "é"] * 400,
+        "quoted": ['a"b', "plain", None] * 400,
+        "day": [date(2026, 1, 2), None, date(2026, 1, 3)] * 400,
+    }
+    amounts = ["0", "-5.5", None] * 400
+    table = pa.table(columns).append_column(
+        "amount", pa.array([None if text is None else Decimal(text) for text in amounts], AMOUNT)
+    )
+    parts = [table.num_rows, table.column_names], *columns.values(), amounts
+    text = b"".join(map(msgspec.json.encode, parts))
+    assert table_hash(table) == hashlib.sha256(text).hexdigest()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 10_000, 20_001])
+def test_rows_hash_as_one_list_however_many_there_are(rows: int) -> None:
+    texts = [f"{n}" for n in range(rows)]
+    amounts = pa.array(map(Decimal, texts), AMOUNT)
+    table = pa.table({"text": pa.array(texts, pa.string()), "amount": amounts})
+    written = msgspec.json.encode([(text, f"{text}.00") for text in texts])
+    assert rows_hash(table) == hashlib.sha256(written).hexdigest()
 
 
 def test_the_hash_of_a_table_is_that_of_its_rows() -> None:

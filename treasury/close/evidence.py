@@ -199,9 +199,10 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
     if pa.types.is_timestamp(column.type):
         return _as_json(column.cast(pa.int64()))
     values = column.combine_chunks()
-    if not values.null_count and (texts := _quoted_texts(values)) is not None:
-        return b'["%b"]' % in_one(texts, '","')
-    texts = _json_texts(values)
+    quoted = _quoted_texts(values)
+    if quoted is not None and not quoted.null_count:
+        return b'["%b"]' % in_one(quoted, '","')
+    texts = _bare_texts(values) if quoted is None else _in_quotes(quoted)
     if texts is None:
         return msgspec.json.encode(column.to_pylist())
     return b"[%b]" % in_one(texts, ",")
@@ -210,7 +211,7 @@ def _as_json(column: pa.ChunkedArray) -> bytes:
 def _quoted_texts(values: pa.Array) -> pa.Array | None:
     """What JSON has between quotes for each value; None where it has none, or an escape in them."""
     kind = values.type
-    if pa.types.is_nested(kind):
+    if not (pa.types.is_decimal(kind) or pa.types.is_date32(kind) or pa.types.is_string(kind)):
         return None
     if len(values) > _FEW and len(values.slice(0, _FEW).unique()) < _FEW // 2:
         encoded = values.dictionary_encode()  # a text of each that repeats
@@ -220,30 +221,26 @@ def _quoted_texts(values: pa.Array) -> pa.Array | None:
         return plain_amounts(pa.chunked_array([values])).chunk(0)
     if pa.types.is_date32(kind):
         return values.cast(pa.string())
-    if pa.types.is_string(kind):
-        written = in_one(pc.fill_null(values, ""))
-        return values if len(written.translate(None, _ESCAPED)) == len(written) else None
-    return None
+    written = in_one(pc.fill_null(values, ""))
+    return values if len(written.translate(None, _ESCAPED)) == len(written) else None
 
 
-def _json_texts(values: pa.Array) -> pa.Array | None:
-    """Each value as JSON, without a Python object for it; None where a text needs an escape."""
+def _bare_texts(values: pa.Array) -> pa.Array | None:
+    """Whole numbers and lists of texts as JSON; None for others, or where a text has an escape."""
     kind = values.type
-    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
-        texts = _json_texts(values.flatten())
-        if texts is None:
-            return None
-        sizes = pc.fill_null(pc.list_value_length(values), 0)
-        ends = pc.cumulative_sum(sizes)
-        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-        joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ",")
-        texts = pc.binary_join_element_wise("[", joined, "]", "")
-        texts = pc.if_else(pc.is_valid(values), texts, pa.scalar(None, pa.string()))
-    elif pa.types.is_integer(kind):
-        texts = values.cast(pa.string())
-    else:
-        texts = _quoted_texts(values)
-        if texts is None:
-            return None
-        texts = pc.binary_join_element_wise('"', texts, '"', "")
-    return pc.fill_null(texts, "null")
+    if pa.types.is_integer(kind):
+        return pc.fill_null(values.cast(pa.string()), "null")
+    if not (pa.types.is_list(kind) and pa.types.is_string(kind.value_type)):
+        return None
+    texts = _quoted_texts(values.flatten())
+    if texts is None:
+        return None
+    sizes = pc.fill_null(pc.list_value_length(values), 0)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(sizes)])
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, _in_quotes(texts)), ",")
+    written = pc.binary_join_element_wise("[", joined, "]", "")
+    return pc.if_else(pc.is_valid(values), written, "null")
+
+
+def _in_quotes(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.binary_join_element_wise('"', texts, '"', ""), "null")
