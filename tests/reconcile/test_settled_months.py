@@ -67,7 +67,9 @@ def ask(world: DrawnMonths) -> Asked:
     settled: dict[str, str | None] = {}
     if out:
         assert kept
-        with basis.snapshot.connection(few=True, beside={"kept": kept.database}) as connection:
+        with basis.snapshot.connection(
+            one_thread=True, beside={"kept": kept.database}
+        ) as connection:
             rows = connection.table("kept.settled_lines").select("entry_id", "expectation_id")
             settled = dict(rows.fetchall())
     assert out <= settled.keys()

@@ -50,7 +50,7 @@ _READ: Final = 20_000
 def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
     """Write every table that the answer rests on into `folder`: how many rows each has."""
     folder.mkdir()
-    with basis.snapshot.connection(few=True) as connection:  # one thread holds least
+    with basis.snapshot.connection(one_thread=True) as connection:
         rows = {
             name: _write(connection, name, order, folder / f"{name}.parquet")
             for name, order in _read_tables().items()

@@ -110,23 +110,24 @@ class Snapshot:
     def connection(
         self,
         *,
-        few: bool = False,
+        one_thread: bool = False,
         alone: bool = False,
         beside: Mapping[str, Path] = _NONE_BESIDE,
     ) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with a view per table, per history, and the table `commits`.
 
-        Whoever reads `few` rows of much that is stored has one of one thread, which reads the
-        databases `beside` as well, by their names; duckdb.Error where one of them does not open.
-        Whoever works on many rows is best `alone`: DuckDB gives memory back to the system when a
-        database is closed, not when a connection to one is.
+        Connections share a database, but for one that is `alone`, of `one_thread`, or reads the
+        databases `beside` by their names; duckdb.Error where one of those does not open. DuckDB
+        gives memory back to the system when a database is closed, not when a connection to one is:
+        whoever works on many rows is best alone. One thread is enough for few rows of much that is
+        stored, and holds least of many.
 
         What is made on it has to be temporary: then no other connection sees it, and it goes with
         this one. For SQL of our own: it can read the snapshot's files and no other, but it does not
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
-        if few or alone:
-            return self._new_database(one_thread=few, beside=beside)
+        if alone or one_thread or beside:
+            return self._new_database(one_thread=one_thread, beside=beside)
         with self._lock:
             return self._database().cursor()
 

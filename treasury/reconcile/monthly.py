@@ -431,7 +431,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
         return None
     beside = {DATABASE: settled.database}
     try:
-        with basis.snapshot.connection(few=True, beside=beside) as connection:
+        with basis.snapshot.connection(one_thread=True, beside=beside) as connection:
             steps_run = Run(connection)
             _give_question(steps_run, basis.question, basis.decisions)
             if not bring_unsettled(steps_run, settled, STEPS):

@@ -81,7 +81,7 @@ def month_on_spark(
         durable.make_folder(folder)
     with (
         spark_settings(session),
-        basis.snapshot.without_rows().connection(few=True) as home,
+        basis.snapshot.without_rows().connection(one_thread=True) as home,
     ):
         place = f"file://{folder.resolve()}" if into is None else into
         run = SparkRun(session, place, _STEPS, (*READ_FOR_ANSWER, *RESULTS, *_SHOWN))
