@@ -9,7 +9,6 @@ version: a close stores its answers as well, and the next month opens with what 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any, Final
@@ -101,10 +100,8 @@ class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def roll_forward(self) -> RollForward:
-        """The open items from the month's end before to its own, worked out beside each other."""
-        with ThreadPoolExecutor(1) as beside:
-            end = beside.submit(lambda: self.end)
-            return roll_forward(self.opening(), end.result())
+        """The open items from the month's end before to its own; both are worked out for it."""
+        return roll_forward(self.opening(), self.end)
 
     def require_tied(self) -> Examined:
         """The same month, where its open items roll forward; TreasuryError names what does not."""
