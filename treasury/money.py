@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from treasury.errors import InputError
@@ -44,7 +44,7 @@ def exponent(currency: str) -> int:
     return EXPONENTS.get(currency, 2)
 
 
-@cache
+@lru_cache(64)  # a currency is outside text
 def minor_unit(currency: str) -> Decimal:
     """The smallest amount of a currency or asset: 0.01 of EUR."""
     return Decimal(1).scaleb(-exponent(currency))
