@@ -320,14 +320,14 @@ class _Appraisal:
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
         self._found: dict[tuple[str, str, date, datetime | None], tuple[_Terms | None, str]] = {}
-        self._is_daily: dict[tuple[str, str], bool] = {}
         self.sources = RateSources()
 
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
         values = _Values(recorded.num_rows)
-        codes = (code for side in _CURRENCIES for code in pc.unique(recorded[side]).to_pylist())
-        if not any(map(self._rates.has_instants, codes)):  # else no instant is asked for
+        codes = {code for side in _CURRENCIES for code in pc.unique(recorded[side]).to_pylist()}
+        with_instants = set(filter(self._rates.has_instants, codes))
+        if not with_instants:  # no instant is asked for
             nothing = pa.nulls(recorded.num_rows, recorded.schema.field("at").type)
             recorded = recorded.set_column(recorded.schema.get_field_index("at"), "at", nothing)
         rows = enumerate(rows_of(recorded.select(_VALUED_BY)))
@@ -335,7 +335,8 @@ class _Appraisal:
             values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)
             if values.not_valued[row]:
                 continue
-            terms, values.not_valued[row] = self._terms_of(currency, coin, day, at)
+            asked_at = at if currency in with_instants or coin in with_instants else None
+            terms, values.not_valued[row] = self._terms_of(currency, coin, day, asked_at)
             if terms is None:
                 continue
             fiat_value = whole_units(fiat) * terms.fiat
@@ -355,10 +356,7 @@ class _Appraisal:
     def _terms_of(
         self, fiat: str, coin: str, day: date, at: datetime | None
     ) -> tuple[_Terms | None, str]:
-        pair = fiat, coin
-        if pair not in self._is_daily:
-            self._is_daily[pair] = not any(map(self._rates.has_instants, pair))
-        key = (fiat, coin, day, None if self._is_daily[pair] else at)
+        key = (fiat, coin, day, at)
         if key not in self._found:
             self._found[key] = self._read(*key)
         return self._found[key]

@@ -416,7 +416,7 @@ def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
 def _computed_row(
     row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
 ) -> tuple[Any, ...]:
-    """What is computed of a request, in the order of `_FOUND`."""
+    """What is computed of a request, in the order of `_COMPUTED`."""
     expected = expected_fee(row, calculated)
     others, usual, deviation = rates.others(row)
     fee = row["fee"]
