@@ -278,10 +278,10 @@ def family() -> list[str]:
 def held_kb(process: str) -> int:
     """The resident memory of a process now, what it shares included; 0 once it ended."""
     try:
-        told = Path(f"/proc/{process}/statm").read_text()
+        pages = Path(f"/proc/{process}/statm").read_text().split()
     except OSError:
         return 0
-    return int(told.split()[1]) * resource.getpagesize() // 1024
+    return int(pages[1]) * resource.getpagesize() // 1024
 
 
 def processor() -> float:

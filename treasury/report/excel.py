@@ -295,7 +295,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     """
     r, zone = closing.r, closing.zone
     tables = {
-        **closing.exposure.sheets(),
+        **closing.exposure.sheets(),  # first, before others hold memory: it runs steps over all
         "Ledger": LEDGER.empty_table() if closing.ledger is None else closing.ledger.lines,
         "Checklist": checklist(closing).table,
         "Balances": closing.balances,

@@ -65,7 +65,7 @@ def write_files(closing: Closing, folder: Path) -> Evidence:
             "this answer does not say what it was made from", do="close a month of a workspace"
         )
     (folder / "tables").mkdir()
-    # What DuckDB and Arrow make is made beside what is drawn.
+    # What DuckDB and Arrow make is made beside what is drawn, inputs before the books are held.
     with ThreadPoolExecutor(1) as beside:
         inputs = beside.submit(write_inputs, basis, folder / "inputs")
         booked = beside.submit(_write_books, closing, folder)
