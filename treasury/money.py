@@ -17,8 +17,7 @@ from treasury.errors import InputError
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "net_crypto", "parse_amount",
-    "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total", "typed_amount",
-    "whole_units",
+    "plain_digits", "product", "quantize", "rounded", "total", "typed_amount",
 ]  # fmt: skip
 
 PRECISION: Final = 38
@@ -101,7 +100,9 @@ def added(amount: Decimal, addend: Decimal) -> Decimal:
 
 
 def half_up(numerator: int, denominator: int) -> int:
-    """The whole number next to a ratio of whole numbers, half up; neither is negative."""
+    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
+    if numerator < 0:
+        return -half_up(-numerator, denominator)
     return (2 * numerator + denominator) // (2 * denominator)
 
 
@@ -174,18 +175,7 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 def rounded(exact: Fraction, places: int) -> Decimal:
     """A fraction at so many decimals, half up as every product and ratio."""
-    return Decimal(f"{signed_half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
-
-
-def signed_half_up(numerator: int, denominator: int) -> int:
-    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
-    digits = half_up(abs(numerator), denominator)
-    return -digits if numerator < 0 else digits
-
-
-def whole_units(amount: Decimal) -> int:
-    """An amount of a table in units of its last decimal, exact: 1.5 is 15 with 17 zeros."""
-    return int(_WIDE.scaleb(amount, SCALE))
+    return Decimal(f"{half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
 
 
 def is_exact_in(amount: Decimal, currency: str) -> bool:

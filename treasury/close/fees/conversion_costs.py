@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from operator import add, sub
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -27,12 +27,13 @@ from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import SCALE, exponent, rounded, signed_half_up, whole_units
+from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
-from treasury.tables.decimal_columns import decimal_column
+from treasury.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.tables.tabular import distinct_rows
 
 __all__ = [
     "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED",
@@ -134,8 +135,8 @@ RECORDED: Final = pa.schema(
 """A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
 in or came out of an account: with the fee where it is given, without it where it is received. `at`
 is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
-_VALUED_BY: Final = RECORDED.names[4:]
-"""What the value of a conversion rests on."""
+_AMOUNTS: Final = ("fiat", "fee", "crypto")
+"""What has to be recorded of a conversion that has a value."""
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,9 +258,12 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
     )
     keys = list(zip(recorded["month"].to_pylist(), pairs.to_pylist(), strict=True))
     without = Counter(key for key, why in zip(keys, values.not_valued, strict=True) if why)
-    groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+    places: defaultdict[tuple[tuple[str, str], str, int], list[int]] = defaultdict(list)
     for place, (row, terms) in enumerate(zip(values.rows, values.terms, strict=True)):
-        groups[*keys[row], terms.difference_is].add(values, place)
+        places[keys[row], terms.difference_is, terms.denominator].append(place)
+    groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+    for (key, difference_is, denominator), own in places.items():
+        groups[*key, difference_is].add(values, own, denominator)
     sums: defaultdict[str, _Sum] = defaultdict(_Sum)
     for (_, _, difference_is), group in groups.items():
         sums[difference_is].include(group)
@@ -280,8 +284,8 @@ class _Values:
     every conversion why it has no value, and nothing of one that has.
     """
 
-    def __init__(self, conversions: int) -> None:
-        self.not_valued = [""] * conversions
+    def __init__(self, not_valued: list[str]) -> None:
+        self.not_valued = not_valued
         self.rows: list[int] = []
         self.terms: list[_Terms] = []
         self.given: list[int] = []
@@ -308,7 +312,7 @@ class _Values:
         """Values in the last decimal of the reporting currency, each rounded once."""
         unit = 10 ** exponent(REPORTING)
         return [
-            signed_half_up(number * unit, terms.denominator)
+            half_up(number * unit, terms.denominator)
             for number, terms in zip(numerators, self.terms, strict=True)
         ]
 
@@ -318,24 +322,32 @@ class _Appraisal:
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
-        self._found: dict[tuple[str, str, date, datetime | None], tuple[_Terms | None, str]] = {}
-        self._is_daily: dict[tuple[str, str], bool] = {}
         self.sources = RateSources()
 
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
-        values = _Values(recorded.num_rows)
-        rows = enumerate(rows_of(recorded.select(_VALUED_BY)))
-        for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in rows:
-            values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)
-            if values.not_valued[row]:
-                continue
-            terms, values.not_valued[row] = self._terms_of(currency, coin, day, at)
+        values = _Values([""] * recorded.num_rows)
+        is_stated = pc.equal(pc.fill_null(recorded["problem"], ""), "")
+        for name in (*_AMOUNTS, "day"):
+            is_stated = pc.and_(is_stated, pc.is_valid(recorded[name]))
+        is_lacking = pc.invert(is_stated)
+        rows = pc.indices_nonzero(is_lacking).to_pylist()
+        lacking = recorded.select(["problem", *_AMOUNTS]).filter(is_lacking)
+        for row, stated in zip(rows, rows_of(lacking), strict=True):
+            values.not_valued[row] = _lacking(*stated)
+        valued = recorded.filter(is_stated)
+        terms_of, places = self._terms_of(valued)
+        amounts = (whole_numbers(valued[name]) for name in _AMOUNTS)
+        for row, place, is_on_ramp, fiat, fee, crypto in zip(
+            pc.indices_nonzero(is_stated).to_pylist(), places,
+            valued["is_on_ramp"].to_pylist(), *amounts, strict=True,
+        ):  # fmt: skip
+            terms, values.not_valued[row] = terms_of[place]
             if terms is None:
                 continue
-            fiat_value = whole_units(fiat) * terms.fiat
-            fee_value = whole_units(fee) * terms.fiat
-            coin_value = whole_units(crypto) * terms.coin
+            fiat_value = fiat * terms.fiat
+            fee_value = fee * terms.fiat
+            coin_value = crypto * terms.coin
             if max(abs(fiat_value), abs(coin_value), abs(fee_value)) >= terms.beyond:
                 values.not_valued[row] = "not provable: its amounts are beyond what any table holds"
                 continue
@@ -347,16 +359,19 @@ class _Appraisal:
             values.converted.append(fiat_value - fee_value if is_on_ramp else coin_value)
         return values
 
-    def _terms_of(
-        self, fiat: str, coin: str, day: date, at: datetime | None
-    ) -> tuple[_Terms | None, str]:
-        pair = fiat, coin
-        if pair not in self._is_daily:
-            self._is_daily[pair] = not any(map(self._rates.has_instants, pair))
-        key = (fiat, coin, day, None if self._is_daily[pair] else at)
-        if key not in self._found:
-            self._found[key] = self._read(*key)
-        return self._found[key]
+    def _terms_of(self, stated: pa.Table) -> tuple[list[tuple[_Terms | None, str]], list[int]]:
+        """The terms of some conversions, or why there are none, and which are each one's."""
+        codes = {*stated["fiat_currency"].unique().to_pylist()}
+        codes |= {*stated["crypto_currency"].unique().to_pylist()}
+        with_instants = set(filter(self._rates.has_instants, codes))
+        by = ["fiat_currency", "crypto_currency", "day", *(["at"] if with_instants else [])]
+        rated, places = distinct_rows(stated, by)
+        read = cache(self._read)
+        terms = []
+        for fiat, coin, day, *at in zip(*(rated[name].to_pylist() for name in by), strict=True):
+            is_daily = with_instants.isdisjoint((fiat, coin))
+            terms.append(read(fiat, coin, day, None if is_daily else at[0]))
+        return terms, places.to_pylist()
 
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
@@ -375,15 +390,12 @@ class _Appraisal:
         return _Terms.of(*known), ""
 
 
-def _lacking(
-    fiat: Decimal | None, fee: Decimal | None, crypto: Decimal | None, day: date | None
-) -> str:
-    """What a value would rest on and is not recorded of a conversion, in words; mostly nothing."""
-    if fiat is None or fee is None or crypto is None:
-        stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
-        missing = " and no ".join(name for name, amount in stated if amount is None)
-        return f"not provable: no {missing} amount is recorded"
-    return "not provable: its day is not known" if day is None else ""
+def _lacking(problem: str, *amounts: Decimal | None) -> str:
+    """Why a conversion has no value, in words: what it would rest on and is not recorded."""
+    stated = zip(_AMOUNTS, amounts, strict=True)
+    missing = " and no ".join(name for name, amount in stated if amount is None)
+    lacking = f"no {missing} amount is recorded" if missing else "its day is not known"
+    return problem or f"not provable: {lacking}"
 
 
 class _Terms(msgspec.Struct, frozen=True):
@@ -420,17 +432,15 @@ class _Sum:
         self.differences: list[int] = []
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
-    def add(self, values: _Values, place: int) -> None:
-        """One of the conversions that have a value."""
-        self.conversions += 1
-        part = self._parts[values.terms[place].denominator]
-        part[0] += values.given[place]
-        part[1] += values.received[place]
-        part[2] += values.fee[place]
-        part[3] += values.converted[place]
-        difference = values.difference_bp[place]
-        if difference is not None:
-            self.differences.append(difference)
+    def add(self, values: _Values, places: Sequence[int], denominator: int) -> None:
+        """Some of the conversions that have a value, all over one denominator."""
+        self.conversions += len(places)
+        part = self._parts[denominator]
+        summed = (values.given, values.received, values.fee, values.converted)
+        for at, numerators in enumerate(summed):
+            part[at] += sum(numerators[place] for place in places)
+        points = (values.difference_bp[place] for place in places)
+        self.differences += [difference for difference in points if difference is not None]
 
     def include(self, other: _Sum) -> None:
         """All that is in another sum."""
@@ -551,7 +561,7 @@ def _pair_rows(
 def _basis_points(part: int, whole: int) -> int | None:
     """`part` of `whole` in hundredths of a basis point; None for what no column can say."""
     is_told = whole > 0 and abs(part) < 10**30 * whole
-    return signed_half_up(part * 1_000_000, whole) if is_told else None
+    return half_up(part * 1_000_000, whole) if is_told else None
 
 
 def _in_points(hundredths: int | None) -> Decimal | None:
