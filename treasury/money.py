@@ -101,9 +101,8 @@ def added(amount: Decimal, addend: Decimal) -> Decimal:
 
 def half_up(numerator: int, denominator: int) -> int:
     """The whole number next to a ratio, half up from zero; the denominator is above zero."""
-    if numerator < 0:
-        return -half_up(-numerator, denominator)
-    return (2 * numerator + denominator) // (2 * denominator)
+    whole = (2 * abs(numerator) + denominator) // (2 * denominator)
+    return -whole if numerator < 0 else whole
 
 
 def mean(amounts: Iterable[Decimal]) -> Decimal:

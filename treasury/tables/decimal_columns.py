@@ -28,12 +28,14 @@ def decimal_column(numbers: Sequence[int | None], places: int, kind: pa.Decimal1
     return pc.multiply(whole.cast(pa.decimal128(_DIGITS, 0)), unit).cast(kind)
 
 
-def whole_numbers(column: pa.ChunkedArray) -> list[int]:
-    """The decimals of a column without nulls in units of their last place: 1.50 is 150."""
-    numbers: list[int] = []
+def whole_numbers(column: pa.ChunkedArray) -> list[int | None]:
+    """The decimals of a column in units of their last place: 1.50 is 150."""
+    numbers: list[int | None] = []
     for part in column.chunks:
         # 128 bits each, of which the upper half has the sign.
         octets = memoryview(part.buffers()[1])[16 * part.offset : 16 * (part.offset + len(part))]
-        halves = zip(octets.cast("Q")[::2], octets.cast("q")[1::2], strict=True)
-        numbers += [(upper << 64) + lower for lower, upper in halves]
+        halves = zip(
+            octets.cast("Q")[::2], octets.cast("q")[1::2], part.is_valid().to_pylist(), strict=True
+        )
+        numbers += [(upper << 64) + lower if known else None for lower, upper, known in halves]
     return numbers

@@ -135,8 +135,8 @@ RECORDED: Final = pa.schema(
 """A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
 in or came out of an account: with the fee where it is given, without it where it is received. `at`
 is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
-_AMOUNTS: Final = ("fiat", "fee", "crypto")
-"""What has to be recorded of a conversion that has a value."""
+_Asked = tuple[str, str, date, datetime | None]
+"""Fiat currency, coin, day, and the instant where rates with an instant were given."""
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,8 +284,8 @@ class _Values:
     every conversion why it has no value, and nothing of one that has.
     """
 
-    def __init__(self, not_valued: list[str]) -> None:
-        self.not_valued = not_valued
+    def __init__(self, conversions: int) -> None:
+        self.not_valued = [""] * conversions
         self.rows: list[int] = []
         self.terms: list[_Terms] = []
         self.given: list[int] = []
@@ -326,23 +326,15 @@ class _Appraisal:
 
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
-        values = _Values([""] * recorded.num_rows)
-        is_stated = pc.equal(pc.fill_null(recorded["problem"], ""), "")
-        for name in (*_AMOUNTS, "day"):
-            is_stated = pc.and_(is_stated, pc.is_valid(recorded[name]))
-        is_lacking = pc.invert(is_stated)
-        rows = pc.indices_nonzero(is_lacking).to_pylist()
-        lacking = recorded.select(["problem", *_AMOUNTS]).filter(is_lacking)
-        for row, stated in zip(rows, rows_of(lacking), strict=True):
-            values.not_valued[row] = _lacking(*stated)
-        valued = recorded.filter(is_stated)
-        terms_of, places = self._terms_of(valued)
-        amounts = (whole_numbers(valued[name]) for name in _AMOUNTS)
-        for row, place, is_on_ramp, fiat, fee, crypto in zip(
-            pc.indices_nonzero(is_stated).to_pylist(), places,
-            valued["is_on_ramp"].to_pylist(), *amounts, strict=True,
-        ):  # fmt: skip
-            terms, values.not_valued[row] = terms_of[place]
+        values = _Values(recorded.num_rows)
+        asked, places = self._asked(recorded)
+        read = cache(self._read)
+        amounts = (whole_numbers(recorded[name]) for name in ("fiat", "fee", "crypto"))
+        others = (recorded[name].to_pylist() for name in ("is_on_ramp", "problem"))
+        rows = enumerate(zip(places, *amounts, *others, strict=True))
+        for row, (place, fiat, fee, crypto, is_on_ramp, problem) in rows:
+            lacking = problem or _lacking(fiat, fee, crypto, asked[place][2])
+            terms, values.not_valued[row] = (None, lacking) if lacking else read(*asked[place])
             if terms is None:
                 continue
             fiat_value = fiat * terms.fiat
@@ -359,19 +351,18 @@ class _Appraisal:
             values.converted.append(fiat_value - fee_value if is_on_ramp else coin_value)
         return values
 
-    def _terms_of(self, stated: pa.Table) -> tuple[list[tuple[_Terms | None, str]], list[int]]:
-        """The terms of some conversions, or why there are none, and which are each one's."""
-        codes = {*stated["fiat_currency"].unique().to_pylist()}
-        codes |= {*stated["crypto_currency"].unique().to_pylist()}
+    def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
+        """What the rates are asked for, and which of it for each conversion."""
+        pair = ["fiat_currency", "crypto_currency"]
+        codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
         with_instants = set(filter(self._rates.has_instants, codes))
-        by = ["fiat_currency", "crypto_currency", "day", *(["at"] if with_instants else [])]
-        rated, places = distinct_rows(stated, by)
-        read = cache(self._read)
-        terms = []
-        for fiat, coin, day, *at in zip(*(rated[name].to_pylist() for name in by), strict=True):
-            is_daily = with_instants.isdisjoint((fiat, coin))
-            terms.append(read(fiat, coin, day, None if is_daily else at[0]))
-        return terms, places.to_pylist()
+        by = [*pair, "day", "at"] if with_instants else [*pair, "day"]
+        rated, places = distinct_rows(recorded, by)
+        asked = [
+            (fiat, coin, day, None if with_instants.isdisjoint((fiat, coin)) else at[0])
+            for fiat, coin, day, *at, _ in rows_of(rated)
+        ]
+        return asked, places.to_pylist()
 
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
@@ -390,12 +381,13 @@ class _Appraisal:
         return _Terms.of(*known), ""
 
 
-def _lacking(problem: str, *amounts: Decimal | None) -> str:
-    """Why a conversion has no value, in words: what it would rest on and is not recorded."""
-    stated = zip(_AMOUNTS, amounts, strict=True)
-    missing = " and no ".join(name for name, amount in stated if amount is None)
-    lacking = f"no {missing} amount is recorded" if missing else "its day is not known"
-    return problem or f"not provable: {lacking}"
+def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
+    """What a value would rest on and is not recorded of a conversion, in words; mostly nothing."""
+    if fiat is None or fee is None or crypto is None:
+        stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
+        missing = " and no ".join(name for name, amount in stated if amount is None)
+        return f"not provable: no {missing} amount is recorded"
+    return "not provable: its day is not known" if day is None else ""
 
 
 class _Terms(msgspec.Struct, frozen=True):
