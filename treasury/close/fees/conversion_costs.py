@@ -475,7 +475,8 @@ class _Sum:
 
 def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Table:
     """The conversions with what they cost; columns as in CONVERSION_COSTS."""
-    places = pa.array(_places(recorded.num_rows, values.rows), pa.int64())
+    valued = pa.array(values.rows, pa.int64())
+    places = pc.index_in(pa.array(range(recorded.num_rows), pa.int64()), valued)
 
     def of_valued(numbers: Sequence[int | None], name: str) -> pa.Array:
         """A column of numbers of those that have a value, null for the others."""
@@ -518,14 +519,6 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
     }
     table = pa.table([columns[name] for name in CONVERSION_COSTS.names], schema=CONVERSION_COSTS)
     return table.combine_chunks()
-
-
-def _places(conversions: int, rows: Sequence[int]) -> list[int | None]:
-    """Of each conversion its place among those that have a value."""
-    places: list[int | None] = [None] * conversions
-    for place, row in enumerate(rows):
-        places[row] = place
-    return places
 
 
 def _pair_rows(
