@@ -18,8 +18,8 @@ from treasury.errors import InputError
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "minor_unit", "net_crypto",
-    "parse_amount", "plain_digits", "product", "quantize", "rounded", "signed_half_up", "total",
-    "typed_amount", "whole_units",
+    "parse_amount", "plain_digits", "product", "quantize", "rounded", "stored", "total",
+    "typed_amount",
 ]  # fmt: skip
 
 PRECISION: Final = 38
@@ -35,6 +35,7 @@ EXPONENTS: Final[dict[str, int]] = {
 }  # fmt: skip
 
 _POINTS: Final = Decimal("0.01")
+_STORED: Final = Decimal(1).scaleb(-SCALE)
 _WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 
@@ -95,6 +96,11 @@ def quantize(amount: Decimal, currency: str, *, rounding: str = ROUND_HALF_UP) -
     return amount.quantize(minor_unit(currency), rounding, context=_WIDE)
 
 
+def stored(amount: Decimal) -> Decimal:
+    """The amount at the 18 decimals that a column holds, half up."""
+    return amount.quantize(_STORED, context=_WIDE)
+
+
 def total(amounts: Iterable[Decimal]) -> Decimal:
     """The exact sum; the interpreter's own context would round it at 28 digits."""
     result = Decimal(0)
@@ -109,8 +115,9 @@ def added(amount: Decimal, addend: Decimal) -> Decimal:
 
 
 def half_up(numerator: int, denominator: int) -> int:
-    """The whole number next to a ratio of whole numbers, half up; neither is negative."""
-    return (2 * numerator + denominator) // (2 * denominator)
+    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
+    whole = (2 * abs(numerator) + denominator) // (2 * denominator)
+    return -whole if numerator < 0 else whole
 
 
 def mean(amounts: Iterable[Decimal]) -> Decimal:
@@ -181,18 +188,7 @@ def basis_points(part: Decimal, whole: Decimal) -> Decimal | None:
 
 def rounded(exact: Fraction, places: int) -> Decimal:
     """A fraction at so many decimals, half up as every product and ratio."""
-    return Decimal(f"{signed_half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
-
-
-def signed_half_up(numerator: int, denominator: int) -> int:
-    """The whole number next to a ratio, half up from zero; the denominator is above zero."""
-    digits = half_up(abs(numerator), denominator)
-    return -digits if numerator < 0 else digits
-
-
-def whole_units(amount: Decimal) -> int:
-    """An amount of a table in units of its last decimal, exact: 1.5 is 15 with 17 zeros."""
-    return int(_WIDE.scaleb(amount, SCALE))
+    return Decimal(f"{half_up(exact.numerator * 10**places, exact.denominator)}E-{places}")
 
 
 def is_exact_in(amount: Decimal, currency: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Context, Decimal
 
 import pyarrow as pa
@@ -9,7 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treasury.money import plain_digits
-from treasury.tables.tabular import clean_column, column_texts, plain_amounts, value_text, wide
+from treasury.tables.tabular import (
+    clean_column,
+    column_texts,
+    distinct_rows,
+    plain_amounts,
+    value_text,
+    wide,
+)
 from treasury.text import clean
 
 LARGEST = Decimal("99999999999999999999.999999999999999999")
@@ -66,3 +74,19 @@ def test_a_sum_of_the_largest_amounts_is_exact() -> None:
     table = pa.table({"key": ["a"] * 3, "amount": wide(column)})
     (row,) = table.group_by("key").aggregate([("amount", "sum")]).to_pylist()
     assert row["amount_sum"] == Decimal("299999999999999999999.999999999999999997")
+
+
+@given(st.lists(st.tuples(st.none() | st.sampled_from("ab"), st.none() | st.integers(0, 2))))
+def test_distinct_rows_are_counted_and_each_row_has_its_place(
+    rows: list[tuple[str | None, int | None]],
+) -> None:
+    halves = [
+        pa.table({"word": pa.array(words, pa.string()), "number": pa.array(numbers, pa.int64())})
+        for part in (rows[:3], rows[3:])
+        for words, numbers in [tuple(zip(*part, strict=True)) or ((), ())]
+    ]
+    distinct, places = distinct_rows(pa.concat_tables(halves), ["word", "number"])
+    found = [tuple(row.values()) for row in distinct.to_pylist()]
+    assert [found[place][:2] for place in places.to_pylist()] == rows
+    assert {row[:2]: row[2] for row in found} == Counter(rows)
+    assert len(found) == len(set(rows))

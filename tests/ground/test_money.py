@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,7 @@ from treasury.money import (
     convert,
     fee_of,
     format_amount,
+    half_up,
     is_exact_in,
     net_crypto,
     parse_amount,
@@ -83,3 +84,10 @@ def test_amounts_show_their_currencys_decimals_and_never_fewer_than_they_have() 
     assert not is_exact_in(Decimal("0.005"), "EUR")
     assert is_exact_in(Decimal("0.50000"), "EUR")
     assert quantize(Decimal("0.005"), "EUR") == Decimal("0.01")
+
+
+@given(st.integers(-(10**45), 10**45) | st.integers(-99, 99), st.integers(1, 10**40) | st.just(2))
+def test_a_ratio_is_rounded_half_up_from_zero(numerator: int, denominator: int) -> None:
+    exact = Context(prec=200).divide(Decimal(numerator), Decimal(denominator))
+    wanted = exact.quantize(Decimal(1), ROUND_HALF_UP, Context(prec=100))
+    assert half_up(numerator, denominator) == wanted

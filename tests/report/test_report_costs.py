@@ -25,6 +25,7 @@ from treasury.close.fees.conversion_costs import (
     account_conversions,
     conversion_costs,
 )
+from treasury.money import rounded
 from treasury.rates import ReferenceRates
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.report import fees_of
@@ -197,6 +198,49 @@ def test_sums_are_exact_and_rounded_once(
     shown = Fraction(told.sums[0].reference_difference)
     assert abs(shown - exact) <= Fraction(1, 200)
     assert sum(told.by_pair["conversions"].to_pylist()) == len(drawn)
+
+
+anything = st.none() | st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-(10**22), 10**22)
+sizes = (anything | st.sampled_from([0, 5 * 10**15, -5 * 10**15])).map(
+    lambda units: None if units is None else Decimal(f"{units}E-18")
+)
+grounds = st.tuples(
+    st.sampled_from(["EUR", "USD", "?"]), st.sampled_from(["USDC", "EURC", "ETH"]),
+    st.sampled_from([None, DAY, date(2026, 10, 14)]), st.sampled_from([None, AT]), st.booleans(),
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(sizes, sizes, sizes, grounds), max_size=12), st.sampled_from([None, AT]))
+def test_conversions_of_many_days_and_coins_are_valued_as_each_by_itself(
+    drawn: list[tuple[Any, ...]], at: datetime | None
+) -> None:
+    known = rates(("EUR", "USDC", "1.1172"), ("USD", "EUR", "0.5"), ("EURC", "EUR", "1"), at=at)
+    per_unit = {
+        "EUR": Fraction(1), "EURC": Fraction(1), "USD": Fraction(1, 2),
+        "USDC": 1 / Fraction("1.1172"),
+    }  # fmt: skip
+    exchanges = [
+        exchange(
+            source_id=str(number), fiat=fiat, fee=charged, crypto=crypto, fiat_currency=currency,
+            crypto_currency=coin, day=day, at=moment, is_on_ramp=on_ramp,
+        )
+        for number, (fiat, charged, crypto, (currency, coin, day, moment, on_ramp))
+        in enumerate(drawn)
+    ]  # fmt: skip
+    told = conversion_costs(recorded(*exchanges), known)
+    alone = [conversion_costs(recorded(one), known).each for one in exchanges]
+    assert told.each.to_pylist() == [row for table in alone for row in table.to_pylist()]
+    for one, row in zip(exchanges, told.each.to_pylist(), strict=True):
+        if row["not_valued"]:
+            assert row["cost"] is None
+            continue
+        fiat, charged = (
+            Fraction(one[name]) * per_unit[one["fiat_currency"]] for name in ("fiat", "fee")
+        )
+        value = Fraction(one["crypto"]) * per_unit[one["crypto_currency"]]
+        cost = fiat - value if one["is_on_ramp"] else value - fiat
+        assert (row["cost"], row["stated_fee"]) == (rounded(cost, 2), rounded(charged, 2))
+        assert row["reference_difference"] == rounded(cost - charged, 2)
 
 
 def converted(**changed: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,14 @@ def test_a_rate_is_held_against_the_others_of_its_pair_and_day() -> None:
     assert found["r3"]["rate_deviation_bp"] == Decimal("9499.51")
     assert found["r0"]["rate_of_others"] == Decimal("0.95")
     assert (found["r7"]["others_that_day"], found["r7"]["rate_deviation_bp"]) == (0, None)
+
+
+def test_a_rate_of_others_keeps_every_digit_that_a_column_holds() -> None:
+    longest = Decimal("99999999999999999999.123456789012345677")
+    lower = longest.next_minus(Context(prec=38))
+    rows = [fee(request_id=f"r{n}", exchange_rate=r) for n, r in enumerate((longest, lower, lower))]
+    found = {row["request_id"]: row for row in fees(*rows).rows}
+    assert (found["r0"]["rate_of_others"], found["r1"]["rate_of_others"]) == (lower, longest)
 
 
 def test_sums_are_by_any_group_and_always_by_currency() -> None:

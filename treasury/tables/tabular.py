@@ -7,7 +7,7 @@ Amounts stay exact, and outside text stays text wherever it goes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
-    "exact_pandas", "html_table", "in_one", "in_zone", "plain_amounts", "rows_hash", "units_of",
+    "distinct_rows", "exact_pandas", "html_table", "in_one", "in_zone", "plain_amounts",
+    "rows_hash", "units_of",
     "value_text", "wide",
 ]  # fmt: skip
 
@@ -232,6 +233,19 @@ def amount_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def wide(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Amounts in a type in which no sum of them is too large."""
     return amounts.cast(pa.decimal256(76, amounts.type.scale))
+
+
+def distinct_rows(table: pa.Table, names: Sequence[str]) -> tuple[pa.Table, pa.Array]:
+    """The rows that differ in these columns, how many there are of each, and each row's place.
+
+    The first table has `names` and `count`; the places say for each row of `table` which it is.
+    """
+    numbered = table.select(names).append_column("row", pa.array(range(table.num_rows), pa.int64()))
+    wanted = [("row", "count"), ("row", "list")]
+    groups = numbered.group_by(names, use_threads=False).aggregate(wanted).combine_chunks()
+    rows = groups["row_list"].combine_chunks()
+    places = pc.list_parent_indices(rows).take(pc.sort_indices(rows.flatten()))
+    return groups.select([*names, "row_count"]).rename_columns([*names, "count"]), places
 
 
 def clean_column(column: pa.ChunkedArray) -> pa.ChunkedArray:

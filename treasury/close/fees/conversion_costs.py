@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from operator import add, sub
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -27,12 +27,13 @@ from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import SCALE, exponent, rounded, signed_half_up, whole_units
+from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
-from treasury.tables.decimal_columns import decimal_column
+from treasury.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.tables.tabular import distinct_rows
 
 __all__ = [
     "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED",
@@ -134,9 +135,8 @@ RECORDED: Final = pa.schema(
 """A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
 in or came out of an account: with the fee where it is given, without it where it is received. `at`
 is the instant, where one is known; `problem` says why it cannot be valued, whatever the rates."""
-_VALUED_BY: Final = RECORDED.names[4:]
-"""What the value of a conversion rests on."""
-_CURRENCIES: Final = ("fiat_currency", "crypto_currency")
+_Asked = tuple[str, str, date, datetime | None]
+"""Fiat currency, coin, day, and the instant where rates with an instant were given."""
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +250,7 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
     """Each conversion valued by the rates, and the sums; `recorded` as in RECORDED."""
     appraisal = _Appraisal(rates)
     values = appraisal.values_of(recorded)
-    currencies = [recorded[side] for side in _CURRENCIES]
+    currencies = recorded["fiat_currency"], recorded["crypto_currency"]
     pairs = pc.if_else(
         recorded["is_on_ramp"],
         pc.binary_join_element_wise(*currencies, " → "),
@@ -258,9 +258,12 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
     )
     keys = list(zip(recorded["month"].to_pylist(), pairs.to_pylist(), strict=True))
     without = Counter(key for key, why in zip(keys, values.not_valued, strict=True) if why)
-    groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+    places: defaultdict[tuple[tuple[str, str], str, int], list[int]] = defaultdict(list)
     for place, (row, terms) in enumerate(zip(values.rows, values.terms, strict=True)):
-        groups[*keys[row], terms.difference_is].add(values, place)
+        places[keys[row], terms.difference_is, terms.denominator].append(place)
+    groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+    for (key, difference_is, denominator), own in places.items():
+        groups[*key, difference_is].add(values, own, denominator)
     sums: defaultdict[str, _Sum] = defaultdict(_Sum)
     for (_, _, difference_is), group in groups.items():
         sums[difference_is].include(group)
@@ -309,7 +312,7 @@ class _Values:
         """Values in the last decimal of the reporting currency, each rounded once."""
         unit = 10 ** exponent(REPORTING)
         return [
-            signed_half_up(number * unit, terms.denominator)
+            half_up(number * unit, terms.denominator)
             for number, terms in zip(numerators, self.terms, strict=True)
         ]
 
@@ -319,29 +322,24 @@ class _Appraisal:
 
     def __init__(self, rates: ReferenceRates) -> None:
         self._rates = rates
-        self._found: dict[tuple[str, str, date, datetime | None], tuple[_Terms | None, str]] = {}
         self.sources = RateSources()
 
     def values_of(self, recorded: pa.Table) -> _Values:
         """The values of conversions, and why some have none."""
         values = _Values(recorded.num_rows)
-        codes = {code for side in _CURRENCIES for code in pc.unique(recorded[side]).to_pylist()}
-        with_instants = set(filter(self._rates.has_instants, codes))
-        if not with_instants:  # no instant is asked for
-            nothing = pa.nulls(recorded.num_rows, recorded.schema.field("at").type)
-            recorded = recorded.set_column(recorded.schema.get_field_index("at"), "at", nothing)
-        rows = enumerate(rows_of(recorded.select(_VALUED_BY)))
-        for row, (day, at, is_on_ramp, fiat, currency, fee, crypto, coin, problem) in rows:
-            values.not_valued[row] = problem or _lacking(fiat, fee, crypto, day)
-            if values.not_valued[row]:
-                continue
-            asked_at = at if currency in with_instants or coin in with_instants else None
-            terms, values.not_valued[row] = self._terms_of(currency, coin, day, asked_at)
+        asked, places = self._asked(recorded)
+        read = cache(self._read)
+        amounts = (whole_numbers(recorded[name]) for name in ("fiat", "fee", "crypto"))
+        others = (recorded[name].to_pylist() for name in ("is_on_ramp", "problem"))
+        rows = enumerate(zip(places, *amounts, *others, strict=True))
+        for row, (place, fiat, fee, crypto, is_on_ramp, problem) in rows:
+            lacking = problem or _lacking(fiat, fee, crypto, asked[place][2])
+            terms, values.not_valued[row] = (None, lacking) if lacking else read(*asked[place])
             if terms is None:
                 continue
-            fiat_value = whole_units(fiat) * terms.fiat
-            fee_value = whole_units(fee) * terms.fiat
-            coin_value = whole_units(crypto) * terms.coin
+            fiat_value = fiat * terms.fiat
+            fee_value = fee * terms.fiat
+            coin_value = crypto * terms.coin
             if max(abs(fiat_value), abs(coin_value), abs(fee_value)) >= terms.beyond:
                 values.not_valued[row] = "not provable: its amounts are beyond what any table holds"
                 continue
@@ -353,13 +351,18 @@ class _Appraisal:
             values.converted.append(fiat_value - fee_value if is_on_ramp else coin_value)
         return values
 
-    def _terms_of(
-        self, fiat: str, coin: str, day: date, at: datetime | None
-    ) -> tuple[_Terms | None, str]:
-        key = (fiat, coin, day, at)
-        if key not in self._found:
-            self._found[key] = self._read(*key)
-        return self._found[key]
+    def _asked(self, recorded: pa.Table) -> tuple[list[_Asked], list[int]]:
+        """What the rates are asked for, and which of it for each conversion."""
+        pair = ["fiat_currency", "crypto_currency"]
+        codes = {code for name in pair for code in recorded[name].unique().to_pylist()}
+        with_instants = set(filter(self._rates.has_instants, codes))
+        by = [*pair, "day", "at"] if with_instants else [*pair, "day"]
+        rated, places = distinct_rows(recorded, by)
+        asked = [
+            (fiat, coin, day, None if with_instants.isdisjoint((fiat, coin)) else at[0])
+            for fiat, coin, day, *at, _ in rows_of(rated)
+        ]
+        return asked, places.to_pylist()
 
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
@@ -378,9 +381,7 @@ class _Appraisal:
         return _Terms.of(*known), ""
 
 
-def _lacking(
-    fiat: Decimal | None, fee: Decimal | None, crypto: Decimal | None, day: date | None
-) -> str:
+def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
     """What a value would rest on and is not recorded of a conversion, in words; mostly nothing."""
     if fiat is None or fee is None or crypto is None:
         stated = (("fiat", fiat), ("fee", fee), ("crypto", crypto))
@@ -423,17 +424,15 @@ class _Sum:
         self.differences: list[int] = []
         self._parts: defaultdict[int, list[int]] = defaultdict(lambda: [0] * 4)
 
-    def add(self, values: _Values, place: int) -> None:
-        """One of the conversions that have a value."""
-        self.conversions += 1
-        part = self._parts[values.terms[place].denominator]
-        part[0] += values.given[place]
-        part[1] += values.received[place]
-        part[2] += values.fee[place]
-        part[3] += values.converted[place]
-        difference = values.difference_bp[place]
-        if difference is not None:
-            self.differences.append(difference)
+    def add(self, values: _Values, places: Sequence[int], denominator: int) -> None:
+        """Some of the conversions that have a value, all over one denominator."""
+        self.conversions += len(places)
+        part = self._parts[denominator]
+        summed = (values.given, values.received, values.fee, values.converted)
+        for at, numerators in enumerate(summed):
+            part[at] += sum(numerators[place] for place in places)
+        points = (values.difference_bp[place] for place in places)
+        self.differences += [difference for difference in points if difference is not None]
 
     def include(self, other: _Sum) -> None:
         """All that is in another sum."""
@@ -476,7 +475,8 @@ class _Sum:
 
 def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Table:
     """The conversions with what they cost; columns as in CONVERSION_COSTS."""
-    places = pa.array(_places(recorded.num_rows, values.rows), pa.int64())
+    valued = pa.array(values.rows, pa.int64())
+    places = pc.index_in(pa.array(range(recorded.num_rows), pa.int64()), valued)
 
     def of_valued(numbers: Sequence[int | None], name: str) -> pa.Array:
         """A column of numbers of those that have a value, null for the others."""
@@ -521,14 +521,6 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
     return table.combine_chunks()
 
 
-def _places(conversions: int, rows: Sequence[int]) -> list[int | None]:
-    """Of each conversion its place among those that have a value."""
-    places: list[int | None] = [None] * conversions
-    for place, row in enumerate(rows):
-        places[row] = place
-    return places
-
-
 def _pair_rows(
     groups: Mapping[tuple[str, str, str], _Sum], without: Mapping[tuple[str, str], int]
 ) -> list[tuple[Any, ...]]:
@@ -554,7 +546,7 @@ def _pair_rows(
 def _basis_points(part: int, whole: int) -> int | None:
     """`part` of `whole` in hundredths of a basis point; None for what no column can say."""
     is_told = whole > 0 and abs(part) < 10**30 * whole
-    return signed_half_up(part * 1_000_000, whole) if is_told else None
+    return half_up(part * 1_000_000, whole) if is_told else None
 
 
 def _in_points(hundredths: int | None) -> Decimal | None:

@@ -8,75 +8,167 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_UP, Decimal
 from typing import Any, Final
 
-import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import (
     basis_points,
     convert,
     difference,
+    exponent,
     fee_of,
     format_amount,
     mean,
     minor_unit,
     quantize,
+    stored,
 )
+from treasury.tables.csv_output import rows_of
+from treasury.tables.tabular import distinct_rows
 
-__all__ = ["COMPARED", "RATED", "Expected", "Rates", "expected_fee", "finding", "told_rate"]
+__all__ = ["RATE", "expected_fee", "fee_rate", "fees_computed", "finding", "rates_of_others"]
 
-RATED: Final = ("ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate")
+RATE: Final = pa.decimal128(38, 2)
+"""Basis points, two decimals."""
+BEYOND: Final = Decimal(10) ** 36
+CHECK: Final = "CHECK"
+"""How a finding begins that somebody has to look at."""
+OTHERS: Final = pa.schema(
+    [("others_that_day", INTEGER), ("rate_of_others", AMOUNT), ("rate_deviation_bp", RATE)]
+)
+RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
 """What the rate of a request is held against the others' by."""
-COMPARED: Final = ("request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier")
-"""What the fee of a request is computed from, besides."""
 
-_STORED: Final = Decimal("1e-18")
-_BEYOND: Final = Decimal(10) ** 36
+_COMPARED: Final = [
+    "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *RATED,
+]  # fmt: skip
+"""What the fee of a request is computed from."""
+_NO_TIER: Final = "tier not determinable"
+_PERCENTAGE: Final = "recorded percentage"
+_FITTING: Final = pa.decimal256(28, 18)
+_LIMIT: Final = Decimal(10) ** 10
+"""From here an amount is computed with by itself: no column holds every product of such amounts."""
+_WHOLE: Final = pa.decimal256(38, 18)
+_BATCH: Final = 20_000
+"""Requests that are held as Python's own values together."""
+_HALF_UP: Final = "half_towards_infinity"
 _ROUNDINGS: Final = ((ROUND_UP, "up"), (ROUND_DOWN, "down"), (ROUND_HALF_EVEN, "half to even"))
 
 
-class Expected(msgspec.Struct, frozen=True):
-    """The fee that should have been taken, in the request's fiat currency, and what says so."""
+def fees_computed(
+    requests: pa.Table, calculated: Mapping[str, Decimal]
+) -> dict[str, pa.ChunkedArray]:
+    """Of each request the rate of its fee, the expected fee, what says so, variance and finding.
 
-    amount: Decimal | None
-    by: str
-    """The tier's name, "recorded percentage", "calculated", or nothing where none can be told."""
+    `calculated` has the calculator's fees by request id. What is usual is computed a column at a
+    time; the rest by the functions below, one request after another, to the same digits.
+    """
+    table = requests.select(_COMPARED).combine_chunks()
+    amounts = table["fee"], table["fiat_gross"], table["fee_percentage"]
+    is_odd = pc.is_in(table["request_id"], pa.array(calculated, TEXT))
+    for amount in amounts:
+        is_odd = pc.or_(is_odd, pc.fill_null(pc.greater_equal(pc.abs(amount), _LIMIT), False))
+    fee, gross, percentage = (pc.if_else(is_odd, None, own).cast(_FITTING) for own in amounts)
+    rate = pc.divide(pc.multiply(fee, Decimal(10_000)), pc.if_else(pc.equal(gross, 0), None, gross))
+    codes = table["fiat_currency"].unique()
+    exponents = pa.array(map(exponent, codes.to_pylist()), pa.int32())
+    places = exponents.take(pc.index_in(table["fiat_currency"], codes))
+    hundredfold = pc.multiply(gross, percentage)
+    expected = pc.round_binary(hundredfold, pc.subtract(places, 2), _HALF_UP)
+    by = pc.if_else(pc.equal(table["tier"], _NO_TIER), _PERCENTAGE, table["tier"])
+    columns = {
+        "rate_bp": pc.round(rate, 2, _HALF_UP).cast(RATE),
+        "expected_fee": pc.multiply(expected, Decimal("0.01")).cast(AMOUNT),
+        "expected_by": pc.if_else(pc.is_null(hundredfold), "", by),
+    }
+    odd = [
+        (fee_rate(row["fee"], row["fiat_gross"]), *expected_fee(row, calculated))
+        for row in _rows(table.filter(is_odd))
+    ]
+    for name, values in zip(columns, zip(*odd, strict=True), strict=bool(odd)):
+        columns[name] = _replaced(columns[name], is_odd, values)
+    exact = (column.cast(_WHOLE) for column in (table["fee"], columns["expected_fee"]))
+    columns["variance"] = pc.subtract(*exact).cast(AMOUNT)
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return {**columns, "finding": _findings(table, places)}
 
 
-def expected_fee(row: Mapping[str, Any], calculated: Mapping[str, Decimal]) -> Expected:
-    """What the fee of a request should be; `calculated` has the calculator's fees by request id."""
+def _findings(table: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What a person reads of each fee and its variance; `places` are the currencies' decimals."""
+    variance = table["variance"]
+    size = pc.abs(variance)
+    # An amount below a thousand with two decimals is written as the column writes it.
+    is_short = pc.and_(pc.greater(size, Decimal("0.01")), pc.less(size, 1000))
+    size = pc.if_else(pc.and_(is_short, pc.equal(places, 2)), size, None)
+    size = pc.if_else(pc.equal(size, pc.round(size, 2)), size, None).cast(pa.decimal128(5, 2))
+    side = pc.if_else(pc.greater(variance, 0), "more", "less")
+    words = (f"{CHECK}:", table["fiat_currency"], size.cast(TEXT), side, "than")
+    told = pc.binary_join_element_wise(*words, table["expected_by"], "gives", " ")
+    told = pc.if_else(pc.equal(variance, 0), "as expected", told)
+    told = pc.if_else(pc.is_null(variance), "nothing to compare with", told)
+    told = pc.if_else(pc.is_null(table["fee"]), "no fee recorded", told)
+    return _replaced(told, pc.is_null(told), map(finding, _rows(table.filter(pc.is_null(told)))))
+
+
+def _replaced(
+    column: pa.ChunkedArray, where: pa.ChunkedArray, values: Iterable[Any]
+) -> pa.ChunkedArray:
+    return pc.replace_with_mask(column, where.combine_chunks(), pa.array(values, column.type))
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The requests of a table as dictionaries, some thousands at a time."""
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        yield from batch.to_pylist()
+
+
+def fee_rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
+    """Basis points; None where they cannot be told, or are beyond what any column holds."""
+    return None if fee is None or gross is None else _bounded(basis_points(fee, gross))
+
+
+def _bounded(rate: Decimal | None) -> Decimal | None:
+    return rate if rate is not None and rate.copy_abs() < BEYOND else None
+
+
+def expected_fee(
+    row: Mapping[str, Any], calculated: Mapping[str, Decimal]
+) -> tuple[Decimal | None, str]:
+    """What the fee of a request should be, in its fiat currency, and what says so.
+
+    That is the tier's name, "recorded percentage", "calculated", or nothing where no fee can be
+    told; `calculated` has the calculator's fees by request id.
+    """
     answer = calculated.get(row["request_id"])
     currency = row["fiat_currency"]
     if answer is not None:  # in the unit of the amount asked about: crypto for an off-ramp
         if row["ramp_type"] != "OFF_RAMP":
-            return Expected(quantize(answer, currency), "calculated")
+            return quantize(answer, currency), "calculated"
         rate = row["exchange_rate"]
-        return Expected(None if rate is None else convert(answer, rate, currency), "calculated")
+        return None if rate is None else convert(answer, rate, currency), "calculated"
     gross, percentage = row["fiat_gross"], row["fee_percentage"]
     if gross is None or percentage is None:
-        return Expected(None, "")
-    tier = row["tier"] if row["tier"] != "tier not determinable" else "recorded percentage"
-    return Expected(fee_of(gross, percentage, currency), tier)
+        return None, ""
+    tier = row["tier"] if row["tier"] != _NO_TIER else _PERCENTAGE
+    return fee_of(gross, percentage, currency), tier
 
 
-def finding(row: Mapping[str, Any], expected: Expected) -> str:
+def finding(row: Mapping[str, Any]) -> str:
     """What a person reads of the difference between the recorded and the expected fee."""
-    fee, currency = row["fee"], row["fiat_currency"]
-    if fee is None:
-        return "no fee recorded"
-    if expected.amount is None:
-        return "nothing to compare with"
-    if fee == expected.amount:
-        return "as expected"
-    size = difference(fee, expected.amount).copy_abs()
-    words = format_amount(size, currency)
-    side = "more" if fee > expected.amount else "less"
-    cause = _rounding(row, fee) if size <= minor_unit(currency) else ""
-    return (
-        f"{words} {side}: {cause}" if cause else f"CHECK: {words} {side} than {expected.by} gives"
-    )
+    variance, currency = row["variance"], row["fiat_currency"]
+    size = format_amount(variance.copy_abs(), currency)
+    side = "more" if variance > 0 else "less"
+    is_small = variance.copy_abs() <= minor_unit(currency)
+    cause = _rounding(row, row["fee"]) if is_small else ""
+    if cause:
+        return f"{size} {side}: {cause}"
+    return f"{CHECK}: {size} {side} than {row['expected_by']} gives"
 
 
 def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
@@ -95,47 +187,35 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
     return ""
 
 
-class Rates:
-    """The rates of each pair on each day, so that one can be held against the others."""
+def rates_of_others(requests: pa.Table) -> dict[str, pa.Array]:
+    """Of each request how many others its pair had that day, their rate, and the distance to it.
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        self._days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
-        for row in rows:
-            if row["exchange_rate"] is not None:
-                self._days[_pair_day(row)] += [row["exchange_rate"]] * row["count_all"]
-        for rates in self._days.values():
-            rates.sort()
-        self._distances: dict[tuple[Any, ...], tuple[int, Decimal | None, Decimal | None]] = {}
-
-    def others(self, row: Mapping[str, Any]) -> tuple[int, Decimal | None, Decimal | None]:
-        """How many others there are, the middle of their rates, and the distance to it in bp."""
-        rate = row["exchange_rate"]
-        if rate is None:
-            return 0, None, None
-        key = (*_pair_day(row), rate)
-        if key not in self._distances:
-            self._distances[key] = self._others(key[:-1], rate)
-        return self._distances[key]
-
-    def _others(
-        self, day: tuple[Any, ...], rate: Decimal
-    ) -> tuple[int, Decimal | None, Decimal | None]:
-        rates = self._days[day]
-        if len(rates) < 2:
-            return 0, None, None
-        # The median of sorted rates without the one at `own`, exact.
-        own = bisect_left(rates, rate)
-        half, odd = divmod(len(rates) - 1, 2)
-        places = (half,) if odd else (half - 1, half)
-        usual = mean(rates[at + (at >= own)] for at in places)
-        deviation = told_rate(basis_points(difference(rate, usual), usual))
-        return len(rates) - 1, usual.quantize(_STORED), deviation
+    The rate is the middle of theirs, the distance in basis points.
+    """
+    rated, places = distinct_rows(requests, RATED)
+    days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
+    for *day, rate, requests_with_it in rows_of(rated):
+        if rate is not None:
+            days[tuple(day)] += [rate] * requests_with_it
+    for rates in days.values():
+        rates.sort()
+    others = [_others(days[tuple(day)], rate) for *day, rate, _ in rows_of(rated)]
+    columns = zip(*others, strict=True) if others else ((),) * len(OTHERS)
+    return {
+        field.name: pa.array(values, field.type).take(places)
+        for field, values in zip(OTHERS, columns, strict=True)
+    }
 
 
-def told_rate(points: Decimal | None) -> Decimal | None:
-    """Basis points, where a column can hold them."""
-    return points if points is not None and points.copy_abs() < _BEYOND else None
-
-
-def _pair_day(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (row["ramp_type"], row["fiat_currency"], row["crypto_currency"], row["completed_on"])
+def _others(
+    rates: list[Decimal], rate: Decimal | None
+) -> tuple[int, Decimal | None, Decimal | None]:
+    if rate is None or len(rates) < 2:
+        return 0, None, None
+    # The median of sorted rates without the one at `own`, exact.
+    own = bisect_left(rates, rate)
+    half, odd = divmod(len(rates) - 1, 2)
+    places = (half,) if odd else (half - 1, half)
+    usual = mean(rates[at + (at >= own)] for at in places)
+    deviation = basis_points(difference(rate, usual), usual)
+    return len(rates) - 1, stored(usual), _bounded(deviation)

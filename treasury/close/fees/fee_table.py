@@ -26,29 +26,19 @@ from treasury.close.fees.conversion_costs import (
     conversion_costs,
     request_conversions,
 )
-from treasury.close.fees.fee_checks import (
-    COMPARED,
-    RATED,
-    Rates,
-    expected_fee,
-    finding,
-    told_rate,
-)
+from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
 from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, paid_gas
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import basis_points, difference
+from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.tables.csv_output import rows_of
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
 
 __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
 
-RATE: Final = pa.decimal128(38, 2)
-"""Basis points, two decimals."""
 ZERO: Final = Decimal(0)
 
 REQUESTS: Final = pa.schema(
@@ -108,8 +98,6 @@ TREND: Final = pa.schema(
         ("rate_change_bp", RATE),
     ]
 )
-CHECK: Final = "CHECK"
-"""How a finding begins that somebody has to look at."""
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,7 +231,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
             for month in self.months:
                 no_request = FeeTotal(
                     currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
-                    rate_bp=_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0,
+                    rate_bp=fee_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0,
                     to_check=0,
                 )  # fmt: skip
                 sums = groups.get((currency, str(month)), no_request)
@@ -366,11 +354,6 @@ STEP: Final = "fee_requests"
 
 
 _QUESTION: Final = ["request_id", "direction", "fiat_gross", "crypto"]
-_COMPUTED: Final = (
-    "rate_bp", "expected_fee", "expected_by", "variance", "finding", "others_that_day",
-    "rate_of_others", "rate_deviation_bp",
-)  # fmt: skip
-"""What is computed of one request after another."""
 
 
 def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table:
@@ -379,12 +362,6 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
     recorded = recorded.set_column(
         recorded.schema.get_field_index("fiat_currency"), "fiat_currency", fiat
     )
-    rates = Rates(recorded.group_by(list(RATED)).aggregate([([], "count_all")]).to_pylist())
-    names = (*RATED, *COMPARED)
-    computed = [
-        _computed_row(dict(zip(names, row, strict=True)), rates, calculated)
-        for row in rows_of(recorded.select(names))
-    ]
     crypto = _or_unknown(recorded["crypto_currency"])
     columns = {name: recorded[name] for name in REQUESTS.names if name in recorded.column_names}
     direction = recorded["ramp_type"]
@@ -399,11 +376,9 @@ def _requests(recorded: pa.Table, calculated: Mapping[str, Decimal]) -> pa.Table
             pc.binary_join_element_wise(crypto, fiat, " → "),
         ),
         "chain": recorded["crypto_chain"],
+        **fees_computed(recorded, calculated),
+        **rates_of_others(recorded),
     }
-    for name, values in zip(
-        _COMPUTED, zip(*computed, strict=True) if computed else ((),) * 8, strict=True
-    ):
-        columns[name] = pa.array(values, REQUESTS.field(name).type)
     return pa.table([columns[name] for name in REQUESTS.names], schema=REQUESTS).combine_chunks()
 
 
@@ -411,26 +386,6 @@ def _or_unknown(currency: pa.ChunkedArray) -> pa.ChunkedArray:
     """A currency, or a question mark where none is recorded."""
     recorded = pc.fill_null(currency, "")
     return pc.if_else(pc.equal(recorded, ""), "?", recorded)
-
-
-def _computed_row(
-    row: Mapping[str, Any], rates: Rates, calculated: Mapping[str, Decimal]
-) -> tuple[Any, ...]:
-    """What is computed of a request, in the order of `_COMPUTED`."""
-    expected = expected_fee(row, calculated)
-    others, usual, deviation = rates.others(row)
-    fee = row["fee"]
-    computed = expected.amount
-    return (
-        _rate(fee, row["fiat_gross"]),
-        computed,
-        expected.by,
-        None if fee is None or computed is None else difference(fee, computed),
-        finding(row, expected),
-        others,
-        usual,
-        deviation,
-    )
 
 
 _SUMMED: Final = ("fiat_gross", "fee", "fiat_net", "expected_fee", "variance")
@@ -471,7 +426,7 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
                 gross=row["fiat_gross_sum"],
                 fee=row["fee_sum"],
                 net=row["fiat_net_sum"],
-                rate_bp=_rate(row["fee_sum"], row["gross_with_fee_sum"]),
+                rate_bp=fee_rate(row["fee_sum"], row["gross_with_fee_sum"]),
                 expected=row["expected_fee_sum"],
                 variance=row["variance_sum"],
                 without_expected=row["count_all"] - row["expected_fee_count"],
@@ -508,10 +463,3 @@ def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None
         if sums.rate_bp is None or before.rate_bp is None
         else difference(sums.rate_bp, before.rate_bp),
     }
-
-
-def _rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
-    """Basis points; None where they cannot be told, or are beyond what any column holds."""
-    if fee is None or gross is None:
-        return None
-    return told_rate(basis_points(fee, gross))
