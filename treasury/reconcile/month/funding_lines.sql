@@ -19,8 +19,12 @@ FROM (
     SELECT entry_id, expectation_id, outcome, reason, tier, runner_up_id FROM outcomes
     UNION ALL
     SELECT o.entry_id, b.expectation_id, o.outcome, o.reason, o.tier, o.runner_up_id
-    FROM returned_expectations AS b
-    JOIN outcomes AS o ON o.entry_id = b.return_id OR o.entry_id = b.original_id
+    FROM (
+        SELECT return_id AS entry_id, expectation_id FROM returned_expectations
+        UNION
+        SELECT original_id AS entry_id, expectation_id FROM returned_expectations
+    ) AS b
+    JOIN outcomes AS o ON o.entry_id = b.entry_id
     WHERE o.outcome = 'returned' AND o.expectation_id <> b.expectation_id
 ) AS o
 JOIN bank_lines AS l ON l.entry_id = o.entry_id
