@@ -25,6 +25,7 @@ from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, BOOL, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.engine.kept_run import kept_run
+from treasury.reconcile.engine.memo import once_each
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation
 from treasury.tables.tabular import wide
@@ -78,6 +79,7 @@ EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that
 Row = dict[str, Any]
 
 
+@once_each
 def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     """Every balance of the month, banks first; columns as in BALANCES."""
     rows = [*_bank_rows(r), *_custodial_rows(r, zone), *company_rows(r, zone)]

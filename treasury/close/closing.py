@@ -44,10 +44,10 @@ from treasury.close.stored_answers import Answers, read_answers
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.items import (
-    ACCEPTANCES,
     ACTIONS,
     ITEM_REMARKS,
     LIMITS,
+    Acceptance,
     Facts,
     OpenItems,
     acceptances,
@@ -79,9 +79,9 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     `opened` gives the open items from one month's end to the other, when they are asked for: the
     tables `roll_forward` and `items`. `late` as in LATE_ITEMS, `corrections` as in CORRECTIONS;
     `moved` are decisions on facts that have changed, as in STANDING, `actions` those that have not
-    ended, as in ACTIONS, `accepted` what people agreed to carry, as in ACCEPTANCES, `limits` the
-    amounts below which an item does not block, as in LIMITS, `remarks` what people said of items,
-    as in ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with,
+    ended, as in ACTIONS, `accepted` what people agreed to carry, by item, `limits` the amounts
+    below which an item does not block, as in LIMITS, `remarks` what people said of items, as in
+    ITEM_REMARKS, all by the entries up to `agreed_to`; `coins` are what its coins open with,
     `exposure_limits` what may stand with the provider, as in EXPOSURE_LIMITS; `decisions` counts
     the journal's decisions up to `head`, on which all rests, and
     `journal_problem` says why the journal does not verify, or nothing.
@@ -95,7 +95,7 @@ class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     corrections: pa.Table = msgspec.field(default_factory=CORRECTIONS.empty_table)
     moved: pa.Table = msgspec.field(default_factory=STANDING.empty_table)
     actions: pa.Table = msgspec.field(default_factory=ACTIONS.empty_table)
-    accepted: pa.Table = msgspec.field(default_factory=ACCEPTANCES.empty_table)
+    accepted: Mapping[str, Acceptance] = msgspec.field(default_factory=dict)
     limits: pa.Table = msgspec.field(default_factory=LIMITS.empty_table)
     remarks: pa.Table = msgspec.field(default_factory=ITEM_REMARKS.empty_table)
     coins: CoinHistory = CoinHistory()

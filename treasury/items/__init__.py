@@ -1,6 +1,12 @@
 """What is open: one list, of which every surface shows rows and counts rows."""
 
-from treasury.items.carry_proposals import ACCEPTANCES, Acceptance, acceptances
+from treasury.items.carry_proposals import (
+    ACCEPTANCES,
+    Acceptance,
+    acceptance_table,
+    acceptances,
+    read_acceptances,
+)
 from treasury.items.carrying import CARRIED, Carrying
 from treasury.items.decision_effects import EFFECTS, Effect, Effects, effects_between
 from treasury.items.decision_items import ACTIONS, open_actions
@@ -15,7 +21,7 @@ from treasury.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, Shee
 __all__ = [
     "ACCEPTANCES", "ACTIONS", "CARRIED", "EFFECTS", "ITEM_REMARKS", "KINDS", "LIMITS", "OPEN_ITEMS",
     "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect", "Effects", "Facts", "ItemGroup",
-    "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan", "SheetVerdict", "acceptances",
-    "effects_between", "item_remarks", "limits_in_force", "open_actions", "open_items",
-    "read_items",
+    "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan", "SheetVerdict", "acceptance_table",
+    "acceptances", "effects_between", "item_remarks", "limits_in_force", "open_actions",
+    "open_items", "read_acceptances", "read_items",
 ]  # fmt: skip

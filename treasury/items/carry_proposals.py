@@ -6,7 +6,7 @@ item should clear. It lapses when amount or state move, when the day passes, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.ground.decoding import convert
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.journal.period_history import closed_periods
@@ -23,8 +24,8 @@ from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import format_amount, parse_amount
 
 __all__ = [
-    "ACCEPTANCES", "ACCEPTED", "PROPOSED", "WITHDRAWN", "Acceptance", "acceptances", "carried",
-    "standing_acceptances",
+    "ACCEPTANCES", "ACCEPTED", "PROPOSED", "WITHDRAWN", "Acceptance", "acceptance_table",
+    "acceptances", "carried", "read_acceptances",
 ]  # fmt: skip
 
 PROPOSED: Final = "item.proposed"
@@ -92,16 +93,8 @@ ACCEPTANCES: Final = pa.schema(
 """A row for each proposal to carry an item that stands; amounts in `currency`."""
 
 
-def acceptances(entries: Iterable[Entry]) -> pa.Table:
-    """The proposals that stand, with who accepted each; columns as in ACCEPTANCES."""
-    rows = [
-        msgspec.structs.asdict(acceptance) for acceptance in standing_acceptances(entries).values()
-    ]
-    return pa.Table.from_pylist(rows, schema=ACCEPTANCES)
-
-
-def standing_acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
-    """The proposals that stand by the id of their item.
+def acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
+    """The proposals that stand, with who accepted each, by the id of their item.
 
     Nobody accepts what they proposed, however the name is written, unless the entry says that the
     policy was that of one person.
@@ -126,6 +119,16 @@ def standing_acceptances(entries: Iterable[Entry]) -> dict[str, Acceptance]:
         elif entry.kind == WITHDRAWN:
             stand.pop(entry.subject, None)
     return stand
+
+
+def acceptance_table(stand: Mapping[str, Acceptance]) -> pa.Table:
+    """A row for each proposal that stands; columns as in ACCEPTANCES."""
+    return pa.Table.from_pylist(list(map(msgspec.structs.asdict, stand.values())), ACCEPTANCES)
+
+
+def read_acceptances(table: pa.Table) -> dict[str, Acceptance]:
+    """The proposals of a table as in ACCEPTANCES, by the id of their item."""
+    return {row["item_id"]: convert(row, Acceptance) for row in table.to_pylist()}
 
 
 _read_amount: Final = lru_cache(10_000)(parse_amount)

@@ -25,7 +25,7 @@ from treasury.items.carry_proposals import (
     PROPOSED,
     WITHDRAWN,
     Acceptance,
-    standing_acceptances,
+    acceptances,
 )
 from treasury.items.item_remarks import REMARKED, item_remarks
 from treasury.items.open_item import OpenItem
@@ -96,7 +96,7 @@ class Carrying:
         who = actor or self._journal.who()
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing = standing_acceptances(decided.entries)
+            standing = acceptances(decided.entries)
             return [
                 (item, _proposed(item, terms, standing.get(item.item_id), who))
                 for item in _items_of_names(items, names)
@@ -119,9 +119,9 @@ class Carrying:
         who = actor or self._journal.who()
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing = standing_acceptances(decided.entries)
+            standing, today = acceptances(decided.entries), self._today()
             return [
-                (item, self._accepted(item, standing.get(item.item_id), who))
+                (item, self._accepted(item, standing.get(item.item_id), who, today))
                 for item in _items_of_names(items, names)
             ]
 
@@ -139,7 +139,7 @@ class Carrying:
         _require(reason, "a reason", "reason")
 
         def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing = standing_acceptances(decided.entries)
+            standing = acceptances(decided.entries)
             chosen = _items_of_names(items, names)
             for item in chosen:
                 if item.item_id not in standing:
@@ -205,7 +205,7 @@ class Carrying:
                 "name": item.name if (item := items.by_id.get(item_id)) else None,
                 "standing": _standing(acceptance, item, self._today()),
             }
-            for item_id, acceptance in standing_acceptances(decided.entries).items()
+            for item_id, acceptance in acceptances(decided.entries).items()
         ]
         return Rows(pa.Table.from_pylist(rows, schema=CARRIED), zone=self._zone)
 
@@ -224,7 +224,7 @@ class Carrying:
         `item` is one of the month's list under these decisions. Raises what `carry` raises.
         """
         self._policy().check_identity(who)
-        acceptance = standing_acceptances(decided.entries).get(item.item_id)
+        acceptance = acceptances(decided.entries).get(item.item_id)
         body = _proposed(item, self._terms(owner, by, reason), acceptance, who)
         return None if body is None else Draft(PROPOSED, item.item_id, body, who)
 
@@ -234,8 +234,8 @@ class Carrying:
         Raises what `accept` raises.
         """
         self._policy().check_identity(who)
-        acceptance = standing_acceptances(decided.entries).get(item.item_id)
-        body = self._accepted(item, acceptance, who)
+        acceptance = acceptances(decided.entries).get(item.item_id)
+        body = self._accepted(item, acceptance, who, self._today())
         return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class Carrying:
         return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
 
     def _accepted(
-        self, item: OpenItem, acceptance: Acceptance | None, who: Actor
+        self, item: OpenItem, acceptance: Acceptance | None, who: Actor, today: date
     ) -> dict[str, Any] | None:
         """The body of an acceptance; None where the item is accepted already."""
         if acceptance is None:
@@ -263,7 +263,7 @@ class Carrying:
                 f"nobody proposed to carry {item.item_id}",
                 do=f"propose it: treasury items carry {item.item_id} --owner … --by … --reason …",
             )
-        lapse = acceptance.lapse(item, self._today())
+        lapse = acceptance.lapse(item, today)
         if lapse:
             raise ActionRefused(
                 f"what {acceptance.proposed_by} proposed for {item.item_id} has lapsed: {lapse}",

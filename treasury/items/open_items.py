@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.errors import InputError
-from treasury.ground.decoding import convert
 from treasury.items.carry_proposals import Acceptance, carried
 from treasury.items.decision_items import action_items, late_items, moved_items
 from treasury.items.evidence_items import (
@@ -259,20 +258,19 @@ def _may_mean(name: str, item: OpenItem) -> bool:
 
 def open_items(
     facts: Facts,
-    acceptances: pa.Table | None = None,
+    acceptances: Mapping[str, Acceptance] | None = None,
     limits: pa.Table | None = None,
     remarks: pa.Table | None = None,
 ) -> OpenItems:
     """Everything that is not settled in the month of the facts, each thing once.
 
-    `acceptances` are what people agreed to carry, as in ACCEPTANCES; one lapses where its item has
-    moved. `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what
-    people said of items, as in ITEM_REMARKS.
+    `acceptances` are what people agreed to carry, by item; one lapses where its item has moved.
+    `limits` are the amounts below which an item does not block, as in LIMITS, `remarks` what people
+    said of items, as in ITEM_REMARKS.
     """
     counted = _listed(facts)
-    proposals = [] if acceptances is None else acceptances.to_pylist()
-    standing = {row["item_id"]: convert(row, Acceptance) for row in proposals}
-    agreed = [carried(item, standing.get(item.item_id), facts.today) for item in counted]
+    standing, today = acceptances or {}, facts.today
+    agreed = [carried(item, standing.get(item.item_id), today) for item in counted]
     weighed = agreed if limits is None else immaterial(agreed, limits)
     remarked = (
         item

@@ -198,7 +198,7 @@ class Basis(msgspec.Struct, frozen=True, eq=False):
     closed: ClosedMonths | None = None
 
 
-class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, weakref=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT

@@ -36,6 +36,7 @@ from treasury.close.pinned_inputs import write_inputs, write_table
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import open_regular
+from treasury.items import acceptance_table
 from treasury.lake.commits import Commit
 from treasury.report import excel
 from treasury.report.accounting_files import write_beancount, write_csv
@@ -139,7 +140,7 @@ def answer_tables(closing: Closing) -> dict[str, pa.Table]:
         "corrections": closing.rolled.corrections,
         "moved_decisions": closing.rolled.moved,
         "open_actions": closing.rolled.actions,
-        "accepted_items": closing.rolled.accepted,
+        "accepted_items": acceptance_table(closing.rolled.accepted),
         "materiality": closing.rolled.limits,
         "item_remarks": closing.rolled.remarks,
         "coins": closing.coins.coins,

@@ -37,7 +37,7 @@ from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
 from treasury.errors import TreasuryError
 from treasury.ground.decoding import convert
-from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS
+from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
 from treasury.journal import Journal
 from treasury.journal.chain import Head
 from treasury.journal.decision_log import read_decided
@@ -142,7 +142,7 @@ def compare_with_inputs(folder: Path) -> Recomputed:
         corrections=_table(tables / "corrections.parquet", CORRECTIONS),
         moved=_table(tables / "moved_decisions.parquet", STANDING),
         actions=_table(tables / "open_actions.parquet", ACTIONS),
-        accepted=_table(tables / "accepted_items.parquet", ACCEPTANCES),
+        accepted=read_acceptances(_table(tables / "accepted_items.parquet", ACCEPTANCES)),
         limits=_table(tables / "materiality.parquet", LIMITS),
         remarks=_table(tables / "item_remarks.parquet", ITEM_REMARKS),
         coins=CoinHistory(
