@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
 import pytest
 from items_october import facts_of, line, row_of
 
+from treasury.close.balances import month_balances
 from treasury.close.closing import Closing
 from treasury.items import Facts, open_items
 from treasury.items.item_facts import STALE_AFTER
@@ -51,3 +53,14 @@ def test_facts_of_another_answer_or_day_are_not_alike(october: Closing) -> None:
     read = msgspec.structs.replace(facts, synced_at=facts.r.as_of - STALE_AFTER)
     assert not read.is_alike(with_answer(read, as_of=read.r.as_of + timedelta(microseconds=1)))
     assert not facts.is_alike(msgspec.structs.replace(facts, journal_problem="altered"))
+
+
+def test_balances_are_worked_out_once_for_an_answer_and_never_for_another(october: Closing) -> None:
+    r, zone = october.r, october.zone
+    balances = month_balances(r, zone)
+    later = msgspec.structs.replace(r, as_of=r.as_of + timedelta(seconds=1))
+    assert month_balances(later, zone) is balances
+    without_lines = msgspec.structs.replace(r, lines=r.lines.slice(0, 0))
+    assert month_balances(without_lines, zone).to_pylist() != balances.to_pylist()
+    assert month_balances(r, ZoneInfo("Asia/Tokyo")) is not balances
+    assert month_balances(r, zone).to_pylist() == balances.to_pylist()

@@ -43,7 +43,6 @@ from treasury.journal.journal_store import Draft
 from treasury.journal.notice_history import NOTICE
 from treasury.journal.period_history import REOPEN, Close, Period, closed_periods, period_history
 from treasury.lake import Lake, Snapshot
-from treasury.reconcile.engine.memo import once_each
 from treasury.reconcile.month.month_refusals import require_begun
 from treasury.reconcile.monthly import Basis, Reconciliation, reconcile_month
 from treasury.reconcile.question import Question
@@ -238,7 +237,6 @@ def reconcile(basis: Basis) -> Reconciliation:
     return reconcile_month(basis.snapshot, basis.question, basis.decisions, basis.remarks)
 
 
-@once_each
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
     return rows_hash(answer.lines.select(OUTCOME))

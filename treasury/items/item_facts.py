@@ -104,7 +104,7 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def is_alike(self, other: Facts) -> bool:
         """Whether both tell the same of one answer, so that the same is open."""
         return (
-            all(getattr(self.r, name) is getattr(other.r, name) for name in _OF_ANSWER)
+            self.r.has_tables_of(other.r)
             and all(getattr(self, name) == getattr(other, name) for name in _OF_DAY)
             and all(_same(getattr(self, name), getattr(other, name)) for name in _BESIDE)
         )
@@ -114,9 +114,6 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return None if instant is None else instant.astimezone(self.zone).date()
 
 
-_OF_ANSWER: Final = tuple(
-    field for field in Reconciliation.__struct_fields__ if field not in ("as_of", "basis")
-)
 _OF_DAY: Final = ("zone", "today", "commit", "synced_at", "is_stale", "journal_problem")
 _BESIDE: Final = (
     "balances",

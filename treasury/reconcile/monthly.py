@@ -198,7 +198,7 @@ class Basis(msgspec.Struct, frozen=True, eq=False):
     closed: ClosedMonths | None = None
 
 
-class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, weakref=True):
+class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the bank's month amounts to; every table is Arrow, every amount exact.
 
     `lines`: the month's booked bank lines with their outcome (amount in `currency`, direction CRDT
@@ -248,6 +248,11 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     def sql(self, step: str) -> str:
         """The whole query behind one step ("month_lines", "funding", …), to read or run."""
         return step_sql(step)
+
+    def has_tables_of(self, other: Reconciliation) -> bool:
+        """Whether both are one answer, asked for at whatever instant and on whatever basis."""
+        fields = (name for name in self.__struct_fields__ if name not in ("as_of", "basis"))
+        return all(getattr(self, name) is getattr(other, name) for name in fields)
 
     def counts(self) -> dict[str, int]:
         """Lines of the month by outcome; other business, which matching leaves out, apart."""

@@ -11,14 +11,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from functools import wraps
 from hashlib import blake2b
-from typing import Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Final, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-__all__ = ["Memo", "fingerprint", "once_each"]
+__all__ = ["Memo", "fingerprint"]
 
 
 class Sized(Protocol):
@@ -31,9 +29,6 @@ class Sized(Protocol):
 
 
 T = TypeVar("T", bound=Sized)
-P = ParamSpec("P")
-K = TypeVar("K")
-V = TypeVar("V")
 
 MOST: Final = 64 << 20
 """Bytes of tables that a memo keeps beside its last, and that are looked through for a key."""
@@ -61,21 +56,6 @@ class Memo(Generic[T]):
                 ):
                     self._kept.popitem(last=False)
         return answer
-
-
-def once_each(make: Callable[Concatenate[K, P], V]) -> Callable[Concatenate[K, P], V]:
-    """What is made of an object that never changes, made once and kept as long as the object."""
-    kept: WeakKeyDictionary[K, dict[Hashable, V]] = WeakKeyDictionary()
-
-    @wraps(make)
-    def made(of: K, /, *args: P.args, **named: P.kwargs) -> V:
-        by_rest = kept.setdefault(of, {})
-        rest = (args, *sorted(named.items()))
-        if rest not in by_rest:
-            by_rest[rest] = make(of, *args, **named)
-        return by_rest[rest]
-
-    return made
 
 
 def fingerprint(*tables: pa.Table | None) -> bytes | None:
