@@ -86,7 +86,7 @@ def test_distinct_rows_are_counted_and_each_row_has_its_place(
         for words, numbers in [tuple(zip(*part, strict=True)) or ((), ())]
     ]
     distinct, places = distinct_rows(pa.concat_tables(halves), ["word", "number"])
-    found = [tuple(row.values()) for row in distinct.to_pylist()]
-    assert [found[place][:2] for place in places.to_pylist()] == rows
-    assert {row[:2]: row[2] for row in found} == Counter(rows)
-    assert len(found) == len(set(rows))
+    counted = [(row["word"], row["number"], row["count"]) for row in distinct.to_pylist()]
+    assert [counted[place][:2] for place in places.to_pylist()] == rows
+    assert {row[:2]: row[2] for row in counted} == Counter(rows)
+    assert len(counted) == len(set(rows))

@@ -78,21 +78,26 @@ EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that
 Row = dict[str, Any]
 
 
+_WORKED_OUT: Final[list[tuple[Reconciliation, Hashable, pa.Table]]] = []
+"""The last answer asked about, on what records, its balances: a decision asks several times."""
+
+
 def month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
     """Every balance of the month, banks first; columns as in BALANCES."""
     records = None if r.basis is None else r.basis.snapshot.key()
-    asked = (records, zone)
-    for before, asked_before, balances in _LAST:
-        if records is not None and asked == asked_before and r.has_tables_of(before):
+    if records is None:  # nothing says whether they are the same another time
+        return _month_balances(r, zone)
+    for before, asked_before, balances in _WORKED_OUT:
+        if asked_before == (records, zone) and r.has_tables_of(before):
             return balances
-    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *company_rows(r, zone)]
-    balances = pa.Table.from_pylist(rows, schema=BALANCES)
-    _LAST[:] = [(r, asked, balances)]
+    balances = _month_balances(r, zone)
+    _WORKED_OUT[:] = [(r, (records, zone), balances)]
     return balances
 
 
-_LAST: Final[list[tuple[Reconciliation, Hashable, pa.Table]]] = []
-"""The last answer that was asked about, and its balances: a decision asks several times."""
+def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
+    rows = [*_bank_rows(r), *_custodial_rows(r, zone), *company_rows(r, zone)]
+    return pa.Table.from_pylist(rows, schema=BALANCES)
 
 
 # Bank accounts

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
     "distinct_rows", "exact_pandas", "html_table", "in_one", "in_zone", "plain_amounts",
-    "rows_hash", "units_of",
-    "value_text", "wide",
+    "rows_hash", "units_of", "value_text", "wide",
 ]  # fmt: skip
 
 PREVIEW: Final = 200
