@@ -194,6 +194,9 @@ def closed(folder: Path) -> dict[str, Any]:
     parts: dict[str, tuple[float, float]] = {}
     memory = Memory()
     began, used = time.perf_counter(), processor()
+    from treasury.cli import lighten
+
+    lighten()
     from treasury.report.pack import pack_contents, pack_folder
     from treasury.workspace import Workspace
 
@@ -258,30 +261,53 @@ class Memory:
 
     def _look(self) -> None:
         while not self._over.wait(0.05):
-            self._most = max(self._most, sum(map(held_kb, family())))
+            self._most = max(self._most, held_pages(family()))
 
     def peak(self) -> int:
         """Stop looking; megabytes."""
         self._over.set()
         self._looking.join()
-        return self._most // 1024
+        return self._most * resource.getpagesize() >> 20
 
 
 def family() -> list[str]:
-    """This process and those that it started."""
-    found = ["self"]
-    for path in Path("/proc/self/task").glob("*/children"):
-        found += path.read_text().split()
-    return found
+    """This process and those that it started.
+
+    One that has not begun its own program yet is this one, memory and all.
+    """
+    begun = command_line("self")
+    started = [
+        process
+        for path in Path("/proc/self/task").glob("*/children")
+        for process in path.read_text().split()
+    ]
+    return ["self", *(each for each in started if command_line(each) not in {begun, ""})]
 
 
-def held_kb(process: str) -> int:
-    """The resident memory of a process now, what it shares included; 0 once it ended."""
+def command_line(process: str) -> str:
+    """How a process was called; nothing once it ended."""
     try:
-        pages = Path(f"/proc/{process}/statm").read_text().split()
+        return Path(f"/proc/{process}/cmdline").read_text()
     except OSError:
-        return 0
-    return int(pages[1]) * resource.getpagesize() // 1024
+        return ""
+
+
+def held_pages(processes: list[str]) -> int:
+    """The memory of the processes: of each its own, and once the files that the largest maps.
+
+    Libraries are files that all of them map.
+    """
+    pages = [pages_of(process) for process in processes]
+    return sum(own for own, _ in pages) + max(mapped for _, mapped in pages)
+
+
+def pages_of(process: str) -> tuple[int, int]:
+    """What a process holds by itself and what it maps of files; nothing once it ended."""
+    try:
+        _, resident, mapped, *_ = Path(f"/proc/{process}/statm").read_text().split()
+    except OSError:
+        return 0, 0
+    return int(resident) - int(mapped), int(mapped)
 
 
 def processor() -> float:

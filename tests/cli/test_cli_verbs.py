@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,29 @@ def test_what_needs_nothing_loads_nothing(option: str) -> None:
         f"finally:\n    print('loaded:', [n for n in {HEAVY!r} if n in sys.modules])\n"
     )
     assert done.stdout.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="Arrow is built with jemalloc for Linux on x86_64 alone",
+)
+@pytest.mark.parametrize(("chosen", "used"), [(None, "jemalloc"), ("system", "system")])
+def test_arrow_gives_back_what_is_free_unless_a_person_chose_otherwise(
+    chosen: str | None, used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", chosen)
+    done = python(
+        "import sys\n"
+        "sys.argv = ['treasury', '--version']\n"
+        "from treasury.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    import pyarrow\n"
+        "    print(pyarrow.default_memory_pool().backend_name)\n"
+    )
+    assert (done.stdout.splitlines()[-1], done.stderr) == (used, "")
 
 
 def loaded(folder: Path, *arguments: str) -> list[str]:

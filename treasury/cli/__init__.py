@@ -7,6 +7,7 @@ standard error that says what to do next, and an exit code that is not 0.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -22,7 +23,7 @@ from treasury.errors import TreasuryError
 from treasury.ground.access import keep_to_user
 from treasury.ground.terminal import guard_output, guarded_output
 
-__all__ = ["main", "treasury"]
+__all__ = ["lighten", "main", "treasury"]
 
 
 class _Unneeded(MetaPathFinder):
@@ -47,6 +48,8 @@ class _Unneeded(MetaPathFinder):
 _UNNEEDED: Final = _Unneeded()
 _MANY_OBJECTS: Final = 100_000
 """New objects until the collector looks for circles: modules alone are a tenth, and none is one."""
+_ALLOCATOR: Final = "ARROW_DEFAULT_MEMORY_POOL"
+"""Names what Arrow allocates by: jemalloc gives back what is free, a tenth of a large close."""
 
 
 class _Guarded(click.Group):
@@ -94,11 +97,18 @@ def treasury(context: click.Context, workspace: str | None) -> None:
     context.obj = workspace
 
 
+def lighten() -> None:
+    """What a process that is ours alone does before anything is loaded, to be fast and small."""
+    gc.set_threshold(_MANY_OBJECTS)
+    sys.meta_path.insert(0, _UNNEEDED)
+    if sys.platform == "linux" and os.uname().machine == "x86_64":  # where Arrow is built with it
+        os.environ.setdefault(_ALLOCATOR, "jemalloc")
+
+
 def main() -> None:
     """Run a command; whatever it cannot do becomes one line and an exit code."""
-    gc.set_threshold(_MANY_OBJECTS)
+    lighten()
     guard_output()
-    sys.meta_path.insert(0, _UNNEEDED)
     try:
         sys.exit(treasury(prog_name="treasury", standalone_mode=False))
     except click.exceptions.NoArgsIsHelpError as error:
