@@ -6,7 +6,8 @@ The ways: `cluster`, a standalone cluster of real processes on loopback (a maste
 with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
 middle; `same-amount`, `one-code` and `one-payer`, sets in which everybody pays the same amount,
 every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code,
-with decisions; `local`, two threads in one process; `connect`, a Spark Connect server. With
+with decisions; `local`, two threads in one process; `connect`, a Spark Connect server; `month`, the
+month of a workspace of so many bank lines and requests, read from its lake by two threads. With
 `--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a process of its
 own. All four tables have to hold the same rows, by the hash of their sorted hashes; else the exit
 code is 1.
@@ -32,7 +33,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 if importlib.util.find_spec("pyspark") is None:  # Spark has an environment of its own
@@ -45,6 +46,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
+from benchmarks.close import filled  # noqa: E402
 from benchmarks.reconcile import one_code, ordinary, ordinary_parts, peak_mb, same_amount  # noqa: E402
 from benchmarks.spark_cluster import (  # noqa: E402
     HEAP,
@@ -54,14 +56,24 @@ from benchmarks.spark_cluster import (  # noqa: E402
 )
 
 ROWS = 1_000_000
+MONTH = "2026-10"
 TABLES = ("lines", "expectations", "allocations", "candidates")
 WAYS = (
     "cluster", "killed", "same-amount", "one-code", "one-payer", "drawn", "local", "connect",
+    "month",
 )  # fmt: skip
 PARTS = 8
 """Files that each table is divided into, so that several read it."""
 DRIVER = "3g"
 Tables = tuple[pa.Table, pa.Table]
+Hashes = dict[str, tuple[int, str]]
+
+
+class Made(NamedTuple):
+    """What DuckDB took, in seconds, and the hashes of its tables."""
+
+    wall: float
+    hashes: Hashes
 
 
 def one_payer(rows: int) -> Tables:
@@ -169,27 +181,9 @@ def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:
 
 
 def match_with_spark(place: Path, into: Path, address: str) -> dict[str, Any]:
-    from pyspark.sql import SparkSession
-
     from treasury import match_references
 
-    session: Any = address
-    if not address.startswith("sc://"):
-        builder = SparkSession.builder.master(address)
-        for name, setting in {
-            "spark.driver.memory": DRIVER,
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.executor.memory": HEAP,
-            "spark.executor.cores": "1",
-            "spark.local.dir": str(into.parent / "shuffles"),
-            "spark.sql.warehouse.dir": str(into.parent / "warehouse"),
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-        }.items():
-            builder = builder.config(name, setting)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
+    session: Any = address if address.startswith("sc://") else session_at(address, into)
     begin = time.perf_counter()
     matches = match_references(**inputs_of(place), engine=session, into=into)
     wall = time.perf_counter() - begin
@@ -199,6 +193,59 @@ def match_with_spark(place: Path, into: Path, address: str) -> dict[str, Any]:
         "peak": 0,
         "counts": matches.counts(),
     }
+
+
+def session_at(address: str, into: Path) -> Any:
+    """A session on a cluster, or on threads of its own."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(address)
+    for name, setting in {
+        "spark.driver.memory": DRIVER,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": HEAP,
+        "spark.executor.cores": "1",
+        "spark.local.dir": str(into.parent / "shuffles"),
+        "spark.sql.warehouse.dir": str(into.parent / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(name, setting)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def reconcile_with_duckdb(desk: Path, into: Path) -> dict[str, Any]:
+    from treasury.workspace import Workspace
+
+    begin = time.perf_counter()
+    r = Workspace(desk).reconcile(MONTH)
+    write_answer(r, into)
+    for name in TABLES:
+        (into / name).mkdir(parents=True)
+        pq.write_table(getattr(r.matches, name), into / name / "part-0.parquet")
+    wall = time.perf_counter() - begin
+    return {"wall": wall, "processor": time.process_time(), "peak": peak_mb(), "counts": r.counts()}
+
+
+def reconcile_with_spark(desk: Path, into: Path, address: str) -> dict[str, Any]:
+    from treasury.workspace import Workspace
+
+    session = session_at(address, into)
+    begin = time.perf_counter()
+    r = Workspace(desk).reconcile(MONTH, engine=session, into=into)
+    write_answer(r, into)
+    wall, processor = time.perf_counter() - begin, processor_seconds(driver_of(session))
+    return {"wall": wall, "processor": processor, "peak": 0, "counts": r.counts()}
+
+
+def write_answer(r: Any, into: Path) -> None:
+    """Write the tables of a month's answer beside what was matched, each by its sheet's name."""
+    for name, table in r.sheets().items():
+        (into.parent / name).mkdir(parents=True)
+        pq.write_table(table, into.parent / name / "part-0.parquet")
 
 
 def driver_of(session: Any) -> int:
@@ -224,13 +271,18 @@ def apart(*arguments: object) -> dict[str, Any]:
     return said
 
 
-def hashes_of(place: Path) -> dict[str, tuple[int, str]]:
-    """Of each table the number of its rows, and the hash of the sorted hashes of its rows."""
+def hashes_of(*places: Path) -> Hashes:
+    """Of each folder's tables the number of their rows, and the hash of their rows' sorted hashes.
+
+    What is no table's folder is passed over.
+    """
     hashes = {}
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for name in TABLES:
-            files = f"read_parquet('{place / name}/*.parquet')"
+        for path in sorted(path for place in places for path in place.iterdir()):
+            if not any(path.glob("*.parquet")):
+                continue
+            files = f"read_parquet('{path}/*.parquet')"
             columns = sorted(connection.sql(f"FROM {files}").columns)
             row = ", ".join(f'coalesce(CAST("{column}" AS VARCHAR), chr(0))' for column in columns)
             found = connection.execute(
@@ -238,7 +290,7 @@ def hashes_of(place: Path) -> dict[str, tuple[int, str]]:
                 f" FROM (SELECT md5(concat_ws(chr(1), {row})) AS h FROM {files})"
             ).fetchone()
             assert found is not None
-            hashes[name] = found
+            hashes[path.name] = found
     return hashes
 
 
@@ -248,7 +300,7 @@ class Bench:
     def __init__(self, folder: Path, rows: int) -> None:
         self.folder, self.rows = folder, rows
         self.is_alike = True
-        self._duckdb: dict[Path, tuple[float, dict[str, tuple[int, str]]]] = {}
+        self._duckdb: dict[Path, Made] = {}
         self._number = 0
 
     def set_of(self, name: str, rows: int) -> Path:
@@ -257,7 +309,7 @@ class Bench:
         if not place.exists():
             apart("--write", name, rows, place)
             said = apart("--duckdb", place, place / "duckdb")
-            self._duckdb[place] = said["wall"], hashes_of(place / "duckdb")
+            self._duckdb[place] = Made(said["wall"], hashes_of(place / "duckdb"))
             self._tell(f"{name}, DuckDB", rows, said, "")
         return place
 
@@ -267,12 +319,30 @@ class Bench:
         into = self.next_place()
         self._number += 1
         said = apart("--spark", place, into, address)
-        wall, hashes = self._duckdb[place]
-        wrong = [table for table, found in hashes_of(into).items() if hashes[table] != found]
+        self._compare(f"{name}, {way}", rows, said, hashes_of(into), self._duckdb[place])
+        return float(said["wall"])
+
+    def reconcile(self, address: str) -> None:
+        """A month's answer and all that was matched, on Spark beside DuckDB, from one lake."""
+        desk, ours, theirs = self.folder / "desk", self.folder / "month", self.next_place()
+        self._number += 1
+        apart("--fill", desk, self.rows)
+        said = apart("--duckdb-month", desk, ours / "answer")
+        self._tell("a month, DuckDB", self.rows, said, "")
+        made = Made(said["wall"], hashes_of(ours, ours / "answer"))
+        said = apart("--spark-month", desk, theirs, address)
+        found = hashes_of(theirs.parent, theirs)
+        self._compare(f"a month, {address}", self.rows, said, found, made)
+
+    def _compare(
+        self, what: str, rows: int, said: dict[str, Any], found: Hashes, made: Made
+    ) -> None:
+        """Tell what Spark took and whether its rows are DuckDB's."""
+        names = sorted(found.keys() | made.hashes.keys())
+        wrong = [name for name in names if found.get(name) != made.hashes.get(name)]
         self.is_alike = self.is_alike and not wrong
         alike = f"OTHER ROWS in {', '.join(wrong)}" if wrong else "the same rows"
-        self._tell(f"{name}, {way}", rows, said, f"{said['wall'] / wall:6.1f} × DuckDB, {alike}")
-        return float(said["wall"])
+        self._tell(what, rows, said, f"{said['wall'] / made.wall:6.1f} × DuckDB, {alike}")
 
     def next_place(self) -> Path:
         """Where the run that is matched next writes."""
@@ -336,13 +406,15 @@ def main(arguments: argparse.Namespace) -> int:
         if arguments.duckdb_alone:
             bench.set_of("ordinary", bench.rows)
             return 0
-        if set(ways) - {"local", "connect"}:
+        if set(ways) - {"local", "connect", "month"}:
             on_cluster(bench, ways, is_tenfold=arguments.tenfold)
         if "local" in ways:
             bench.match("local[2]", "ordinary", bench.rows, "local[2]")
         if "connect" in ways:
             with connect_server(bench.folder, DRIVER) as address:
                 bench.match("Connect", "ordinary", bench.rows, address)
+        if "month" in ways:
+            bench.reconcile("local[2]")
     return 0 if bench.is_alike else 1
 
 
@@ -352,6 +424,13 @@ def part(arguments: list[str]) -> dict[str, Any]:
         case ["--write", name, rows, place]:
             write_set(name, int(rows), Path(place))
             return {}
+        case ["--fill", desk, rows]:
+            filled(Path(desk), int(rows))
+            return {}
+        case ["--duckdb-month", desk, into]:
+            return reconcile_with_duckdb(Path(desk), Path(into))
+        case ["--spark-month", desk, into, address]:
+            return reconcile_with_spark(Path(desk), Path(into), address)
         case ["--duckdb", place, into]:
             return match_with_duckdb(Path(place), Path(into))
         case ["--spark", place, into, address]:
@@ -359,8 +438,10 @@ def part(arguments: list[str]) -> dict[str, Any]:
     raise SystemExit(__doc__)
 
 
+PARTED = ("--write", "--duckdb", "--spark", "--fill", "--duckdb-month", "--spark-month")
+
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in {"--write", "--duckdb", "--spark"}:
+    if sys.argv[1:] and sys.argv[1] in PARTED:
         print(json.dumps(part(sys.argv[1:])))
         sys.exit()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark")

@@ -24,7 +24,15 @@ from treasury.close.fees import gas_costs
 from treasury.close.ledger import accounting
 from treasury.desk import dictionary
 from treasury.reconcile import matching, monthly
-from treasury.reconcile.engine.pipeline import Step, compose, in_order, load, run, steps_of
+from treasury.reconcile.engine.pipeline import (
+    Step,
+    compose,
+    in_order,
+    load,
+    read_in_turn,
+    run,
+    steps_of,
+)
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
@@ -220,6 +228,31 @@ def test_rows_are_given_back_once_nothing_reads_them() -> None:
         assert connection.table("last").fetchall() == [(1,)]
         tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     assert sorted(tables) == [("given",), ("second",)]
+
+
+def test_results_are_read_in_turn_and_what_they_came_from_is_given_back() -> None:
+    steps = (
+        Step("joined", "SELECT n FROM given JOIN beside USING (n)"),
+        Step("one", "SELECT n FROM joined", is_stored=False),
+        Step("raised", "SELECT n + 1 AS n FROM beside"),
+        Step("two", "SELECT n FROM raised", is_stored=False),
+        Step("unread", "SELECT 1 AS n"),
+    )
+    with duckdb.connect() as connection:
+        load(connection, {"given": pa.table({"n": [2, 1]})})
+        connection.register("beside", pa.table({"n": [1, 2, 3]}))
+        results = read_in_turn(
+            connection, steps, {"one": "n", "two": "n DESC"}, loaded=["given"], in_place=["beside"]
+        )
+        left = connection.execute(
+            "SELECT table_name FROM duckdb_tables() UNION ALL"
+            " SELECT view_name FROM duckdb_views() WHERE NOT internal AND view_name = 'beside'"
+        ).fetchall()
+    assert {name: table["n"].to_pylist() for name, table in results.items()} == {
+        "one": [1, 2],
+        "two": [4, 3, 2],
+    }
+    assert left == []
 
 
 def test_a_step_is_named_like_no_other_step_and_no_table() -> None:

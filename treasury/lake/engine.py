@@ -44,7 +44,7 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
+    "Params", "attach", "check_reads", "connect", "damage", "known_at", "leave_room", "literal",
     "lock_down", "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
 ]  # fmt: skip
 
@@ -73,7 +73,7 @@ UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.Transactio
 MEMORY: Final = 4 << 30
 """Bytes that a database holds at most; what is more waits on disk.
 
-As much again is what goes in and what comes out of ten million lines, as Arrow tables.
+What goes in and what comes out of ten million lines is beside it, as Arrow tables.
 """
 SPILL: Final = "spill"
 
@@ -104,6 +104,13 @@ def connect(
         connection.execute("SET threads = 1")
     connection.execute("SET enable_progress_bar = false")  # ours are drawn by who asked
     return connection
+
+
+def leave_room(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a large database hold half as much from here on: what is read of it is held beside it."""
+    ((most,),) = connection.execute(_MOST).fetchall()
+    if most == MEMORY:
+        connection.execute(f"SET memory_limit = '{MEMORY // 2}B'")
 
 
 _MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"

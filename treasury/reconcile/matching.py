@@ -23,7 +23,7 @@ from treasury.reconcile.engine.pipeline import (
     in_order,
     load,
     needed,
-    run,
+    read_in_turn,
     steps_of,
     stored,
 )
@@ -54,8 +54,13 @@ OUTCOMES = (
 )
 
 PACKAGE = "treasury.reconcile.match"
-RESULTS = ("outcomes", "expectation_states", "allocations", "candidates")
-"""The steps that the result is read from."""
+RESULTS: Final = {
+    "outcomes": "entry_id",
+    "expectation_states": "expectation_id",
+    "allocations": "entry_id, expectation_id",
+    "candidates": "entry_id, rank",
+}
+"""The steps that the result is read from, each with the order of its rows."""
 STEPS = in_order(steps_of(PACKAGE), RESULTS)
 
 
@@ -218,13 +223,14 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         rowless = {name for name, table in tables.items() if not table.num_rows}
         connection.register("expectations", tables.pop("expectations"))
         load(connection, tables)
+        loaded = tuple(tables)
         tables.clear()  # a million lines are held once, by the connection
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = stored(STEPS) if few else STEPS
-        run(connection, steps, targets=RESULTS, rowless=rowless)
-        return read_matches(
-            lambda name, order: connection.table(name).order(order).to_arrow_table(), steps, rules
+        results = read_in_turn(
+            connection, steps, RESULTS, loaded=loaded, in_place=("expectations",), rowless=rowless
         )
+    return read_matches(results.__getitem__, steps, rules)
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:
@@ -260,15 +266,14 @@ def _require_said(decisions: pa.Table, column: str) -> None:
         )
 
 
-def read_matches(
-    rows: Callable[[str, str], pa.Table], steps: tuple[Step, ...], rules: Rules
-) -> Matches:
-    """The result of `steps` that have run; `rows` gives those of one in an order."""
+def read_matches(rows: Callable[[str], pa.Table], steps: tuple[Step, ...], rules: Rules) -> Matches:
+    """The result of `steps` that have run; `rows` gives those of one in its order."""
+    lines, expectations, allocations, candidates = map(rows, RESULTS)
     return Matches(
-        lines=rows("outcomes", "entry_id"),
-        expectations=rows("expectation_states", "expectation_id"),
-        allocations=rows("allocations", "entry_id, expectation_id"),
-        candidates=rows("candidates", "entry_id, rank"),
+        lines=lines,
+        expectations=expectations,
+        allocations=allocations,
+        candidates=candidates,
         sql=compose(needed(steps, "outcomes"), "outcomes"),
         rules_hash=rules.hash,
     )

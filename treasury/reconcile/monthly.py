@@ -498,7 +498,8 @@ def answer_on(
 def _read_matched(steps_run: Run, rules: Rules) -> Matched:
     """What matching knew and said, of a run that its steps have run on."""
     tables = {name: steps_run.table(name, order) for name, order in _KNOWLEDGE.items()}
-    return Matched(tables, read_matches(steps_run.table, MATCHING, rules))
+    matches = read_matches(lambda name: steps_run.table(name, RESULTS[name]), MATCHING, rules)
+    return Matched(tables, matches)
 
 
 def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.Table:

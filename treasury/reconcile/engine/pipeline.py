@@ -22,8 +22,8 @@ from treasury.lake import engine as lake
 from treasury.reconcile.engine.rowless import is_rowless, written_shape
 
 __all__ = [
-    "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "rename",
-    "run", "spent_steps", "steps_of", "stored",
+    "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "read_in_turn",
+    "rename", "run", "spent_steps", "steps_of", "stored",
 ]  # fmt: skip
 
 READ_THROUGH: Final = "-- read through"
@@ -149,6 +149,38 @@ def run(
             drop(connection, name)
 
 
+def read_in_turn(
+    connection: duckdb.DuckDBPyConnection,
+    steps: Sequence[Step],
+    results: Mapping[str, str],
+    *,
+    loaded: Collection[str],
+    in_place: Collection[str],
+    rowless: Collection[str] = (),
+) -> dict[str, pa.Table]:
+    """Run the steps, and read each of the results by its order as soon as it has run.
+
+    What no later step reads is given back before the next one runs, so that results that were read
+    and the rows that they come from are not held together. So are the tables that were `loaded`
+    and those that are registered and read `in_place`.
+    """
+    spent = spent_steps(steps, (), given=(*loaded, *in_place), results=results)
+    without, tables = set(rowless), dict[str, pa.Table]()
+    for place, step in enumerate(steps):
+        if not make(connection, step, without):
+            without.add(step.name)
+        if step.name in results:
+            lake.leave_room(connection)
+            ordered = connection.table(step.name).order(results[step.name])
+            tables[step.name] = ordered.to_arrow_table()
+        for name in spent.get(place, ()):
+            if name in in_place:
+                connection.unregister(name)
+            else:
+                drop(connection, name)
+    return tables
+
+
 def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Give back the rows of a step or of a table that was given."""
     connection.execute(f"DROP TABLE {_quoted(name)}")
@@ -180,15 +212,27 @@ def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[
     return 1 if counted is None else int(counted[0])
 
 
-def spent_steps(steps: Sequence[Step], targets: Collection[str]) -> dict[int, list[str]]:
-    """The stored steps that nothing reads any more, by the place of the last step that does."""
-    rows: dict[str, frozenset[str]] = {}
+def spent_steps(
+    steps: Sequence[Step],
+    targets: Collection[str],
+    *,
+    given: Collection[str] = (),
+    results: Collection[str] = (),
+) -> dict[int, list[str]]:
+    """The stored steps that nothing reads any more, by the place of the last step that does.
+
+    So are the tables that were `given`, where a step reads them. What `targets` read is kept; the
+    `results` are read where they stand, and no later.
+    """
+    rows = {name: frozenset({name}) for name in given}
     last: dict[str, int] = {}
     for place, step in enumerate(steps):
         read = frozenset[str]().union(*(rows.get(name, ()) for name in step.reads))
         rows[step.name] = frozenset({step.name}) if step.is_stored else read
+        if step.is_stored or step.name in results:
+            last.update(dict.fromkeys(read, place))
         if step.is_stored:
-            last.update(dict.fromkeys((step.name, *read), place))
+            last[step.name] = place
     needless = last.keys() - frozenset[str]().union(*(rows[name] for name in targets))
     by_place: dict[int, list[str]] = {}
     for name in sorted(needless):

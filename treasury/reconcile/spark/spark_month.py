@@ -115,7 +115,7 @@ def _answer(
     for name, table in zip(brought, tables, strict=True):
         _bring_home(home, name, table)
     matches = read_matches(
-        lambda name, order: home.table(name).order(order).to_arrow_table(), STEPS, question.rules
+        lambda name: home.table(name).order(RESULTS[name]).to_arrow_table(), STEPS, question.rules
     )
     return msgspec.structs.replace(
         answer_on(home, basis, matches),
