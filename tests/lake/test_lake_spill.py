@@ -6,13 +6,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any, cast
 
 import duckdb
+import pyarrow as pa
 import pytest
 from lake_samples import CATALOGUE, REQUESTS, day, requests
 
 from treasury.errors import StorageError
 from treasury.lake import Lake, engine, snapshot
+
+MOST = 1 << 30
+HALF = MOST // 2
 
 
 def spilled(connection: duckdb.DuckDBPyConnection) -> set[Path]:
@@ -121,3 +126,44 @@ def test_a_snapshot_of_much_spills_to_its_workspace(
     monkeypatch.setattr(snapshot, "FEW", 0)
     ((folder,),) = lake.snapshot().connection().execute(spill).fetchall()
     assert Path(folder).parent == tmp_path / "spill"
+
+
+class _Relation:
+    """A relation that needs more than so many bytes; notes what the database held each time."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, needs: int) -> None:
+        self.connection = connection
+        self.needs = needs
+        self.held: list[int] = []
+
+    def to_arrow_table(self) -> pa.Table:
+        self.held.append(most_of(self.connection))
+        if self.held[-1] < self.needs:
+            raise duckdb.OutOfMemoryException("Out of Memory Error")
+        return pa.table({"n": [1]})
+
+
+def most_of(connection: duckdb.DuckDBPyConnection) -> int:
+    query = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
+    ((most,),) = connection.execute(query).fetchall()
+    return int(most)
+
+
+@pytest.mark.parametrize(
+    ("needs", "held"), [(0, [HALF]), (HALF + 1, [HALF, MOST])], ids=["half will do", "it is more"]
+)
+def test_a_large_database_is_read_with_half_its_memory_where_that_will_do(
+    needs: int, held: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "MEMORY", MOST)
+    with engine.connect() as connection:
+        relation = _Relation(connection, needs)
+        assert engine.read_beside(connection, cast("Any", relation)).num_rows == 1
+        assert relation.held == held
+        assert most_of(connection) == MOST
+
+
+def test_what_cannot_be_read_with_all_of_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "MEMORY", MOST)
+    with engine.connect() as connection, pytest.raises(duckdb.OutOfMemoryException):
+        engine.read_beside(connection, cast("Any", _Relation(connection, MOST + 1)))

@@ -44,8 +44,9 @@ from treasury.lake.table_declaration import (
 )
 
 __all__ = [
-    "Params", "attach", "check_reads", "connect", "damage", "known_at", "leave_room", "literal",
-    "lock_down", "moment", "new_database", "paths_of", "quoted", "rows", "scan", "typed_columns",
+    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
+    "lock_down", "moment", "new_database", "paths_of", "quoted", "read_beside", "rows", "scan",
+    "typed_columns",
 ]  # fmt: skip
 
 Params = Mapping[str, Any] | Sequence[Any] | None
@@ -106,11 +107,23 @@ def connect(
     return connection
 
 
-def leave_room(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a large database hold half as much from here on: what is read of it is held beside it."""
+def read_beside(
+    connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation
+) -> pa.Table:
+    """The rows of a relation. A large database holds half as much meanwhile, as they are beside it.
+
+    Where it cannot be read with half as much, it is with all.
+    """
     ((most,),) = connection.execute(_MOST).fetchall()
     if most == MEMORY:
-        connection.execute(f"SET memory_limit = '{MEMORY // 2}B'")
+        try:
+            connection.execute(f"SET memory_limit = '{MEMORY // 2}B'")
+            return relation.to_arrow_table()
+        except duckdb.OutOfMemoryException:
+            pass
+        finally:
+            connection.execute(f"SET memory_limit = '{MEMORY}B'")
+    return relation.to_arrow_table()
 
 
 _MOST: Final = "SELECT parse_formatted_bytes(current_setting('memory_limit'))"

@@ -61,7 +61,8 @@ RESULTS: Final = {
     "candidates": "entry_id, rank",
 }
 """The steps that the result is read from, each with the order of its rows."""
-STEPS = in_order(steps_of(PACKAGE), RESULTS)
+STEPS = in_order(steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
+"""The longest results come first: what was read is held beside what is left to read."""
 
 
 class Tier(msgspec.Struct, frozen=True):

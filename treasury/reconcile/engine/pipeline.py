@@ -170,9 +170,8 @@ def read_in_turn(
         if not make(connection, step, without):
             without.add(step.name)
         if step.name in results:
-            lake.leave_room(connection)
             ordered = connection.table(step.name).order(results[step.name])
-            tables[step.name] = ordered.to_arrow_table()
+            tables[step.name] = lake.read_beside(connection, ordered)
         for name in spent.get(place, ()):
             if name in in_place:
                 connection.unregister(name)
