@@ -62,6 +62,8 @@ WAYS = (
     "cluster", "killed", "same-amount", "one-code", "one-payer", "drawn", "local", "connect",
     "month",
 )  # fmt: skip
+MOST_OF_A_KIND = 200
+"""Lines of each kind in a drawn world; beyond, the drawing has no more codes."""
 PARTS = 8
 """Files that each table is divided into, so that several read it."""
 DRIVER = "3g"
@@ -85,14 +87,18 @@ def one_payer(rows: int) -> Tables:
 
 
 def drawn(rows: int) -> Tables:
-    """Worlds in which each way of mangling occurs, as many as give so many lines."""
+    """Worlds in which each way of mangling occurs, as large as they can be and as many as needed.
+
+    Their codes recur from world to world: a hundred small ones would make each code a flood.
+    """
     from mangled import draw
 
+    of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))
     parts: list[Tables] = []
     count = 0
     while count < rows:
         seed = len(parts) + 1
-        both = draw(seed, 9).tables()
+        both = draw(seed, of_a_kind).tables()
         parts.append(tuple(of_world(table, seed) for table in both))  # type: ignore[arg-type]
         count += both[0].num_rows
     lines, expectations = zip(*parts, strict=True)
