@@ -42,15 +42,18 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.2)
 
 
-def start(log: Path, script: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A script of Spark's own as a process; it becomes the Java process itself."""
+def start(log: Path, script: str, *arguments: str, memory: str = "256m") -> subprocess.Popen[bytes]:
+    """A script of Spark's own as a process; it becomes the Java process itself.
+
+    `memory` is the heap of a server; one of Spark Connect takes no other.
+    """
     import pyspark
 
     home = Path(pyspark.__file__).parent
     environment = {
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_MEMORY": memory,
         "SPARK_SCALA_VERSION": "2.13",
     }
     with log.open("wb") as file:
@@ -190,9 +193,9 @@ def connect_server(folder: Path, memory: str) -> Iterator[str]:
     }
     server = start(
         log, "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--master", "local[2]", "--driver-memory", memory,
+        "--master", "local[2]",
         *(word for pair in settings.items() for word in ("--conf", "=".join(pair))),
-        "spark-internal",
+        "spark-internal", memory=memory,
     )  # fmt: skip
     try:
         wait_for(port, server, log)
