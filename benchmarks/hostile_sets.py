@@ -211,6 +211,44 @@ def one_payer_of_few_codes(rows: int) -> Tables:
     return _of_one_payer(rows, 20)
 
 
+def codes_cut_short(rows: int) -> Tables:
+    """Every line's text is the beginning of very many codes."""
+    random = Random(rows)
+    codes = [ordinary_code(n) for n in range(rows)]
+    cut = ordinary_code(0)[:-4]
+    return (
+        lines_table([f"thanks {cut}"] * rows, _amounts(random, rows)),
+        requests_table(codes, [*_amounts(random, rows)]),
+    )
+
+
+def names_of_one_word(rows: int) -> Tables:
+    """Another amount than its code expects, and one word in every name."""
+    random = Random(rows)
+    codes = [ordinary_code(n) for n in range(rows)]
+    lines = lines_table(
+        [f"thanks {code}" for code in codes], _amounts(random, rows),
+        counterparty_name=[f"Handel {_word(random, 6)}" for _ in codes],
+    )  # fmt: skip
+    names: list[object] = [f"{_word(random, 6)} Handel" for _ in codes]
+    return lines, requests_table(codes, [*_amounts(random, rows)], counterparty_name=names)
+
+
+def two_codes_each(rows: int) -> Tables:
+    """A request's code with its amount, beside the standing code of its payer's own account."""
+    half = max(1, rows // 2)
+    amounts = _amounts(Random(rows), half)
+    requests, standing = ([ordinary_code(n + turn * half) for n in range(half)] for turn in (0, 1))
+    accounts = [f"NL{n:016d}" for n in range(half)]
+    texts = [f"{one} {other}" for one, other in zip(requests, standing, strict=True)]
+    return (
+        lines_table(texts, amounts, account=[*accounts]),
+        requests_table(
+            requests + standing, [*amounts, *([None] * half)], account=[*accounts, *accounts]
+        ),
+    )
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -225,4 +263,7 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "slips of one amount": slips_of_one_amount,
     "one payer": one_payer,
     "one payer of few codes": one_payer_of_few_codes,
+    "codes cut short": codes_cut_short,
+    "names of one word": names_of_one_word,
+    "two codes each": two_codes_each,
 }

@@ -43,8 +43,8 @@ sys.path.insert(0, str(ROOT / "tests" / "reconcile"))
 
 import duckdb  # noqa: E402 - what follows is there in the environment of Spark
 import pyarrow as pa  # noqa: E402
-import pyarrow.compute as pc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+from mangled import drawn  # noqa: E402
 
 from benchmarks.close import filled  # noqa: E402
 from benchmarks.reconcile import one_code, ordinary, ordinary_parts, peak_mb, same_amount  # noqa: E402
@@ -62,8 +62,6 @@ WAYS = (
     "cluster", "killed", "same-amount", "one-code", "one-payer", "drawn", "local", "connect",
     "month",
 )  # fmt: skip
-MOST_OF_A_KIND = 200
-"""Lines of each kind in a drawn world; beyond, the drawing has no more codes."""
 PARTS = 8
 """Files that each table is divided into, so that several read it."""
 DRIVER = "3g"
@@ -84,34 +82,6 @@ def one_payer(rows: int) -> Tables:
     column = lines.schema.get_field_index("counterparty_account")
     same = pa.array(["LT000000000000000001"] * rows)
     return lines.set_column(column, "counterparty_account", same), expectations
-
-
-def drawn(rows: int) -> Tables:
-    """Worlds in which each way of mangling occurs, as large as they can be and as many as needed.
-
-    Their codes recur from world to world: a hundred small ones would make each code a flood.
-    """
-    from mangled import draw
-
-    of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))
-    parts: list[Tables] = []
-    count = 0
-    while count < rows:
-        seed = len(parts) + 1
-        both = draw(seed, of_a_kind).tables()
-        parts.append(tuple(of_world(table, seed) for table in both))  # type: ignore[arg-type]
-        count += both[0].num_rows
-    lines, expectations = zip(*parts, strict=True)
-    return tuple(  # type: ignore[return-value]
-        pa.concat_tables(each, promote_options="permissive") for each in (lines, expectations)
-    )
-
-
-def of_world(table: pa.Table, seed: int) -> pa.Table:
-    """A world's table with ids of its own; its codes may be another world's as well."""
-    name = "entry_id" if "entry_id" in table.column_names else "expectation_id"
-    ids = pc.binary_join_element_wise(f"w{seed}", table[name].cast(pa.string()), "-")
-    return table.set_column(table.schema.get_field_index(name), name, ids)
 
 
 def decisions_on(lines: pa.Table, expectations: pa.Table) -> pa.Table:

@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 
 import mangled_near
 import mangled_scenes
+import pyarrow as pa
+import pyarrow.compute as pc
 from mangled_texts import TEXTS, Way
 from mangled_world import SCENES, Builder, Kind, World
 
-__all__ = ["KINDS", "draw"]
+__all__ = ["KINDS", "draw", "drawn"]
 
 ENTERED = (mangled_near, mangled_scenes)
 """The modules whose scenes take part."""
+MOST_OF_A_KIND = 200
+"""Lines of each kind in a world; beyond, the drawing has no more codes."""
 
 
 def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World:
@@ -28,6 +32,32 @@ def draw(seed: int, each: int = 9, kinds: Sequence[Kind] | None = None) -> World
         builder.kind = kind.name
         kind.play(builder)
     return World(builder.lines, builder.expectations, builder.truths)
+
+
+def drawn(rows: int) -> tuple[pa.Table, pa.Table]:
+    """So many lines, of as few worlds as they fit into, and their expectations.
+
+    The worlds share accounts, and their codes recur: a hundred small ones would make each a flood.
+    """
+    of_a_kind = max(1, min(MOST_OF_A_KIND, rows // MOST_OF_A_KIND))
+    parts: list[tuple[pa.Table, pa.Table]] = []
+    count = 0
+    while count < rows:
+        seed = len(parts) + 1
+        both = draw(seed, of_a_kind).tables()
+        parts.append(tuple(_of_world(table, seed) for table in both))  # type: ignore[arg-type]
+        count += both[0].num_rows
+    lines, expectations = zip(*parts, strict=True)
+    return tuple(  # type: ignore[return-value]
+        pa.concat_tables(each, promote_options="permissive") for each in (lines, expectations)
+    )
+
+
+def _of_world(table: pa.Table, seed: int) -> pa.Table:
+    """A world's table with ids of its own; its codes may be another world's as well."""
+    name = "entry_id" if "entry_id" in table.column_names else "expectation_id"
+    ids = pc.binary_join_element_wise(f"w{seed}", table[name].cast(pa.string()), "-")
+    return table.set_column(table.schema.get_field_index(name), name, ids)
 
 
 def _written(way: Way) -> Callable[[Builder], None]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -9,8 +12,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from mangled import drawn
 from match_tables import arrow, expectation, line, match, outcome
 
+from benchmarks.hostile_sets import HOSTILE
 from treasury import match_references
 from treasury.lake import AMOUNT, engine
 from treasury.reconcile.engine import pipeline
@@ -19,6 +24,13 @@ from treasury.reconcile.matching import STEPS, read_decisions, rule_tables
 from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
+
+COMPARING_ALL = (
+    "BLOCKWISE_NL_JOIN", "NESTED_LOOP_JOIN", "CROSS_PRODUCT", "IE_JOIN", "PIECEWISE_MERGE_JOIN",
+)  # fmt: skip
+"""Joins whose cost is the product of what they join."""
+MOST_COMPARED = 100
+"""Rows that a step may look at for each line and expectation: a text's characters, not the rows."""
 
 
 def test_very_many_expectations_of_one_code_leave_it_to_a_person() -> None:
@@ -86,16 +98,46 @@ def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
     assert connection.table("payers").shape[0] == payers
 
 
+@pytest.mark.parametrize("made", [*HOSTILE.values(), drawn])
+def test_no_step_compares_every_line_with_every_expectation(
+    made: Callable[[int], tuple[pa.Table, pa.Table]],
+) -> None:
+    lines, expectations = made(8_000)
+    connection = holding(lines, expectations)
+    connection.execute("PRAGMA enable_profiling='no_output'")
+    most = MOST_COMPARED * (lines.num_rows + expectations.num_rows)
+    without: set[str] = set()
+    for step in STEPS:
+        if not make(connection, step, without):
+            without.add(step.name)
+        compared = json.loads(connection.get_profiling_information(format="json"))
+        assert max(rows_compared(compared)) <= most, step.name
+
+
+def rows_compared(operator: dict[str, Any]) -> Iterator[int]:
+    """The rows that each operator of a profile gives, or compares with one another."""
+    children = operator.get("children", [])
+    yield operator.get("operator_cardinality", 0)
+    if len(children) == 2 and operator["operator_name"] in COMPARING_ALL:
+        yield math.prod(child["operator_cardinality"] for child in children)
+    for child in children:
+        yield from rows_compared(child)
+
+
 def loaded(
     lines: list[dict[str, Any]], expectations: list[dict[str, Any]]
 ) -> duckdb.DuckDBPyConnection:
     """A connection with everything that the steps read."""
+    return holding(arrow(lines), arrow(expectations))
+
+
+def holding(lines: pa.Table, expectations: pa.Table) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     load(
         connection,
         {
-            "lines": read_table(arrow(lines), LINES, name="lines"),
-            "expectations": read_table(arrow(expectations), EXPECTATIONS, name="expectations"),
+            "lines": read_table(lines, LINES, name="lines"),
+            "expectations": read_table(expectations, EXPECTATIONS, name="expectations"),
             "decisions": read_decisions(None),
             **NOTHING_SETTLED,
             **rule_tables(Rules()),

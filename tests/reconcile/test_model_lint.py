@@ -110,6 +110,29 @@ def is_asked_of_the_window(node: exp.Expression) -> bool:
     return isinstance(node, exp.Qualify) and node.find(exp.Select) is not None
 
 
+def is_compared_row_by_row(node: exp.Expression) -> bool:
+    """An outer join by more than comparisons of both sides, of which DuckDB makes a nested loop."""
+    if not isinstance(node, exp.Join) or not node.side or node.args.get("on") is None:
+        return False
+    joined, asked = node.this.alias_or_name, node.args["on"].unnest()
+    parts = asked.flatten() if isinstance(asked, exp.And) else [asked]
+    return not all(_is_of_both_sides(part.unnest(), joined) for part in parts)
+
+
+def _is_of_both_sides(part: exp.Expression, joined: str) -> bool:
+    """Whether this compares the joined table with the others, or is of the joined one alone."""
+    if not isinstance(part, exp.Predicate) or not isinstance(part, exp.Binary):
+        return _tables(part) <= {joined}
+    left, right = _tables(part.left), _tables(part.right)
+    return left | right <= {joined} or (
+        bool(left and right) and ((left == {joined}) ^ (right == {joined}))
+    )
+
+
+def _tables(node: exp.Expression) -> set[str]:
+    return {column.table for column in node.find_all(exp.Column)}
+
+
 def is_called(node: exp.Expression, *names: str) -> bool:
     """A function that SQLGlot passes on by its name."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in names
@@ -138,6 +161,7 @@ RULES: dict[str, Rule] = {
     "a product of wide factors": is_wide_product,
     "rows made inside an expression": is_nested_unnest,
     "a subquery in QUALIFY": is_asked_of_the_window,
+    "an outer join of every row with every row": is_compared_row_by_row,
 }
 
 
@@ -291,6 +315,18 @@ def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
         ("a product of wide factors", "SELECT CAST(a AS DECIMAL(38, 18)) * 2 FROM t"),
         ("rows made inside an expression", "SELECT upper(unnest(a)) FROM t"),
         ("a subquery in QUALIFY", "SELECT a FROM t QUALIFY a < (SELECT b FROM s)"),
+        (
+            "an outer join of every row with every row",
+            "SELECT * FROM t LEFT JOIN s ON s.a = t.a AND (s.b = t.b OR s.c = t.c)",
+        ),
+        (
+            "an outer join of every row with every row",
+            "SELECT * FROM t LEFT JOIN s ON s.a = t.a AND contains(s.b, t.b)",
+        ),
+        (
+            "an outer join of every row with every row",
+            "SELECT * FROM t JOIN r ON r.a = t.a LEFT JOIN s ON s.a = t.a AND r.b = t.b",
+        ),
         ("len", "SELECT len(a) FROM t"),
     ],
 )
@@ -305,6 +341,7 @@ def test_the_lint_sees(rule: str, sql: str) -> None:
         "SELECT date_diff('day', a, b), regexp_replace(a, 'x', 'y', 'g'), length(a) FROM t",
         "SELECT a, unnest(string_split(b, ' ')) AS c FROM t",
         "SELECT a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) = 1",
+        "SELECT * FROM t LEFT JOIN s ON s.a = t.a AND s.b < t.b AND s.c AND s.d IN (1, 2)",
     ],
 )
 def test_the_lint_lets_pass(sql: str) -> None:

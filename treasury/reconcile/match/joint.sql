@@ -41,9 +41,9 @@ exact AS (
     JOIN named_here AS v ON v.entry_id = r.entry_id
     LEFT JOIN (
         SELECT account FROM expectations WHERE amount IS NULL GROUP BY account HAVING count(*) = 1
-    ) AS only_one ON only_one.account = r.account AND v.account = r.account
+    ) AS only_one ON only_one.account = r.account
     WHERE r.named = 2 AND r.viable = 2 AND v.expected IS NULL AND r.share = r.booked
-        AND coalesce(v.owner = r.owner, only_one.account IS NOT NULL)
+        AND coalesce(v.owner = r.owner, only_one.account = v.account)
 ),
 taken AS (
     SELECT entry_id, expectation_id, booking_date, expected, amount, tier, max(turn) OVER (PARTITION BY entry_id) AS last_turn

@@ -2,7 +2,6 @@
 -- while the named expectation is known for another payer; or whose name shares no word with the one expected.
 SELECT a.entry_id, a.expectation_id, 'its payer is known for another code' AS why
 FROM inexact_pairs AS a
-JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
 JOIN (
     SELECT x.entry_id, min(k.owner) AS known_for
     FROM (SELECT DISTINCT entry_id, counterparty_account, booking_date FROM inexact_pairs) AS x
@@ -25,26 +24,25 @@ JOIN (
     ) AS k ON k.party = x.counterparty_account AND k.since < x.booking_date
     GROUP BY x.entry_id
     HAVING min(k.owner) = max(k.owner)
-) AS o ON o.entry_id = a.entry_id AND o.known_for <> w.owner
+) AS o ON o.entry_id = a.entry_id AND o.known_for <> a.owner
 JOIN (
     SELECT i.owner, min(k.since) AS since
-    FROM (
-        SELECT DISTINCT w.owner
-        FROM inexact_pairs AS a JOIN expectation_owners AS w ON w.expectation_id = a.expectation_id
-    ) AS x
+    FROM (SELECT DISTINCT owner FROM inexact_pairs) AS x
     JOIN expectation_owners AS i ON i.owner = x.owner
     JOIN known_payers AS k ON k.expectation_id = i.expectation_id
     WHERE k.is_account
     GROUP BY i.owner
-) AS n ON n.owner = w.owner AND n.since < a.booking_date
+) AS n ON n.owner = a.owner AND n.since < a.booking_date
 WHERE a.direction = 'CRDT'
 UNION ALL
 SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why
 FROM inexact_pairs AS a
 JOIN expectations AS e ON e.expectation_id = a.expectation_id
 LEFT JOIN (
-    SELECT DISTINCT l.id AS entry_id, e.id AS expectation_id
-    FROM name_words AS l JOIN name_words AS e ON e.word = l.word
+    SELECT DISTINCT p.entry_id, p.expectation_id
+    FROM inexact_pairs AS p
+    JOIN name_words AS l ON l.id = p.entry_id
+    JOIN name_words AS e ON e.id = p.expectation_id AND e.word = l.word
     WHERE l.is_line AND NOT e.is_line
 ) AS shared ON shared.entry_id = a.entry_id AND shared.expectation_id = a.expectation_id
 LEFT JOIN known_payers AS k

@@ -1,12 +1,7 @@
 -- Each declared account's balance when the month ended: that of the statement which closed first after, moved
 -- back by the account's lines until then, whichever statement has them. Those of a statement that opened with
 -- this closing balance on the day it closed came after it.
-SELECT
-    s.account, s.currency,
-    CAST(
-        min(s.closing_balance) - coalesce(sum(CASE l.direction WHEN 'CRDT' THEN l.amount ELSE -l.amount END), 0)
-    AS DECIMAL(38, 18)) AS balance
-FROM (
+WITH nearest AS (
     SELECT m.account, m.currency, m.statement_id, m.closing_balance, m.last_day, a.month_last
     FROM month_statements AS m CROSS JOIN asked AS a
     WHERE m.is_declared AND m.closing_balance IS NOT NULL
@@ -16,18 +11,25 @@ FROM (
             abs(date_diff('day', m.last_day, a.month_last)), m.first_day DESC, m.sequence_number DESC,
             m.statement_id DESC
     ) = 1
-) AS s
+)
+SELECT
+    n.account, n.currency, CAST(n.closing_balance - coalesce(m.moved, 0) AS DECIMAL(38, 18)) AS balance
+FROM nearest AS n
 LEFT JOIN (
-    SELECT
-        upper(replace(e.statement_account, ' ', '')) AS account,
-        e.statement_id, e.currency, e.booking_date, e.direction, e.amount, t.opening_balance,
-        coalesce(t.from_date, t.opening_date) AS opened_on
-    FROM booked_entries AS e JOIN statements AS t ON t.statement_id = e.statement_id
-) AS l
-    ON l.account = s.account AND l.currency = s.currency AND l.booking_date > s.month_last
-    AND (
-        l.statement_id = s.statement_id OR l.booking_date < s.last_day
-        OR (l.booking_date = s.last_day
-            AND NOT coalesce(l.opened_on = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
-    )
-GROUP BY s.account, s.currency
+    SELECT s.account, s.currency, sum(CASE l.direction WHEN 'CRDT' THEN l.amount ELSE -l.amount END) AS moved
+    FROM nearest AS s
+    JOIN (
+        SELECT
+            upper(replace(e.statement_account, ' ', '')) AS account,
+            e.statement_id, e.currency, e.booking_date, e.direction, e.amount, t.opening_balance,
+            coalesce(t.from_date, t.opening_date) AS opened_on
+        FROM booked_entries AS e JOIN statements AS t ON t.statement_id = e.statement_id
+    ) AS l
+        ON l.account = s.account AND l.currency = s.currency AND l.booking_date > s.month_last
+        AND (
+            l.statement_id = s.statement_id OR l.booking_date < s.last_day
+            OR (l.booking_date = s.last_day
+                AND NOT coalesce(l.opened_on = s.last_day AND l.opening_balance = s.closing_balance, FALSE))
+        )
+    GROUP BY s.account, s.currency
+) AS m ON m.account = n.account AND m.currency = n.currency

@@ -4,6 +4,9 @@ SELECT
     g.payer_address AS wallet, g.coin, g.amount AS gas, g.failed, h.turn, h.used_for, h.source_id, h.reference
 FROM wallet_gas AS g
 CROSS JOIN asked AS a
-LEFT JOIN gas_hashes AS h
-    ON h.hash = lower(g.transaction_hash) AND coalesce(h.chain, upper(g.chain)) = upper(g.chain)
+LEFT JOIN (
+    SELECT p.payment_id, u.turn, u.used_for, u.source_id, u.reference
+    FROM wallet_gas AS p JOIN gas_hashes AS u ON u.hash = lower(p.transaction_hash)
+    WHERE coalesce(u.chain, upper(p.chain)) = upper(p.chain)
+) AS h ON h.payment_id = g.payment_id
 WHERE g.vanished_at IS NULL AND g.paid_at >= a.month_start AND g.paid_at < a.month_end
