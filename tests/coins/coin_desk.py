@@ -50,6 +50,11 @@ _REQUESTS: Final = """
     WHERE crypto_currency = $coin AND blockchain_transaction_hash IS NOT NULL
         AND (completed_at IS NULL OR completed_at >= TIMESTAMPTZ '2026-09-30 22:00:00+00')
     ORDER BY created_at, id"""
+_SENT: Final = """
+    SELECT transaction_hash, updated_at, asset, amount FROM transfers
+    WHERE status = 'COMPLETED' AND asset = $coin AND lower(destination_address) = $address
+        AND updated_at >= TIMESTAMPTZ '2026-09-30 22:00:00+00'
+    ORDER BY updated_at, id"""
 
 
 def copied(workspace: Workspace, folder: Path) -> Workspace:
@@ -115,6 +120,18 @@ def movement(desk: Workspace, row: dict[str, Any], address: str) -> dict[str, st
     }
 
 
+def arrival(row: dict[str, Any], address: str) -> dict[str, str]:
+    """What the chain shows of a transfer out of custody to a company wallet."""
+    return {
+        "hash": row["transaction_hash"],
+        "time": row["updated_at"].isoformat(),
+        "from": OTHER,
+        "to": address,
+        "asset": row["asset"],
+        "amount": f"{row['amount'].normalize():f}",
+    }
+
+
 Movements = list[dict[str, str]]
 
 
@@ -127,7 +144,10 @@ def evidenced(
     for chain, coin, held in wallets:
         address = holders(desk)[chain]
         rows = desk.sql(_REQUESTS, {"coin": coin}).arrow.to_pylist()
-        movements = changed([movement(desk, row, address) for row in rows])
+        sent = desk.sql(_SENT, {"coin": coin, "address": address}).arrow.to_pylist()
+        movements = changed(
+            [movement(desk, row, address) for row in rows] + [arrival(row, address) for row in sent]
+        )
         path = desk.folder / f"{coin}.csv"
         lines = [",".join(one.values()) for one in movements]
         path.write_text("\n".join(["hash,time,from,to,asset,amount", *lines, ""]), "utf-8")

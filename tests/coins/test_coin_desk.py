@@ -65,8 +65,8 @@ def test_without_terms_each_proved_balance_is_disclosed_at_an_assumed_value(
     assert set(coins.coins["measurement"].to_pylist()) == {DISCLOSED}
     (base,) = [row for row in coins.coins.to_pylist() if row["coin"] == "USDC"]
     # 500,000 on 30 September, October's deliveries, and all that was sent, also what is open.
-    assert base["closing_quantity"] == Decimal("515161.698254")
-    assert base["value"] == Decimal("461118.60")
+    assert base["closing_quantity"] == Decimal("586861.368254")
+    assert base["value"] == Decimal("525296.61")
     assert base["valued_by"].endswith("2026-10-30; 1 USDC = 1 USD: an assumption, not a fair value")
     assert base["closing"] is base["gain"] is None
     assert coins.movements.num_rows == coins.lots.num_rows == 0
@@ -90,7 +90,8 @@ def test_the_average_at_cost_by_hand(
 ) -> None:
     row = pool_of(october_tied.coins, "USDC", where["BASE"])
     assert row["remeasured"] == 0, "worth more than it is carried at"
-    assert row["closing"] == row["opening"] + row["acquired"] - row["disposed"]
+    assert row["closing"] == row["opening"] + row["acquired"] + row["transferred"] - row["disposed"]
+    assert row["transferred_quantity"] == Decimal("71699.67"), "from custody, at what it was there"
     quantity, amount, taken = Decimal(500000), Decimal(430000), Decimal(0)
     for moved in october_tied.coins.movements.to_pylist():
         if (moved["coin"], moved["pool"]) != ("USDC", row["pool"]):
@@ -137,7 +138,7 @@ def test_coins_sent_for_a_request_that_is_open_still_stand_in_the_pool(
 ) -> None:
     coins = october_tied.coins
     row = pool_of(coins, "USDC", where["BASE"])
-    assert row["closing_quantity"] == Decimal("515161.698254") + 10000 + 6100
+    assert row["closing_quantity"] == Decimal("586861.368254") + 10000 + 6100
     assert row["problem"] == "", "the balance has less by what is on its way, and no more"
     for amount, reference in (("6,100", "PAY-2026-005379"), ("10,000", "PAY-2026-005398")):
         words = f"USDC {amount}.000000 moved over the month's end and counts when {reference}"
@@ -160,7 +161,7 @@ def test_what_the_chain_shows_after_the_end_of_a_request_before_it_is_no_differe
     desk.wallets.add_evidence(path, **at, first="2026-09-30", last="2026-11-01", replace=True)
     agreed(desk, policy_text(desk, AVERAGE))
     row = pool_of(desk.coins("2026-10"), "USDC", where["BASE"])
-    assert row["closing_quantity"] == Decimal("531261.698254"), "as if it had come in October"
+    assert row["closing_quantity"] == Decimal("602961.368254"), "as if it had come in October"
     assert row["problem"] == ""
 
 
@@ -227,7 +228,7 @@ def test_an_address_on_two_chains_is_held_only_where_both_balances_are_proved(
     chains = ["company wallet on ARBITRUM", "company wallet on BASE"]
     assert name == " and ".join(chains if is_first else chains[::-1])
     proved, _, _ = held(unknown | {"proved": True, "opening": Decimal(7), "closing": Decimal(7)})
-    assert proved == "the pool has USDC 515,161.698254, the proved balances USDC 515,168.698254"
+    assert proved == "the pool has USDC 586,861.368254, the proved balances USDC 586,868.368254"
 
 
 def test_coins_that_left_and_never_came_block(

@@ -26,8 +26,9 @@ TABLES: Final = {
     "ramp_requests": "id ramp_type status payment_reference crypto_currency fiat_currency"
     " company_wallet_address blockchain_transaction_hash crypto_amount fiat_amount fiat_fee_amount"
     " completed_at",
-    "transfers": "id kind status sender_account_id receiver_account_id chain asset"
-    " transaction_hash amount updated_at created_at first_seen_at",
+    "accounts": "id",
+    "transfers": "id kind status sender_account_id receiver_account_id destination_address chain"
+    " asset transaction_hash amount updated_at created_at first_seen_at",
     "wallet_movements": "movement_id asset from_address to_address transaction_hash amount moved_at"
     " vanished_at",
     "wallet_gas": "payment_id coin amount paid_at transaction_hash payer_address vanished_at",
@@ -45,7 +46,11 @@ def kind_of(name: str) -> pa.DataType:
 
 def told(**rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """The events of October and what crosses its end."""
-    rows = {"company_wallets": [{"address": OURS}, {"address": SAFE}], **rows}
+    rows = {
+        "company_wallets": [{"address": OURS}, {"address": SAFE}],
+        "accounts": [{"id": "account"}],
+        **rows,
+    }
     schemas = {
         table: pa.schema([(name, kind_of(name)) for name in names.split()])
         for table, names in TABLES.items()
@@ -183,6 +188,20 @@ def test_a_transfer_to_a_wallet_of_ours_is_no_disposal_also_over_the_end() -> No
     (event,), crossings = told(transfers=[transfer()], wallet_movements=[seen(BEFORE, OTHER, OURS)])
     assert kinds([event]) == [("transfer:t1", "transferred", "account", OURS)]
     assert crossings == []
+
+
+def test_where_a_transfer_went_is_told_by_an_account_an_address_or_the_chain() -> None:
+    def kind_of_transfer(*movements: Row, **changed: Any) -> tuple[str, str | None]:
+        (event,), _ = told(transfers=[transfer(**changed)], wallet_movements=movements)
+        return event["kind"], event["to_holder"]
+
+    assert kind_of_transfer(destination_address="0xAA") == ("transferred", OURS)
+    assert kind_of_transfer(destination_address=OTHER) == ("disposed", None)
+    assert kind_of_transfer(receiver_account_id="account") == ("transferred", "account")
+    assert kind_of_transfer(receiver_account_id="somebody's") == ("disposed", None)
+    assert kind_of_transfer(seen(BEFORE, "0xdd", OTHER)) == ("disposed", None)
+    assert kind_of_transfer() == ("untold", None), "it may be a wallet of ours"
+    assert kind_of_transfer(sender_account_id=None, destination_address=OURS) == ("untold", OURS)
 
 
 def test_an_open_transfer_is_on_its_way_and_a_failed_one_claims_nothing() -> None:

@@ -233,6 +233,7 @@ TRANSFERS: Final = form(
     text("receiver_account_id", "the account that receives; none for a payee outside",
          lambda r: r.value.receiver_account_id or r.value.destination_account_id,
          "receiverAccountId"),
+    text("destination_address", "the address outside the service that the coins go to"),
     text("chain", "blockchain network"),
     text("asset", "the coin that moves", _asset, "asset"),
     amount("amount", "units of `asset`", lambda r: None if _asset(r) is None else r.value.amount,
@@ -252,7 +253,7 @@ TRANSFERS: Final = form(
     _UPDATED,
     instant("first_seen_at", "our first sync with it", lambda r: r.first_seen_at),
     model=Transfer,
-    unread=("destinationAddress", "bankAccount"),  # the other side, outside the service
+    unread=("bankAccount",),  # the other side, outside the service
     title="Transfers of all three kinds",
     settles=True,
 )  # fmt: skip

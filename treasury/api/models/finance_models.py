@@ -245,6 +245,7 @@ class Transfer(Model, frozen=True):
     receiver_account_id: Id | None = None
     source_account_id: Id | None = None
     destination_account_id: Id | None = None
+    destination_address: str | None = None
     chain: str | None = None
     asset: str | None = None
     cryptocurrency: str | None = None

@@ -25,6 +25,7 @@ from treasury.close.coins.coin_events import (
     COIN_EVENTS,
     COIN_UNPROVED,
     STEPS,
+    UNTOLD,
     coin_events,
     unproved_conversions,
 )
@@ -303,12 +304,13 @@ class _Draft:
             if not _is_recorded(event):
                 self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
         for event in walk.unplaced:
-            self._unproved(
-                terms.coin,
-                event,
-                "which wallet it was is not known",
-                "add the wallet's explorer export: `treasury wallets add`",
+            lacking = (
+                "whether its other side is a wallet of the company is not known"
+                if event["kind"] == UNTOLD
+                else "which wallet it was is not known"
             )
+            step = "add the wallet's explorer export: `treasury wallets add`"
+            self._unproved(terms.coin, event, lacking, step)
         outside = len(start.events) - len(sound) + len(walk.unplaced)
         held = _Held(
             holders={e[side] for e in events for side in ("from_holder", "to_holder") if e[side]},

@@ -23,8 +23,8 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
 __all__ = [
-    "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "coin_events",
-    "conversion_problem", "passed_on", "unproved_conversions",
+    "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "UNTOLD", "coin_events",
+    "conversion_problem", "passed_on", "placed_transfers", "unproved_conversions",
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.coins.steps"
@@ -77,7 +77,9 @@ COIN_UNPROVED: Final = pa.schema(
 )
 """Coins that stand in no pool: `quantity` in `coin`, `value` of it in `currency` by the month's
 last reference rate, null where it is not known."""
-_TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2}
+UNTOLD: Final = "untold"
+"""The kind of a transfer of which nothing tells whether its other side is a wallet of ours."""
+_TURNS: Final = {"acquired": 0, "transferred": 1, "disposed": 2, UNTOLD: 2}
 """Of events of one instant, what comes is before what leaves."""
 _ASK: Final = "ask the provider; next month sync shortly before and after its end"
 
@@ -100,6 +102,21 @@ def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[
     )
     crossings = crossings.sort_by([(name, "ascending") for name in ("coin", "holder", "hash")])
     return passed_on(ordered.drop_columns("turn")), crossings
+
+
+def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The month's completed transfers as `placed_transfers` has them, by their time."""
+    steps = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("placed_transfers",))
+    with snapshot.connection() as connection:
+        load(connection, {"asked": month_days(month, zone)})
+        run(connection, steps)
+        placed = connection.table("placed_transfers").filter(
+            f"happened_on BETWEEN DATE '{month.first}' AND DATE '{month.last}'"
+        )
+        rows: list[dict[str, Any]] = (
+            placed.order("moment, transfer_id").to_arrow_table().to_pylist()
+        )
+    return rows
 
 
 def passed_on(events: pa.Table) -> pa.Table:

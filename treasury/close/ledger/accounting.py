@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -21,12 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.close.coins.coin_entries import CoinBooks, CoinLeg, CoinPrice
+from treasury.close.coins.coin_events import placed_transfers
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS, Snapshot
+from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import total
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, matched_in_full
+from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.tabular import Tabular, clean_column, html_table
 from treasury.text import clean, safe_html
 
@@ -552,21 +553,26 @@ def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
 
 
 def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[_Entry]:
-    """Coins sent and received; between own accounts nothing moves."""
+    """Coins sent and received; between own accounts and wallets nothing moves."""
     if r.basis is None:
         return
-    for row in _settled(r.basis.snapshot, r.month.start(zone), r.month.end(zone)):
-        out, into = row["sender_account_id"] is not None, row["receiver_account_id"] is not None
-        asset, amount = row["asset"], row["amount"]
+    for row in placed_transfers(r.month, zone, r.basis.snapshot):
+        out, into = row["from_holder"] is not None, row["to_holder"] is not None
+        asset, amount = row["coin"], row["quantity"]
         if out and into:
             continue
         if amount is None or asset is None:
             notes.append(f"transfer {row['transfer_id']} is not posted: no amount is recorded")
             continue
+        if not row["is_told"]:
+            notes.append(
+                f"transfer {row['transfer_id']} is posted as of others: whose wallet it went"
+                " to or came from is not known; the wallet's explorer export says it"
+            )
         signed = amount.copy_negate() if out else amount
         yield _Entry(
             f"transfer:{row['transfer_id']}",
-            row["settled_at"].astimezone(zone).date(),
+            row["happened_on"],
             f"Transfer of {clean(asset)} {'out' if out else 'in'}",
             (
                 _Leg("wallet", asset, signed, asset),
@@ -574,16 +580,3 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
             ),
             (row["transfer_id"],),
         )
-
-
-def _settled(snapshot: Snapshot, start: datetime, end: datetime) -> list[dict[str, Any]]:
-    steps = in_order(steps_of(MONTH_PACKAGE), ("settled_transfers",))
-    with snapshot.connection() as connection:
-        run(connection, steps)
-        settled = connection.execute(
-            "SELECT * FROM settled_transfers WHERE settled_at >= ? AND settled_at < ?"
-            " ORDER BY settled_at, transfer_id",
-            [start, end],
-        )
-        rows: list[dict[str, Any]] = settled.to_arrow_table().to_pylist()
-    return rows

@@ -1,6 +1,7 @@
 -- One row an acquisition, a disposal or a transfer of coins that is proved and completed by the month's end, each once: a
 -- request; a transfer that is not a request's; a movement on the chain that is neither's, nor will be; gas. What no
--- service priced has no consideration. A pool on neither side is not ours, or not known.
+-- service priced has no consideration. A pool on neither side is not ours, or not known; `untold` is a transfer of which
+-- nothing tells whether the other side is ours.
 SELECT
     'request:' || q.request_id AS event_id, 'conversion' AS contra, q.coin, q.quantity, q.moment, q.happened_on,
     CASE WHEN q.is_on_ramp THEN 'acquired' ELSE 'disposed' END AS kind,
@@ -18,16 +19,16 @@ SELECT
     'transfer:' || t.transfer_id, CASE WHEN t.from_holder IS NULL THEN 'transfers in' ELSE 'transfers out' END,
     t.coin, t.quantity, t.moment, t.happened_on,
     CASE
-        WHEN coalesce(t.from_holder, h.from_holder) IS NULL THEN 'acquired'
-        WHEN coalesce(t.to_holder, h.to_holder) IS NULL THEN 'disposed'
-        ELSE 'transferred'
+        WHEN t.from_holder IS NOT NULL AND t.to_holder IS NOT NULL THEN 'transferred'
+        WHEN NOT t.is_told THEN 'untold'
+        WHEN t.from_holder IS NULL THEN 'acquired'
+        ELSE 'disposed'
     END,
     CAST(NULL AS DECIMAL(38, 18)), CAST(NULL AS VARCHAR),
-    coalesce(t.from_holder, h.from_holder), coalesce(t.to_holder, h.to_holder),
+    t.from_holder, t.to_holder,
     t.transfer_id, t.transfer_id
-FROM coin_transfers AS t
+FROM placed_transfers AS t
 CROSS JOIN asked AS a
-LEFT JOIN hash_holders AS h ON h.hash = t.hash AND h.coin = t.coin
 LEFT JOIN hash_claims AS c ON c.hash = t.hash AND c.coin = t.coin AND c.is_request
 WHERE c.hash IS NULL AND t.moment < a.month_end
 UNION ALL

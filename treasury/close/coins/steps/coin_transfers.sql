@@ -1,9 +1,15 @@
--- One row a transfer that has completed, between accounts by their ids; who is not ours is null.
+-- One row a transfer that has completed, between accounts by their ids or to an address of ours; who is not ours is null.
+-- Whether both sides are told: without an account or an address nobody knows whose wallet it was.
 SELECT
     s.transfer_id, s.asset AS coin, s.amount AS quantity, s.settled_at AS moment,
     CAST(s.settled_at AT TIME ZONE a.zone AS DATE) AS happened_on,
-    s.sender_account_id AS from_holder, s.receiver_account_id AS to_holder,
+    f.id AS from_holder, coalesce(r.id, p.holder) AS to_holder,
+    s.sender_account_id IS NOT NULL
+        AND (s.receiver_account_id IS NOT NULL OR nullif(t.destination_address, '') IS NOT NULL) AS is_told,
     lower(nullif(t.transaction_hash, '')) AS hash
 FROM settled_transfers AS s
 JOIN transfers AS t ON t.id = s.transfer_id
 CROSS JOIN asked AS a
+LEFT JOIN accounts AS f ON f.id = s.sender_account_id
+LEFT JOIN accounts AS r ON r.id = s.receiver_account_id
+LEFT JOIN coin_holders AS p ON p.address = lower(t.destination_address)
