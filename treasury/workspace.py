@@ -147,8 +147,19 @@ class Workspace:
             closes += [period.close for period in closed_periods(entries).values()]
             return {close.commit: f"the close of {close.month}" for close in closes}
 
-        tables = (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES)
-        return Lake(self.folder, tables, rests_on=closed_on, tell=_tell, home=self._home())
+        def ever_closed_on() -> frozenset[int]:
+            from treasury.journal.period_history import commits_of_closes
+
+            return commits_of_closes(self.journal.entries("period."))
+
+        return Lake(
+            self.folder,
+            (*SERVICE_TABLES, *STATEMENT_TABLES, *RATE_TABLES),
+            rests_on=closed_on,
+            rested_on=ever_closed_on,
+            tell=_tell,
+            home=self._home(),
+        )
 
     def _tell_unpulled(self) -> None:
         """Say once where the journal knows decisions about commits that are not pulled yet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,19 @@ from treasury.lake.home.sharing import Sharing
 
 
 def shared_lake(
-    folder: Path, home: str | Path, *, tell: Callable[[str], object] = lambda _: None
+    folder: Path,
+    home: str | Path,
+    *,
+    tell: Callable[[str], object] = lambda _: None,
+    rests_on: Callable[[], Mapping[int, str]] = dict,
+    rested_on: Callable[[], Collection[int]] = tuple,
 ) -> Lake:
     """The lake of a desk in `folder`, with that home."""
     place = LakeHome(str(home), folder / "lake", environment="sandbox")
-    return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0), home=place, tell=tell)
+    return Lake(
+        folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0), home=place, tell=tell,
+        rests_on=rests_on, rested_on=rested_on,
+    )  # fmt: skip
 
 
 def sharing_of(lake: Lake) -> Sharing:

@@ -14,6 +14,7 @@ from lake_samples import BALANCES, KEPT, REQUESTS, balances, content, day, reque
 from lake_samples import statuses as statuses_of
 
 from treasury.errors import (
+    ActionRefused,
     CommitOvertaken,
     HomeUnreachable,
     SettingsError,
@@ -179,6 +180,50 @@ def test_pins_travel_and_so_does_letting_one_go(tmp_path: Path, home: Path) -> N
     sharing_of(ben).push()
     sharing_of(anna).pull()
     assert [pin.why for pin in anna.pins()] == ["offline"]
+
+
+def test_the_pin_of_a_close_is_let_go_by_no_desk_that_does_not_know_the_close(
+    tmp_path: Path, home: Path
+) -> None:
+    closes = {1: "the close of 2026-10"}
+    anna = shared_lake(tmp_path / "anna", home, rests_on=lambda: closes, rested_on=lambda: {1})
+    ben = desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    anna.pin("close of 2026-10", day(1))
+    sharing_of(ben).pull()
+    with pytest.raises(ActionRefused, match=r"close of 2026-10, by the journal of another desk"):
+        ben.unpin(1)
+    with pytest.raises(ActionRefused, match="the close of 2026-10"):
+        anna.unpin(1)
+    # A desk of an earlier version lets go of it all the same: here it stays, and is offered again.
+    sharing_of(ben).let_go("pins/1.json")
+    (ben.folder / "pins" / "1.json").unlink()
+    sharing_of(ben).push()
+    sharing_of(anna).pull()
+    assert [pin.commit.number for pin in anna.pins()] == [1]
+    sharing_of(anna).push()
+    sharing_of(ben).pull()
+    assert [pin.commit.number for pin in ben.pins()] == [1]
+    closes.clear()
+    anna.unpin(1)
+    sharing_of(ben).pull()
+    assert ben.pins() == anna.pins() == []
+
+
+def test_two_pins_of_one_commit_come_to_one_on_both_desks(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    away = home.rename(tmp_path / "unmounted")
+    anna.pin("aaaa", day(1))
+    ben.pin("bbbb", day(1))
+    away.rename(home)
+    for one in (anna, ben, anna, ben):
+        sharing_of(one).pull()
+        sharing_of(one).push()
+    assert [pin.why for pin in anna.pins()] == [pin.why for pin in ben.pins()]
+    assert "nothing to push" in str(sharing_of(anna).push())
+    assert "nothing to push" in str(sharing_of(ben).push())
 
 
 def test_what_a_repair_still_asks_for_travels(tmp_path: Path, home: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_spark_engine import run_on_spark
+from test_spark_engine import PYTHON, run_on_spark
 
+from benchmarks.spark_cluster import connect_server
 from treasury import TreasuryError, Workspace
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(1800)]
@@ -16,10 +19,17 @@ DESK = Path(__file__).with_name("spark_month_desk.py")
 
 
 @pytest.fixture(scope="module")
-def practice(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("practice")
-    shutil.copytree(month_end.folder, folder / "practice")
-    return run_on_spark("practice", folder, DESK)
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The practice company once it has paid, and its bank has answered."""
+    folder = tmp_path_factory.mktemp("practice") / "practice"
+    treasury = [sys.executable, "-m", "treasury.cli", "-w", str(folder), "demo"]
+    subprocess.run(treasury, cwd=folder.parent, check=True, capture_output=True)
+    return Workspace(folder)
+
+
+@pytest.fixture(scope="module")
+def practice(desk: Workspace) -> dict[str, Any]:
+    return run_on_spark("practice", desk.folder.parent, DESK)
 
 
 def test_the_answer_is_duckdbs_table_by_table(practice: dict[str, Any]) -> None:
@@ -40,16 +50,47 @@ def test_nothing_is_left_in_the_workspace(practice: dict[str, Any]) -> None:
 
 
 def test_what_cannot_be_answered_is_refused_in_the_same_words(
-    practice: dict[str, Any], month_end: Workspace
+    practice: dict[str, Any], desk: Workspace
 ) -> None:
-    for name, desk, month in (
-        ("nothing yet", month_end.at("2026-11-01T07:59Z"), "2026-10"),
-        ("too early", month_end, "2027-10"),
-        ("long ago", month_end, "2001-10"),
+    for name, asked, month in (
+        ("nothing yet", desk.at("2026-11-01T07:59Z"), "2026-10"),
+        ("too early", desk, "2027-10"),
+        ("long ago", desk, "2001-10"),
     ):
         with pytest.raises(TreasuryError) as caught:
-            desk.reconcile(month)
+            asked.reconcile(month)
         assert practice[name] == f"{type(caught.value).__name__}: {caught.value}"
+
+
+def test_a_bank_that_answered_a_payment_file_has_answered_it_on_spark_too(
+    practice: dict[str, Any], desk: Workspace
+) -> None:
+    assert practice["differences"] == []
+    words = " ".join(map(str, desk.reconcile("2026-10").awaiting_funds.to_pylist()))
+    assert "REJECTED" in words
+    assert "WITH THE BANK" in words
+
+
+def test_the_command_as_it_is_installed_asks_a_master_and_a_server(
+    desk: Workspace, tmp_path: Path
+) -> None:
+    """A process of its own, whose first imports are kept few."""
+
+    def told(*engine: str) -> str:
+        run = subprocess.run(
+            [PYTHON.with_name("treasury"), "-w", desk.folder, "reconcile", "--month", "2026-10",
+             "--format", "csv", *engine],
+            env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(PYTHON)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr[-4000:]
+        return run.stdout
+
+    with_duckdb = told()
+    assert with_duckdb.count("\n") > 400
+    assert told("--engine", "local[1]") == with_duckdb
+    with connect_server(tmp_path, "2g") as address:
+        assert told("--engine", address) == with_duckdb
 
 
 def test_a_drawn_company_is_answered_alike(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ class _Unneeded(MetaPathFinder):
     """Says of libraries that are there that they are not installed.
 
     Arrow imports pandas to look at any list, half a second of processor time, and numpy whatever it
-    is to do, a fifth; no verb gives a frame, and few need numpy.
+    is to do, a fifth; no verb gives a frame, and few need numpy. Spark does not start without
+    either: where it is asked for, nothing is refused any more.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,8 @@ class _Unneeded(MetaPathFinder):
         self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Refuse these, and leave everything else to the finders after this one."""
+        if name == "pyspark":
+            self.refused.clear()
         if name in self.refused:
             raise ModuleNotFoundError(f"this verb does without {name}", name=name)
         return None

@@ -47,7 +47,7 @@ from treasury.journal.period_history import (
     require_turn,
 )
 from treasury.journal.person_names import same_person
-from treasury.lake import Lake
+from treasury.lake import CLOSE_OF, Lake
 from treasury.reconcile.question import Question
 from treasury.tables.tabular import value_text
 
@@ -100,7 +100,7 @@ def prepare_month(
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
-        lake.pin(f"close of {question.month}", now, commit=snapshot.commit.number)
+        lake.pin(f"{CLOSE_OF}{question.month}", now, commit=snapshot.commit.number)
         close = Close(
             month=str(question.month),
             reason=None,

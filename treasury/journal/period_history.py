@@ -21,8 +21,8 @@ from treasury.journal.chain import Entry, Head
 
 __all__ = [
     "CLOSE", "PREPARE", "REOPEN", "RULES_SAVED", "WITHDRAW", "AnswerFile", "Close", "Period",
-    "Preparation", "RulesInForce", "closed_months", "closed_periods", "period_history",
-    "preparations", "require_turn", "rules_in_force",
+    "Preparation", "RulesInForce", "closed_months", "closed_periods", "commits_of_closes",
+    "period_history", "preparations", "require_turn", "rules_in_force",
 ]  # fmt: skip
 
 PREPARE: Final = "period.prepare"
@@ -161,6 +161,11 @@ def preparations(entries: Iterable[Entry]) -> dict[str, Preparation]:
         elif entry.kind in (WITHDRAW, CLOSE):
             stand.pop(entry.subject, None)
     return dict(sorted(stand.items()))
+
+
+def commits_of_closes(entries: Iterable[Entry]) -> frozenset[int]:
+    """The commits of every close that was prepared or signed, also where it was taken back."""
+    return frozenset(_close(entry).commit for entry in entries if entry.kind in (PREPARE, CLOSE))
 
 
 def require_turn(month: Month, entries: Iterable[Entry]) -> None:

@@ -5,7 +5,7 @@ One commit names one version of every table; readers pin a commit, one writer at
 
 from treasury.lake.commits import Commit
 from treasury.lake.incoming_rows import with_hash
-from treasury.lake.lake import Lake
+from treasury.lake.lake import CLOSE_OF, Lake
 from treasury.lake.pins import Pin
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import (
@@ -31,8 +31,8 @@ from treasury.lake.views.status_durations import DURATION, Events, durations
 from treasury.lake.writer import Changes, Writer
 
 __all__ = [
-    "AMOUNT", "BOOL", "CHANGE", "DATE", "DURATION", "HASH", "INSTANT", "INTEGER", "LAKE_COLUMNS",
-    "TEXT", "TEXTS", "Changes", "Column", "Commit", "Damage", "Events", "Lake", "LakeStatus",
+    "AMOUNT", "BOOL", "CHANGE", "CLOSE_OF", "DATE", "DURATION", "HASH", "INSTANT", "INTEGER",
+    "LAKE_COLUMNS", "TEXT", "TEXTS", "Changes", "Column", "Commit", "Damage", "Events", "Lake", "LakeStatus",
     "Pin", "Repair", "Snapshot", "Table", "Writer", "changes", "damages", "durations",
     "lake_status", "mark_of", "repair", "schema_of", "split_mark", "tables_of", "with_hash",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ next writer before it begins.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,6 +57,8 @@ REPAIRED: Final = "repair"
 """The kind of a commit that a repair made."""
 
 COMMITS_KEPT: Final = 24
+CLOSE_OF: Final = "close of "
+"""How the purpose of a pin begins that the close of a month made."""
 OPENED_KEPT: Final = 256
 """How many versions of tables a process that runs for months keeps in mind."""
 
@@ -69,8 +71,9 @@ class Lake:
     The last `commits_kept` commits always stay readable as they were, and after each as many the
     files that nobody needs are removed; one younger than `grace` stays, as a reader may be at it
     that could not say so. `rests_on` tells which commits something outside rests on, and what: a
-    pin of one of them is not let go. A lake that an earlier version stored is brought to the
-    present form by whoever opens it first, and `tell` is given a sentence about that. With a
+    pin of one of them is not let go, nor one of another desk's close, of which `rested_on` says
+    nothing. A lake that an earlier version stored is brought to the present form by whoever opens
+    it first, and `tell` is given a sentence about that. With a
     `home` a commit shows here once a head there names it.
     """
 
@@ -82,6 +85,7 @@ class Lake:
         commits_kept: int = COMMITS_KEPT,
         grace: timedelta = timedelta(hours=1),
         rests_on: Callable[[], Mapping[int, str]] = dict,
+        rested_on: Callable[[], Collection[int]] = tuple,
         tell: Callable[[str], object] = lambda _: None,
         home: LakeHome | None = None,
     ) -> None:
@@ -92,6 +96,7 @@ class Lake:
         self._commits_kept = commits_kept
         self._grace = grace
         self._rests_on = rests_on
+        self._rested_on = rested_on
         self._tell = tell
         self._has_form = False
         self._opened: dict[tuple[str, int, int], delta.StoredTable] = {}
@@ -298,7 +303,7 @@ class Lake:
     def unpin(self, commit: int) -> None:
         """Let a pinned commit go; ActionRefused where something rests on it."""
         with self.locked("unpin"):
-            reason = self._rests_on().get(commit)
+            reason = self._rests_on().get(commit) or self._others_close(commit)
             if reason is not None:
                 raise ActionRefused(
                     f"commit {commit} is what {reason} rests on",
@@ -312,10 +317,22 @@ class Lake:
                     do="`treasury lake status` lists those that are",
                 )
 
+    def _others_close(self, commit: int) -> str | None:
+        """The close that keeps a commit, where the journal here never knew it; else None."""
+        if self.sharing is None or commit in self._rested_on():
+            return None
+        whys = (pin.why for pin in self.pins() if pin.commit.number == commit)
+        closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
+        return next((f"{why}, by the journal of another desk," for why in closes), None)
+
+    def resting(self) -> Mapping[int, str]:
+        """The commits that something outside rests on, and what that is."""
+        return self._rests_on()
+
     def unkept(self) -> dict[int, str]:
         """The commits that something rests on and no pin keeps, and what that is."""
         pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
-        resting = self._rests_on()
+        resting = self.resting()
         return {number: reason for number, reason in resting.items() if str(number) not in pinned}
 
     def pins(self) -> list[Pin]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -89,12 +89,15 @@ def take_head(
     note: HomeNote,
     *,
     before: HomeNote,
+    resting: Collection[str] = (),
     is_checked: bool = False,
 ) -> tuple[int, int]:
     """Bring what a head names to this desk and show it; how many files and bytes came.
 
     For whoever holds the lock, once no table has versions that no commit names. `note` is where the
-    desk is afterwards, without its files; with `is_checked` every file here is compared as well.
+    desk is afterwards, without its files; pins that something is `resting` on stay here, whoever
+    let go of them, and are offered again with the next push; with `is_checked` every file here is
+    compared as well.
     WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
     """
     files = read_manifest(home.place, head)
@@ -105,7 +108,7 @@ def take_head(
         if lacks(
             local_place(folder, path),
             stored,
-            by_hash=is_checked or (delta.LOG in path and before.files.get(path) != stored),
+            by_hash=is_checked or (_has_equals(path) and before.files.get(path) != stored),
         )
     }
     exchanged = _exchanged(folder, lacking, head.last)
@@ -131,7 +134,7 @@ def take_head(
         if path.split(f"/{delta.LOG}/")[0] not in exchanged and not path.startswith(beside)
     ]
     digests.note({path: files[path].sha256 for path in named})
-    _drop_pins(folder, before.files.keys() - files.keys())
+    _drop_pins(folder, before.files.keys() - files.keys() - set(resting))
     if not storage_form.has_form(folder):
         storage_form.write_form(folder)
     if exchanged:
@@ -197,6 +200,11 @@ def lacks(path: Path, stored: StoredPrint, *, by_hash: bool = False) -> bool:
         raise disk.denied(path) from error
     except OSError:
         return True
+
+
+def _has_equals(path: str) -> bool:
+    """Whether two desks may each have made a file of this name and size, of other content."""
+    return delta.LOG in path or path.startswith(f"{PINS}/")
 
 
 def _exchanged(
@@ -271,7 +279,7 @@ def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
 
 
 def _drop_pins(folder: Path, paths: Iterable[str]) -> None:
-    """Let go of the pins that another desk let go of; one that only this desk has stays."""
+    """Let go of the pins that another desk let go of."""
     for path in paths:
         if path.startswith(f"{PINS}/"):
             with disk.writing(folder / path):

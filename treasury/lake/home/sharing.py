@@ -318,7 +318,10 @@ class Sharing:
             sha256=sha256,
             is_probed=note.is_probed,
         )
-        files, size = take_head(home, lake.digests, head, after, before=note, is_checked=is_checked)
+        files, size = take_head(
+            home, lake.digests, head, after, before=note, is_checked=is_checked,
+            resting=[f"{PINS}/{number}.json" for number in lake.resting()],
+        )  # fmt: skip
         home.unstage()
         lake.refresh(head.last.commit)
         lake.tidy(0 if last is None else last.commit.number)

@@ -7,6 +7,7 @@ of it are DuckDB's own.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +16,10 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground import durable
+from treasury.lake import Snapshot
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import drop, load, needed
+from treasury.reconcile.funding_words import STORED_FOR_FUNDING
 from treasury.reconcile.matching import RESULTS, read_matches
 from treasury.reconcile.month.month_refusals import (
     require_begun,
@@ -114,6 +117,7 @@ def _answer(
     tables = side_by_side(lambda rows: rows.toArrow(), brought.values())
     for name, table in zip(brought, tables, strict=True):
         _bring_home(home, name, table)
+    _leave_only(home, basis.snapshot, STORED_FOR_FUNDING)
     matches = read_matches(
         lambda name: home.table(name).order(RESULTS[name]).to_arrow_table(), STEPS, question.rules
     )
@@ -149,6 +153,18 @@ def _run_without_rows(home: duckdb.DuckDBPyConnection, inputs: dict[str, Any]) -
     empty_run = Run(home)
     empty_run.give(empty)
     empty_run.bring(_STEPS)
+
+
+def _leave_only(
+    home: duckdb.DuckDBPyConnection, snapshot: Snapshot, names: Collection[str]
+) -> None:
+    """Give the database the rows of these tables of the lake, and no other table to be read.
+
+    An answer that read another one past the steps would find it without a row.
+    """
+    for view in snapshot.views():
+        home.execute(f'DROP VIEW "{view}"')
+    load(home, {name: snapshot.select(f'FROM "{name}"') for name in names})
 
 
 def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:

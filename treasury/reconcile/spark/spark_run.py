@@ -58,6 +58,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
             do=f"write {SPARK_ADDRESSES}, or nothing for DuckDB",
         )
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -70,7 +71,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
             for name, setting in _LOCAL.items():
                 builder = builder.config(name, setting)
         return builder.master(engine).getOrCreate()
-    except (PySparkException, RuntimeError) as error:
+    except (PySparkException, Py4JError, RuntimeError) as error:
         reason = _first_line(error)
         if token is not None:
             reason = reason.replace(token.reveal(), "…")
@@ -349,7 +350,8 @@ class SparkRun:
         return f"{self._into}/{name}" if self._is_folder else f"{self._into}.{name}"
 
     def _written(self, name: str, rows: Any) -> Any:
-        from pyspark.errors import AnalysisException
+        from py4j.protocol import Py4JError
+        from pyspark.errors import AnalysisException, PySparkException
 
         place = self._place(name)
         try:
@@ -361,6 +363,11 @@ class SparkRun:
         except AnalysisException as error:
             raise StorageError(
                 f"{place} is not written: {_first_line(error)}", do=_ELSEWHERE
+            ) from error
+        except (PySparkException, Py4JError) as error:
+            raise StorageError(
+                f"{place} is not written: {_first_line(error)}",
+                do="look at Spark's own log; if the place cannot be written, name another",
             ) from error
 
 
