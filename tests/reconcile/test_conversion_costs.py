@@ -14,7 +14,8 @@ from filled import fill
 from view_desk import observe, pay_in, rows, virtual
 
 from treasury.cli.commands.practice import rate_files
-from treasury.close.fees.conversion_costs import IN_THE_RATE, TO_REFERENCE, VIRTUAL_ACCOUNT
+from treasury.close.fees.conversion_costs import VIRTUAL_ACCOUNT
+from treasury.close.fees.difference_words import IN_THE_RATE, TO_REFERENCE
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.rates import published
