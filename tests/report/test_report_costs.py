@@ -373,6 +373,23 @@ def test_the_section_shows_pairs_sums_and_what_has_no_value() -> None:
     assert any("own.csv, to 2026-10-13" in note for note in told.notes)
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"crypto_currency": "ETH"}, "no reference rate"),
+        ({"day": date(2026, 10, 14)}, "no reference rate"),
+        ({"fee": None}, "without a value"),
+    ],
+)
+def test_a_pair_without_a_value_says_that_the_rate_is_missing_and_no_amount(
+    changed: dict[str, Any], words: str
+) -> None:
+    (row,) = section(exchange(**changed)).grids[0].rows
+    texts = [cell.text for cell in row]
+    assert texts.count(words) == 4
+    assert "amount not recorded" not in texts
+
+
 def test_a_month_without_a_conversion_says_so() -> None:
     assert section().lead == "No conversion in the month."
     assert "never read" in conversion_costs_section(costs(), is_unread=True).lead
