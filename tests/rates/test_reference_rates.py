@@ -178,8 +178,7 @@ def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     assert (usdc.rate, usdc.assumption) == (Fraction("0.895"), "")
     assert reference.rate("USDC", "EUR", FRIDAY) is None, "a coin in a file is not assumed besides"
     assert reference.absence("USDC", FRIDAY) == (
-        "no reference rate of USDC for 2026-10-30: a file has it on other days, so that nothing is"
-        " assumed of it"
+        "no reference rate of USDC for 2026-10-30: a file has it, so that nothing is assumed of it"
     )
 
 

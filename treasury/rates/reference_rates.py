@@ -183,6 +183,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     brought: Callable[[], BroughtHistory | None] = brought_history
     _pairs: dict[str, dict[tuple[str, str], _PairRates]] = msgspec.field(default_factory=dict)
     _turned: dict[tuple[str, str], _PairRates] = msgspec.field(default_factory=dict)
+    _nearer: dict[str, list[str]] = msgspec.field(default_factory=dict)
     _rates: dict[tuple[str, str, date, datetime | None], ReferenceRate | None] = msgspec.field(
         default_factory=dict
     )
@@ -232,6 +233,8 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def has_instants(self, currency: str) -> bool:
         """Whether rates with an instant were given on the way from a currency to the euro."""
+        if currency == EURO:  # whose pairs are all that the ECB publishes: they are not read
+            return False
         bridges = self._bridges(currency)
         if any(self._pair(currency, code).instants for code in bridges):
             return True
@@ -249,7 +252,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         if at is not None and moments and min(moments) > at:
             why = f": the company's begins at {min(moments):%H:%MZ}"
         elif currency in self.at_par and self._is_in_a_file(currency):
-            why = ": a file has it on other days, so that nothing is assumed of it"
+            why = ": a file has it, so that nothing is assumed of it"
         return f"no reference rate of {currency} for {day}{why}"
 
     def _answer(self, base: str, quote: str, asked: _Asked) -> _Leg | None:
@@ -289,9 +292,11 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         Each is nearer to the euro, so that no way leads back: of the two in a rate, the coin counts
         in the currency, and the coin without a currency in the one that has one.
         """
-        others = {other for pair in self._stored_pairs(code) for other in pair} | {EURO, DOLLAR}
-        own = self._distance(code)
-        return sorted((o for o in others if self._distance(o) < own), key=self._distance)
+        if code not in self._nearer:
+            others = {other for pair in self._stored_pairs(code) for other in pair}
+            own, every = self._distance(code), sorted(others | {EURO, DOLLAR}, key=self._distance)
+            self._nearer[code] = [other for other in every if self._distance(other) < own]
+        return self._nearer[code]
 
     def _distance(self, code: str) -> tuple[int, int, str]:
         """How far a currency or coin is from the euro: what is nearer prices what is farther."""
