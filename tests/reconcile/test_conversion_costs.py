@@ -14,7 +14,13 @@ from filled import fill
 from view_desk import observe, pay_in, rows, virtual
 
 from treasury.cli.commands.practice import rate_files
-from treasury.close.fees.conversion_costs import IN_THE_RATE, TO_REFERENCE, VIRTUAL_ACCOUNT
+from treasury.close.fees.conversion_costs import VIRTUAL_ACCOUNT
+from treasury.close.fees.difference_words import (
+    IN_THE_RATE,
+    TO_ASSUMED_RATE,
+    TO_REFERENCE,
+    TO_SEVERAL,
+)
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.rates import published
@@ -66,8 +72,10 @@ def test_a_provider_that_takes_35_points_shows_35_and_the_euros(spread: Workspac
         euros = sum(map(taken, own), Fraction(0))
         # A payout is rounded to a cent, coins to their last decimal: half a cent for each at most.
         assert abs(Fraction(row["reference_difference"]) - euros) <= Fraction(len(own) + 1, 200)
-        assert row["difference_is"] == TO_REFERENCE
+        is_assumed = "EURC" in row["pair"]
+        assert row["difference_is"] == (TO_ASSUMED_RATE if is_assumed else TO_REFERENCE)
     (whole,) = fees.costs.sums
+    assert whole.difference_is == TO_SEVERAL
     everything = sum(map(taken, fees.rows), Fraction(0))
     assert whole.reference_difference_bp == Decimal("35.00")
     assert abs(Fraction(whole.reference_difference) - everything) <= Fraction(11, 100)
@@ -145,7 +153,7 @@ def test_only_rates_with_an_instant_say_what_is_in_the_rate(
     lines = ["day,base,quote,rate"]
     for row in chosen:
         at = row["completed_at"] - timedelta(minutes=10)
-        lines.append(f"{at:%Y-%m-%dT%H:%MZ},USDC,EUR,0.9")
+        lines.append(f"{at:%Y-%m-%dT%H:%MZ},EUR,USD,1.25")
     (tmp_path / "own.csv").write_text("\n".join((*lines, "")), "utf-8")
     desk.rates.add(tmp_path / "own.csv")
     fees = desk.fees("2026-10")
@@ -153,16 +161,20 @@ def test_only_rates_with_an_instant_say_what_is_in_the_rate(
     for before in chosen:
         row = named[before["reference"]]
         assert row["difference_is"] == IN_THE_RATE
-        exact = Fraction(row["fiat_net"]) - Fraction(row["crypto"]) * Fraction(9, 10)
+        exact = Fraction(row["fiat_net"]) - Fraction(row["crypto"]) * Fraction(8, 10)
         assert abs(Fraction(row["reference_difference"]) - exact) <= Fraction(1, 200)
     kinds = {row["difference_is"] for row in fees.costs.by_pair.to_pylist() if row["conversions"]}
-    assert kinds == {IN_THE_RATE, TO_REFERENCE}
+    assert kinds == {IN_THE_RATE, TO_REFERENCE, TO_ASSUMED_RATE}
     assert [sums.conversions for sums in fees.costs.sums if sums.difference_is == IN_THE_RATE] == [
         2
     ]
-    # A day's requests that have no rate of their instant stay with the day's, and say so.
+    # A day's requests that have no rate of their instant stay with the ECB's day, and say so.
     others = [row for row in fees.rows if row["reference"] not in {r["reference"] for r in chosen}]
-    assert all(row["difference_is"] != IN_THE_RATE for row in others)
+    assert others
+    for row in others:
+        assert row["difference_is"] != IN_THE_RATE
+        assert "own.csv" not in row["valued_by"]
+        assert row["reference_difference_bp"].quantize(TENTH) == Decimal("35.0")
 
 
 def test_a_conversion_on_a_virtual_account_shows_its_spread(tmp_path: Path) -> None:

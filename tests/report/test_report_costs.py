@@ -16,14 +16,19 @@ from report_samples import HOSTILE, fee, reconciliation
 
 from treasury.close.fees.conversion_costs import (
     CONVERSION_COSTS,
-    IN_THE_RATE,
     RECORDED,
     REQUEST,
-    TO_REFERENCE,
     VIRTUAL_ACCOUNT,
     ConversionCosts,
     account_conversions,
     conversion_costs,
+)
+from treasury.close.fees.difference_words import (
+    IN_THE_RATE,
+    TO_ASSUMED_RATE,
+    TO_OWN_RATE,
+    TO_REFERENCE,
+    TO_SEVERAL,
 )
 from treasury.money import rounded
 from treasury.rates import ReferenceRates
@@ -38,11 +43,16 @@ DAY = date(2026, 10, 13)
 AT = datetime(2026, 10, 13, 2, 0, tzinfo=UTC)
 
 
-def rates(*stored: tuple[str, str, str], at: datetime | None = None) -> ReferenceRates:
-    """Rates of the company for one day: base, quote, rate."""
+def rates(
+    *stored: tuple[str, str, str],
+    at: datetime | None = None,
+    publisher: str = "company",
+    at_par: Mapping[str, str] | None = None,
+) -> ReferenceRates:
+    """Rates of the company, or of another, for one day: base, quote, rate."""
     rows = [
         {
-            "publisher": "company",
+            "publisher": publisher,
             "day": DAY,
             "observed_at": at,
             "base": base,
@@ -56,7 +66,7 @@ def rates(*stored: tuple[str, str, str], at: datetime | None = None) -> Referenc
     def of_code(code: str) -> Iterable[Mapping[str, Any]]:
         return [row for row in rows if code in (row["base"], row["quote"])]
 
-    return ReferenceRates(at_par={}, stored=of_code, brought=lambda: None)
+    return ReferenceRates(at_par=at_par or {}, stored=of_code, brought=lambda: None)
 
 
 def exchange(**changed: Any) -> dict[str, Any]:
@@ -154,12 +164,47 @@ def test_a_pair_without_any_rate_has_a_row_and_no_sum() -> None:
 
 
 def test_only_a_rate_of_the_instant_is_in_the_rate() -> None:
-    near, late = AT.replace(hour=1, minute=30), AT.replace(hour=3)
-    for at, expected in ((near, IN_THE_RATE), (late, TO_REFERENCE), (None, TO_REFERENCE)):
+    near, far = AT.replace(hour=1, minute=30), AT.replace(hour=0)
+    for at, expected in ((near, IN_THE_RATE), (far, TO_OWN_RATE), (None, TO_OWN_RATE)):
         (row,) = costs(exchange(), at=at).each.to_pylist()
         assert row["difference_is"] == expected
     (row,) = costs(exchange(at=None), at=near).each.to_pylist()
-    assert row["difference_is"] == TO_REFERENCE
+    assert row["difference_is"] == TO_OWN_RATE
+
+
+def test_a_rate_of_a_later_instant_values_nothing_before_it_and_that_is_said() -> None:
+    (row,) = costs(exchange(), at=AT.replace(hour=3)).each.to_pylist()
+    assert row["cost"] is None
+    assert row["not_valued"] == (
+        "no reference rate of USDC for 2026-10-13: the company's begins at 03:00Z"
+    )
+
+
+def test_a_difference_is_named_by_who_published_the_rates() -> None:
+    dollars = {"USDC": "USD", "EURC": "EUR"}
+    bank = rates(("EUR", "USD", "1.1"), publisher="ECB", at_par=dollars)
+    own = rates(("EUR", "USD", "1.1"), at_par=dollars)
+    for known, coin, expected in (
+        (bank, "USDC", TO_REFERENCE),
+        (own, "USDC", TO_OWN_RATE),
+        (bank, "EURC", TO_ASSUMED_RATE),
+    ):
+        told = conversion_costs(recorded(exchange(crypto_currency=coin)), known)
+        assert told.each["difference_is"].to_pylist() == [expected]
+        assert told.by_pair["difference_is"].to_pylist() == [expected]
+        assert expected in told.title
+        assert conversion_costs_section(told).grids[0].foot[0][0].note == expected
+
+
+def test_a_sum_of_several_kinds_of_difference_is_called_by_none_of_them() -> None:
+    bank = rates(
+        ("EUR", "USD", "1.1"), publisher="ECB", at_par={"USDC": "USD", "EURC": "EUR"}
+    )  # fmt: skip
+    both = recorded(exchange(), exchange(source_id="r2", crypto_currency="EURC"))
+    told = conversion_costs(both, bank)
+    (whole,) = told.sums
+    assert (whole.conversions, whole.difference_is) == (2, TO_SEVERAL)
+    assert "ECB" not in told.title
 
 
 def test_both_kinds_of_difference_stand_apart_and_count_what_has_no_value_once() -> None:
@@ -169,11 +214,11 @@ def test_both_kinds_of_difference_stand_apart_and_count_what_has_no_value_once()
     )  # fmt: skip
     rows = told.by_pair.to_pylist()
     assert [(row["difference_is"], row["conversions"]) for row in rows] == [
-        (TO_REFERENCE, 1),
+        (TO_OWN_RATE, 1),
         (IN_THE_RATE, 1),
     ]
     assert sum(row["not_valued"] for row in rows) == 1
-    assert {sums.difference_is for sums in told.sums} == {IN_THE_RATE, TO_REFERENCE}
+    assert {sums.difference_is for sums in told.sums} == {IN_THE_RATE, TO_OWN_RATE}
 
 
 cents = st.integers(1, 10**9).map(lambda number: Decimal(number).scaleb(-2))
@@ -323,9 +368,26 @@ def test_the_section_shows_pairs_sums_and_what_has_no_value() -> None:
     assert [cell.text for cell in pairs.rows[0]][:3] == ["EUR → USDC", "2026-10", "1"]
     assert "20.16" in [cell.text for cell in pairs.rows[0]]
     assert [cell.text for cell in pairs.foot[0]][-1] == "EUR 10.00"
-    assert pairs.foot[0][0].note == TO_REFERENCE
+    assert pairs.foot[0][0].note == TO_OWN_RATE
     assert len(without.rows) == 1
     assert any("own.csv, to 2026-10-13" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"crypto_currency": "ETH"}, "no reference rate"),
+        ({"day": date(2026, 10, 14)}, "no reference rate"),
+        ({"fee": None}, "without a value"),
+    ],
+)
+def test_a_pair_without_a_value_says_that_the_rate_is_missing_and_no_amount(
+    changed: dict[str, Any], words: str
+) -> None:
+    (row,) = section(exchange(**changed)).grids[0].rows
+    texts = [cell.text for cell in row]
+    assert texts.count(words) == 4
+    assert "amount not recorded" not in texts
 
 
 def test_a_month_without_a_conversion_says_so() -> None:

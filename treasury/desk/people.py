@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import Measurement
@@ -46,6 +46,15 @@ if TYPE_CHECKING:
     from treasury.statements import Withdrawal
 
 __all__ = ["DecisionDesk", "compare", "rules_for"]
+
+
+_COIN_COLUMNS: Final = {
+    "ramp_requests": "crypto_currency",
+    "transfers": "asset",
+    "wallet_balances": "asset",
+    "wallet_movements": "asset",
+}
+"""Where records name coins."""
 
 
 class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
@@ -249,7 +258,25 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     @property
     def measurement(self) -> Measurement:
         """How coins are measured at month end."""
-        return Measurement(self.journal, self.policy, self.now, until=self.until, zone=self.zone)
+        return Measurement(
+            self.journal,
+            self.policy,
+            self.now,
+            until=self.until,
+            zone=self.zone,
+            coins=self.known_coins,
+        )
+
+    def known_coins(self) -> set[str]:
+        """The coins that the rules and the stored records name."""
+        snapshot = self.snapshot()
+        rules = rules_for(self.journal, self.rules_file, self.month, self.until)
+        coins = {pair.partition("/")[0] for pair in rules.coins_at_par}
+        for table, column in _COIN_COLUMNS.items():
+            if snapshot.declares(table):
+                query = f"SELECT DISTINCT {column} FROM {table}"  # noqa: S608 - declared names
+                coins.update(filter(None, snapshot.sql(query)[column].to_pylist()))
+        return coins
 
 
 def compare(a: Reconciliation, b: Reconciliation) -> Comparison:

@@ -21,6 +21,7 @@ from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
 from treasury.rates.currency_codes import CURRENCIES
+from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 __all__ = [
     "ClassRule",
@@ -234,13 +235,7 @@ def _read(content: object, where: str) -> Rules:
     for value in rules.usual_charges:
         if not value.is_finite() or value <= 0:
             raise SettingsError(f"{where}usual_charges has {value}", do="give amounts above 0")
-    coins = [pair.split("/") for pair in rules.coins_at_par]
-    for coin, unit in coins:
-        if coin in CURRENCIES or unit not in CURRENCIES or [c for c, _ in coins].count(coin) > 1:
-            raise SettingsError(
-                f"{where}coins_at_par has {coin}/{unit}",
-                do="give each coin once, with the currency of which it counts as one unit",
-            )
+    _require_par(rules.coins_at_par, where)
     for rule in (*rules.classes, *rules.standard_classes):
         wrong = _wrong(rule)
         if wrong:
@@ -248,6 +243,22 @@ def _read(content: object, where: str) -> Rules:
                 f"{where}the class {rule.name!r:.60} {wrong}", do="correct that class"
             )
     return rules
+
+
+def _require_par(pairs: tuple[str, ...], where: str) -> None:
+    """SettingsError for what cannot count as a currency one for one."""
+    coins = [pair.split("/") for pair in pairs]
+    for coin, unit in coins:
+        pair = f"{where}coins_at_par has {coin}/{unit}"
+        if coin in NATIVE_COINS.values():
+            raise SettingsError(
+                f"{pair}: {coin} is a chain's own coin, which is no currency's worth",
+                do="remove it, and add its rates by a file of your own: treasury rates add FILE",
+            )
+        if coin in CURRENCIES or unit not in CURRENCIES or [c for c, _ in coins].count(coin) > 1:
+            raise SettingsError(
+                pair, do="give each coin once, with the currency of which it counts as one unit"
+            )
 
 
 def is_text_alone(rule: ClassRule) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
+
+import pyarrow.compute as pc
 
 from treasury.close.close_words import UNREAD, fees_words
 from treasury.close.coins.coin_value import REPORTING
@@ -30,6 +34,9 @@ OF_CONVERTED: Final = (
     "Basis points of the difference are of what was converted: on-ramp without the fee, off-ramp"
     " the coins. A day without a fixing has the one before it."
 )
+_RATE_ABSENT: Final = "no reference rate"
+_LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
+"""How the reasons begin that say that a rate is missing, and nothing else."""
 
 
 def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> Section:
@@ -166,7 +173,7 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
             "Pair | Month | >Conversions | >Given | >Stated fee | >Difference to the reference"
             " | >bp | >From, bp | >To, bp | >Cost",
             costs.by_pair,
-            _pair_row,
+            partial(_pair_row, _absences(costs)),
             foot=tuple(
                 (
                     make_cell("All", sums.difference_is),
@@ -207,10 +214,20 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
     return Section(name, title, f"{costs.title}.", tuple(grids), notes, "conversion-costs")
 
 
-def _pair_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
+    """What stands for the values of a month and pair without any: what all of it lacks."""
+    reasons: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
+    without = costs.each.filter(pc.not_equal(costs.each["not_valued"], ""))
+    for row in without.select(["month", "pair", "not_valued"]).to_pylist():
+        reasons[row["month"], row["pair"]].add(row["not_valued"].startswith(_LACK_A_RATE))
+    return {key: _RATE_ABSENT if all(of) else "without a value" for key, of in reasons.items()}
+
+
+def _pair_row(absences: Mapping[tuple[str, str], str], row: Mapping[str, Any]) -> tuple[Cell, ...]:
     without = f"{row['not_valued']} without a value" if row["not_valued"] else ""
+    absence = absences.get((row["month"], row["pair"]), "")
     amounts = [
-        amount_cell(row, name, "value_currency")
+        make_cell(absence) if row[name] is None else amount_cell(row, name, "value_currency")
         for name in ("given_value", "stated_fee", "reference_difference", "cost")
     ]
     return (

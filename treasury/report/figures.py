@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from treasury.calendar import Month
-from treasury.close.fees.conversion_costs import IN_THE_RATE
 from treasury.close.result_words import amount_words, amounts_words, count
 from treasury.money import total
 from treasury.report.drawing import (
@@ -263,12 +262,13 @@ def _valued_pairs(costs: Frame) -> list[dict[str, Any]]:
 
 
 def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """The pair, with what tells it from the figure's other rows: its month, what its rates are."""
+    """The pair, with what tells it from the figure's other rows: its month, whose rates it has."""
     words = [row["pair"]]
     if len({other["month"] for other in rows}) > 1:
         words.append(row["month"])
-    if len({other["difference_is"] for other in rows}) > 1:
-        words.append(IN_THE_RATE if row["difference_is"] == IN_THE_RATE else "to the reference")
+    pairs = [(other["month"], other["pair"]) for other in rows]
+    if pairs.count((row["month"], row["pair"])) > 1:
+        words.append(row["difference_is"].removeprefix("difference ").partition(" (")[0])
     return ", ".join(words)
 
 

@@ -294,7 +294,7 @@ def _print_fees(
 def _print_costs(fees: Fees, form: str) -> None:
     """What conversions cost by pair and month; as a table also what has no value, and why."""
     costs = fees.costs
-    is_mixed = len(costs.sums) > 1
+    is_mixed = len(set(costs.by_pair["difference_is"].to_pylist()) - {""}) > 1
     print_rows(
         costs.by_pair,
         form,

@@ -63,8 +63,11 @@ TOKEN_HEADINGS = {
 }
 """What an explorer's list of token transfers calls the columns of an export."""
 
+MARK = "# Made by: "
+"""What stands in a practice workspace's settings before the options of its company."""
 DESK = """\
 # Written for practice: this company and its money do not exist.
+{mark}{options}
 [workspace]
 company = "{company}"
 environment = "sandbox"
@@ -258,7 +261,8 @@ def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
 def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     """Write the practice workspace's settings, rules and bank files.
 
-    Its secrets go to this process's environment. Refuses the folder of a real desk.
+    Its secrets go to this process's environment. Refuses the folder of a real desk, and of another
+    practice company: their records would contradict each other.
     """
     require_plain_path(folder)
     path = folder / FILE_NAME
@@ -266,6 +270,12 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
         raise InputError(
             f"{path} is a real desk's",
             do="name another folder with --workspace for the practice company",
+        )
+    made_by = _made_by(path)
+    if made_by not in {"", company.options}:
+        raise InputError(
+            f"{folder} is the workspace of another practice company, {made_by}",
+            do=f"name another folder with --workspace for {company.options}, or remove this one",
         )
     for name, (_, secret) in company.credentials.items():
         os.environ[SECRET_VARIABLE.format(name.upper())] = secret
@@ -278,6 +288,12 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
     company.write_bank_files(bank)
     company.write_rate_file(folder / "rates")
     return Workspace(folder)
+
+
+def _made_by(settings: Path) -> str:
+    """The options of the company that a practice workspace is of; empty where it does not say."""
+    lines = settings.read_text("utf-8").splitlines() if settings.exists() else []
+    return next((line.removeprefix(MARK) for line in lines if line.startswith(MARK)), "")
 
 
 def rate_files(folder: Path) -> list[Path]:
@@ -318,7 +334,10 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
 
 def settings_text(company: Sandbox, served: Served) -> str:
     """The treasury.toml of the practice company; the clock stands where the company's does."""
-    desk = DESK.format(company=company.company_name, now=company.now.isoformat(), at=served)
+    desk = DESK.format(
+        company=company.company_name, now=company.now.isoformat(), at=served, mark=MARK,
+        options=company.options,
+    )  # fmt: skip
     credentials = (
         CREDENTIAL.format(
             name=name, client_id=client_id, variable=SECRET_VARIABLE.format(name.upper())

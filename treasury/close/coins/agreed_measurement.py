@@ -7,7 +7,7 @@ instant, or of a closed month, is given under the terms of then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -22,6 +22,7 @@ from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 from treasury.money import parse_amount, plain_digits
+from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
 
 __all__ = [
@@ -52,6 +53,8 @@ COIN_OPENINGS: Final = pa.schema(
     ]
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""
+_COINS: Final = CODES - CURRENCIES
+"""The coins that the services name; a workspace may know more."""
 _STANDING: Final = pa.schema([("standing", TEXT), *MEASURED])
 _OPENED: Final = pa.schema([("standing", TEXT), *COIN_OPENINGS])
 
@@ -83,7 +86,10 @@ class Measurement:
         *,
         until: datetime | None = None,
         zone: ZoneInfo,
+        coins: Callable[[], Collection[str]] = tuple,
     ) -> None:
+        """`coins` gives those that the records and the rules name."""
+        self._coins = coins
         self._policy = policy
         self._now = now
         self._zone = zone
@@ -92,9 +98,12 @@ class Measurement:
     def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
         """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
 
-        Raises InputError for an opening of a month that has not ended.
+        Raises InputError for what is no coin that is known, and for an opening of a month that has
+        not ended.
         """
         coins = self._policy().coins
+        if coins and coins.measured:
+            self._require_coins(coins.measured)
         today = self._now().astimezone(self._zone).date()
         for place, opening in enumerate(coins.openings if coins else (), 1):
             if opening.day >= today:
@@ -118,6 +127,17 @@ class Measurement:
         pairs = zip(_WORDS, agreed_terms(self._terms.decided().entries, _TERMS), strict=True)
         rows = [{"standing": words, **row} for words, terms in pairs for row in _opened(terms)]
         return Rows(pa.Table.from_pylist(rows, schema=_OPENED), zone=self._zone)
+
+    def _require_coins(self, measured: Iterable[str]) -> None:
+        """InputError for a currency, and for a coin that nothing names."""
+        known = sorted({*_COINS, *self._coins()} - CURRENCIES)
+        for coin in measured:
+            if coin not in known:
+                what = "is a currency" if coin in CURRENCIES else "is no coin that is known"
+                raise InputError(
+                    f"{POLICY_FILE}: coins.measured.{coin} {what}; nothing was proposed",
+                    do=f"name one of {', '.join(known)}",
+                )
 
     def _listed(self, decided: Decided) -> Rows:
         in_force, proposal = agreed_terms(decided.entries, _TERMS)

@@ -25,6 +25,11 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
+from treasury.close.fees.difference_words import (
+    IN_THE_RATE,
+    difference_against,
+    difference_of_sum,
+)
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
@@ -36,14 +41,11 @@ from treasury.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
-    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED",
-    "REQUEST", "TO_REFERENCE", "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum",
-    "account_conversions", "conversion_costs", "request_conversions",
+    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "NOT_VALUED", "RECORDED", "REQUEST",
+    "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "account_conversions", "conversion_costs",
+    "request_conversions",
 ]  # fmt: skip
 
-IN_THE_RATE: Final = "in the rate"
-TO_REFERENCE: Final = "difference to the ECB reference (spread and market movement)"
-"""What a difference is called: the first only where rates with an instant gave it."""
 REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"
 _BASIS_POINTS: Final = pa.decimal128(38, 2)
@@ -140,7 +142,10 @@ _Asked = tuple[str, str, date, datetime | None]
 
 
 class CostSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The sums of some conversions that have a value, in the reporting currency."""
+    """The sums of some conversions that have a value, in the reporting currency.
+
+    `difference_is` names whose rates the difference is held against, where all are of one kind.
+    """
 
     conversions: int
     cost: Decimal
@@ -153,7 +158,7 @@ class CostSum(msgspec.Struct, frozen=True, kw_only=True):
 class ConversionCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the conversions of some months cost. `each` as in CONVERSION_COSTS, a row each.
 
-    `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, a sum for each kind of difference.
+    `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, what is in the rate by itself.
     `rests_on` names the sources of the rates, the last day that was taken, and what is assumed.
     """
 
@@ -264,13 +269,15 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
     groups: defaultdict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
     for (key, difference_is, denominator), own in places.items():
         groups[*key, difference_is].add(values, own, denominator)
-    sums: defaultdict[str, _Sum] = defaultdict(_Sum)
+    sums: defaultdict[bool, _Sum] = defaultdict(_Sum)
+    kinds: defaultdict[bool, set[str]] = defaultdict(set)
     for (_, _, difference_is), group in groups.items():
-        sums[difference_is].include(group)
+        sums[difference_is == IN_THE_RATE].include(group)
+        kinds[difference_is == IN_THE_RATE].add(difference_is)
     return ConversionCosts(
         each=_each(recorded, pairs, values),
         by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
-        sums=tuple(sums[name].whole(name) for name in sorted(sums)),
+        sums=tuple(sums[is_in].whole(difference_of_sum(kinds[is_in])) for is_in in sorted(sums)),
         not_valued=without.total(),
         rests_on=appraisal.sources.words(),
     )
@@ -369,7 +376,7 @@ class _Appraisal:
     ) -> tuple[_Terms | None, str]:
         rates = [self._rates.rate(code, REPORTING, day, at) for code in (fiat, coin)]
         absences = [
-            self._rates.absence(code, day)
+            self._rates.absence(code, day, at)
             for code, rate in zip((fiat, coin), rates, strict=True)
             if rate is None
         ]
@@ -403,14 +410,12 @@ class _Terms(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, fiat: ReferenceRate, coin: ReferenceRate) -> _Terms:
-        published = [rate for rate in (fiat, coin) if rate.source]
         denominator = fiat.rate.denominator * coin.rate.denominator * 10**SCALE
-        has_instants = bool(published) and all(rate.has_instant for rate in published)
         return cls(
             fiat=fiat.rate.numerator * coin.rate.denominator,
             coin=coin.rate.numerator * fiat.rate.denominator,
             denominator=denominator,
-            difference_is=IN_THE_RATE if has_instants else TO_REFERENCE,
+            difference_is=difference_against((fiat, coin)),
             valued_by="; ".join(filter(None, dict.fromkeys((fiat.basis, coin.basis)))),
             beyond=_BEYOND * denominator,
         )
@@ -527,11 +532,12 @@ def _pair_rows(
     """The sums by month and pair in order; a pair without any value has a row of its own."""
     rows = []
     counted: set[tuple[str, str]] = set()
+    valued = {(month, pair) for month, pair, _ in groups}
     for month, pair, difference_is in sorted({*groups, *((*key, "") for key in without)}):
         key = (month, pair)
         own = groups.get((month, pair, difference_is))
         if own is None:
-            if any((month, pair, name) in groups for name in (IN_THE_RATE, TO_REFERENCE)):
+            if key in valued:
                 continue  # counted beside the sums
             rows.append((*key, 0, REPORTING, *(None,) * 9, "", without[key]))
             continue

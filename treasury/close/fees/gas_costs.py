@@ -133,7 +133,9 @@ def gas_payments(uses: pa.Table, rates: ReferenceRates) -> Iterator[dict[str, An
         worth = rates.value(payment["gas"], coin, day, at=payment["paid_at"])
         absence = ""
         if worth is None:
-            absence = rates.absence(coin, day).replace("not provable", _ABSENT, 1)
+            absence = rates.absence(coin, day, payment["paid_at"]).replace(
+                "not provable", _ABSENT, 1
+            )
         is_used = payment["used_for"] is not None
         yield {
             **payment,

