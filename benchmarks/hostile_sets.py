@@ -286,6 +286,19 @@ def requests_of_a_month(rows: int) -> Tables:
     )
 
 
+def names_that_share_a_word(rows: int) -> Tables:
+    """Another amount than its code expects, and of four words in every name one that all share."""
+    codes, amounts = _codes(rows), _dense(rows)
+
+    def names(side: str) -> list[object]:
+        return [f"Handel {side}{n} Berlin{side}{n} Mitte{side}{n}" for n in range(rows)]
+
+    return (
+        lines_table([f"thanks {code}" for code in codes], amounts, counterparty_name=names("L")),
+        requests_table(codes, [amount + 1 for amount in amounts], counterparty_name=names("E")),
+    )
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -305,4 +318,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "two codes each": two_codes_each,
     "standing codes of a year": standing_codes_of_a_year,
     "requests of a month": requests_of_a_month,
+    "names that share a word": names_that_share_a_word,
 }
