@@ -299,6 +299,16 @@ def names_that_share_a_word(rows: int) -> Tables:
     )
 
 
+def a_token_that_all_begin_with(rows: int) -> Tables:
+    """One code between slashes, in a token with which every other code begins."""
+    amounts = _dense(rows)
+    codes = ["CUST-1234", *(f"CUST-1234/INV{n:06d}" for n in range(rows - 1))]
+    return (
+        lines_table(["CUST-1234/INV"] * rows, amounts),
+        requests_table(codes, [None, *amounts[1:]]),
+    )
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -319,4 +329,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "standing codes of a year": standing_codes_of_a_year,
     "requests of a month": requests_of_a_month,
     "names that share a word": names_that_share_a_word,
+    "a token that all begin with": a_token_that_all_begin_with,
 }
