@@ -309,6 +309,15 @@ def a_token_that_all_begin_with(rows: int) -> Tables:
     )
 
 
+def instalments_of_one_amount(rows: int) -> Tables:
+    """Codes of more instalments than are looked at, of one amount."""
+    series = max(1, rows // 24)
+    numbers = [n % series for n in range(rows)]
+    codes = [f"KD-2026-{n:05d}" for n in numbers]
+    amounts = [Decimal("99.99") if n % 10 else Decimal(1000 + n) for n in numbers]
+    return lines_table(codes, amounts), requests_table(codes, [*amounts])
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -330,4 +339,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "requests of a month": requests_of_a_month,
     "names that share a word": names_that_share_a_word,
     "a token that all begin with": a_token_that_all_begin_with,
+    "instalments of one amount": instalments_of_one_amount,
 }
