@@ -309,6 +309,16 @@ def a_token_that_all_begin_with(rows: int) -> Tables:
     )
 
 
+def instalments_beside_others(rows: int) -> Tables:
+    """A dense series of codes of twelve instalments each, each line of its neighbour's amount."""
+    series = max(1, rows // 12)
+    codes = [f"KD-2026-{n % series:04d}" for n in range(rows)]
+    paid, expected = (
+        [Decimal(90 if n % series % 2 == odd else 100) for n in range(rows)] for odd in (1, 0)
+    )
+    return lines_table(codes, paid), requests_table(codes, [*expected])
+
+
 def instalments_of_one_amount(rows: int) -> Tables:
     """Codes of more instalments than are looked at, of one amount."""
     series = max(1, rows // 24)
@@ -339,5 +349,6 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "requests of a month": requests_of_a_month,
     "names that share a word": names_that_share_a_word,
     "a token that all begin with": a_token_that_all_begin_with,
+    "instalments beside others": instalments_beside_others,
     "instalments of one amount": instalments_of_one_amount,
 }
