@@ -328,6 +328,24 @@ def instalments_of_one_amount(rows: int) -> Tables:
     return lines_table(codes, amounts), requests_table(codes, [*amounts])
 
 
+def equal_parts(rows: int) -> Tables:
+    """Payers of forty equal lines, and four requests of three times as much for each."""
+    payers = max(1, rows // 40)
+    numbers = [n % payers for n in range(payers * 40)]
+    account = [f"NL{n:016d}" for n in range(payers)]
+    lines = lines_table(
+        [f"thanks {ordinary_code(n)}" for n in range(payers)]
+        + ["thanks"] * len(numbers), [Decimal(100)] * (payers + len(numbers)),
+        account=[account[n] for n in (*range(payers), *numbers)],
+        counterparty_account=[f"LT{n:018d}" for n in (*range(payers), *numbers)],
+        booking_date=[date(2026, 10, 1)] * payers + [date(2026, 10, 5)] * len(numbers),
+    )  # fmt: skip
+    owners = [n % payers for n in range(payers * 5)]
+    amounts = [Decimal(100 if n < payers else 300) for n in range(len(owners))]
+    codes = [ordinary_code(n) for n in range(len(owners))]
+    return lines, requests_table(codes, [*amounts], account=[account[n] for n in owners])
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -351,4 +369,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "a token that all begin with": a_token_that_all_begin_with,
     "instalments beside others": instalments_beside_others,
     "instalments of one amount": instalments_of_one_amount,
+    "equal parts": equal_parts,
 }
