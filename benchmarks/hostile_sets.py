@@ -328,6 +328,15 @@ def instalments_of_one_amount(rows: int) -> Tables:
     return lines_table(codes, amounts), requests_table(codes, [*amounts])
 
 
+def instalments_across_words(rows: int) -> Tables:
+    """Long codes of twenty instalments each, every line with a blank in its code."""
+    series = max(1, rows // 20)
+    codes = [f"HUURCONTRACT-TERMIJNEN-2026-{n % series:06d}" for n in range(rows)]
+    texts = [f"{code[:-3]} {code[-3:]} dank voor de goede ontvangst van alles" for code in codes]
+    amounts = _dense(rows)
+    return lines_table(texts, amounts), requests_table(codes, [*amounts])
+
+
 def equal_parts(rows: int) -> Tables:
     """Payers of forty equal lines, and four requests of three times as much for each."""
     payers = max(1, rows // 40)
@@ -369,5 +378,6 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "a token that all begin with": a_token_that_all_begin_with,
     "instalments beside others": instalments_beside_others,
     "instalments of one amount": instalments_of_one_amount,
+    "instalments across words": instalments_across_words,
     "equal parts": equal_parts,
 }
