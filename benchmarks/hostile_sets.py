@@ -347,7 +347,7 @@ def equal_parts(rows: int) -> Tables:
         + ["thanks"] * len(numbers), [Decimal(100)] * (payers + len(numbers)),
         account=[account[n] for n in (*range(payers), *numbers)],
         counterparty_account=[f"LT{n:018d}" for n in (*range(payers), *numbers)],
-        booking_date=[date(2026, 10, 1)] * payers + [date(2026, 10, 5)] * len(numbers),
+        booking_date=[*[date(2026, 10, 1)] * payers, *[date(2026, 10, 5)] * len(numbers)],
     )  # fmt: skip
     owners = [n % payers for n in range(payers * 5)]
     amounts = [Decimal(100 if n < payers else 300) for n in range(len(owners))]
