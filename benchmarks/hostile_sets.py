@@ -17,6 +17,8 @@ __all__ = ["HOSTILE", "lines_table", "ordinary_code", "requests_table"]
 
 Tables: TypeAlias = tuple[pa.Table, pa.Table]
 AMOUNT: Final = pa.decimal128(38, 18)
+OPENED: Final = pa.timestamp("us", tz="UTC")
+ACCOUNT: Final = "NL05TEST0417164300"
 LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
@@ -31,7 +33,7 @@ def lines_table(
     numbers = range(start, start + rows)
     columns = {
         "entry_id": [f"e{n}" for n in numbers],
-        "account": ["NL05TEST0417164300"] * rows,
+        "account": [ACCOUNT] * rows,
         "amount": pa.array(amounts).cast(AMOUNT),
         "currency": ["EUR"] * rows,
         "direction": ["CRDT"] * rows,
@@ -55,7 +57,7 @@ def requests_table(
         "amount": pa.array(amounts, AMOUNT),
         "currency": ["EUR"] * rows,
         "direction": ["CRDT"] * rows,
-        "opened_at": pa.array([opened] * rows, pa.timestamp("us", tz="UTC")),
+        "opened_at": pa.array([opened] * rows, OPENED),
         "status": ["SUCCEEDED"] * rows,
     }
     return pa.table(columns | more)
@@ -68,6 +70,15 @@ def ordinary_code(number: int) -> str:
 
 def _amounts(random: Random, rows: int) -> list[Decimal]:
     return [Decimal(random.randrange(10_000, 5_000_000)).scaleb(-2) for _ in range(rows)]
+
+
+def _dense(rows: int) -> list[Decimal]:
+    """Amounts of which each occurs once, a cent apart."""
+    return [Decimal(10_000 + n).scaleb(-2) for n in range(rows)]
+
+
+def _codes(rows: int) -> list[str]:
+    return [ordinary_code(n) for n in range(rows)]
 
 
 def _word(random: Random, length: int) -> str:
@@ -176,9 +187,7 @@ def a_pooled_account(rows: int) -> Tables:
     few = max(1, rows // 12)
     amounts = [Decimal(100)] * few
     lines = lines_table(["thanks"] * few, amounts)
-    account: list[object] = ["NL05TEST0417164300"] * few
-    codes = [ordinary_code(n) for n in range(few)]
-    return lines, requests_table(codes, [*amounts], account=account)
+    return lines, requests_table(_codes(few), [*amounts], account=[ACCOUNT] * few)
 
 
 def slips_of_one_amount(rows: int) -> Tables:
@@ -249,6 +258,103 @@ def two_codes_each(rows: int) -> Tables:
     )
 
 
+def standing_codes_of_a_year(rows: int) -> Tables:
+    """Standing codes of one pooled account, opened day after day; one payer of fifty of them."""
+    codes, opened = _codes(rows), datetime(2026, 9, 1, tzinfo=UTC)
+    lines = lines_table(
+        [codes[n] if n < 50 else "thanks" for n in range(rows)], _dense(rows),
+        booking_date=[date(2026, 10, 1 if n < 50 else 5) for n in range(rows)],
+    )  # fmt: skip
+    days: list[object] = [opened - timedelta(days=n % 365) for n in range(rows)]
+    return lines, requests_table(
+        codes, [None] * rows, account=[ACCOUNT] * rows, opened_at=pa.array(days, OPENED)
+    )
+
+
+def requests_of_a_month(rows: int) -> Tables:
+    """Requests of one pooled account and one amount, opened day after day, a tenth of the lines."""
+    few, opened = max(50, rows // 10), datetime(2026, 9, 25, tzinfo=UTC)
+    codes = _codes(few)
+    lines = lines_table(
+        [f"thanks {codes[n]}" if n < 50 else "thanks" for n in range(rows)], [Decimal(100)] * rows,
+        booking_date=[date(2026, 10, 1 if n < 50 else 24) for n in range(rows)],
+    )  # fmt: skip
+    days: list[object] = [opened + timedelta(days=n % 30 if n >= 50 else 0) for n in range(few)]
+    amounts: list[Decimal | None] = [Decimal(100)] * few
+    return lines, requests_table(
+        codes, amounts, account=[ACCOUNT] * few, opened_at=pa.array(days, OPENED)
+    )
+
+
+def names_that_share_a_word(rows: int) -> Tables:
+    """Another amount than its code expects, and of four words in every name one that all share."""
+    codes, amounts = _codes(rows), _dense(rows)
+
+    def names(side: str) -> list[object]:
+        return [f"Handel {side}{n} Berlin{side}{n} Mitte{side}{n}" for n in range(rows)]
+
+    return (
+        lines_table([f"thanks {code}" for code in codes], amounts, counterparty_name=names("L")),
+        requests_table(codes, [amount + 1 for amount in amounts], counterparty_name=names("E")),
+    )
+
+
+def a_token_that_all_begin_with(rows: int) -> Tables:
+    """One code between slashes, in a token with which every other code begins."""
+    amounts = _dense(rows)
+    codes = ["CUST-1234", *(f"CUST-1234/INV{n:06d}" for n in range(rows - 1))]
+    return (
+        lines_table(["CUST-1234/INV"] * rows, amounts),
+        requests_table(codes, [None, *amounts[1:]]),
+    )
+
+
+def instalments_beside_others(rows: int) -> Tables:
+    """A dense series of codes of twelve instalments each, each line of its neighbour's amount."""
+    series = max(1, rows // 12)
+    codes = [f"KD-2026-{n % series:04d}" for n in range(rows)]
+    paid, expected = (
+        [Decimal(90 if n % series % 2 == odd else 100) for n in range(rows)] for odd in (1, 0)
+    )
+    return lines_table(codes, paid), requests_table(codes, [*expected])
+
+
+def instalments_of_one_amount(rows: int) -> Tables:
+    """Codes of more instalments than are looked at, of one amount."""
+    series = max(1, rows // 24)
+    numbers = [n % series for n in range(rows)]
+    codes = [f"KD-2026-{n:05d}" for n in numbers]
+    amounts = [Decimal("99.99") if n % 10 else Decimal(1000 + n) for n in numbers]
+    return lines_table(codes, amounts), requests_table(codes, [*amounts])
+
+
+def instalments_across_words(rows: int) -> Tables:
+    """Long codes of twenty instalments each, every line with a blank in its code."""
+    series = max(1, rows // 20)
+    codes = [f"HUURCONTRACT-TERMIJNEN-2026-{n % series:06d}" for n in range(rows)]
+    texts = [f"{code[:-3]} {code[-3:]} dank voor de goede ontvangst van alles" for code in codes]
+    amounts = _dense(rows)
+    return lines_table(texts, amounts), requests_table(codes, [*amounts])
+
+
+def equal_parts(rows: int) -> Tables:
+    """Payers of forty equal lines, and four requests of three times as much for each."""
+    payers = max(1, rows // 40)
+    numbers = [n % payers for n in range(payers * 40)]
+    account = [f"NL{n:016d}" for n in range(payers)]
+    lines = lines_table(
+        [f"thanks {ordinary_code(n)}" for n in range(payers)]
+        + ["thanks"] * len(numbers), [Decimal(100)] * (payers + len(numbers)),
+        account=[account[n] for n in (*range(payers), *numbers)],
+        counterparty_account=[f"LT{n:018d}" for n in (*range(payers), *numbers)],
+        booking_date=[*[date(2026, 10, 1)] * payers, *[date(2026, 10, 5)] * len(numbers)],
+    )  # fmt: skip
+    owners = [n % payers for n in range(payers * 5)]
+    amounts = [Decimal(100 if n < payers else 300) for n in range(len(owners))]
+    codes = [ordinary_code(n) for n in range(len(owners))]
+    return lines, requests_table(codes, [*amounts], account=[account[n] for n in owners])
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -266,4 +372,12 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "codes cut short": codes_cut_short,
     "names of one word": names_of_one_word,
     "two codes each": two_codes_each,
+    "standing codes of a year": standing_codes_of_a_year,
+    "requests of a month": requests_of_a_month,
+    "names that share a word": names_that_share_a_word,
+    "a token that all begin with": a_token_that_all_begin_with,
+    "instalments beside others": instalments_beside_others,
+    "instalments of one amount": instalments_of_one_amount,
+    "instalments across words": instalments_across_words,
+    "equal parts": equal_parts,
 }

@@ -15,7 +15,7 @@ import pytest
 from mangled import drawn
 from match_tables import arrow, expectation, line, match, outcome
 
-from benchmarks.hostile_sets import HOSTILE
+from benchmarks.hostile_sets import HOSTILE, standing_codes_of_a_year
 from treasury import match_references
 from treasury.lake import AMOUNT, engine
 from treasury.reconcile.engine import pipeline
@@ -76,6 +76,37 @@ def test_a_payer_known_for_very_many_codes_is_asked_about_the_last_of_them() -> 
     for step in ("payers", "recalled", "unnamed"):
         (rows,) = connection.table(step).aggregate("count(*)").fetchall()[0]
         assert 0 < rows <= 3 * codes * Rules().max_same_code, step
+
+
+def test_of_very_many_standing_codes_of_an_account_the_latest_are_asked_about() -> None:
+    lines, expectations = standing_codes_of_a_year(400)
+    candidates = match_references(lines, expectations).candidates.to_pylist()
+    named = [row["expectation_id"] for row in candidates if row["entry_id"] == "e399"]
+    opened = dict(
+        zip(*(expectations[name].to_pylist() for name in ("expectation_id", "opened_at")),
+            strict=True)
+    )  # fmt: skip
+    latest = sorted(opened.values())[-Rules().max_same_code :]
+    assert len(named) == Rules().max_candidates
+    assert named[0] == "r49"  # its payer's own
+    assert all(opened[name] in latest for name in named[1:])
+
+
+def test_neighbours_that_were_opened_later_hide_none_that_was_open() -> None:
+    later = datetime(2026, 10, 10, tzinfo=UTC)
+    digits = [(place, digit) for place in (5, 4, 3) for digit in "123456789"]
+    neighbours = ["0" * place + digit + "0" * (5 - place) for place, digit in digits]
+    expectations = [
+        expectation("r", "PAY-2026-000000", "50"),
+        expectation("s", "PAY-2026-900000", "99"),
+        *(
+            expectation(f"n{code}", f"PAY-2026-{code}", "99", opened_at=later)
+            for code in neighbours
+        ),
+    ]
+    matches = match([line("a", "99", "PAY-2026-000000", 5)], expectations)
+    assert outcome(matches)["outcome"] == "suggested"
+    assert {row["expectation_id"] for row in matches.candidates.to_pylist()} == {"r", "s"}
 
 
 def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:

@@ -1,14 +1,15 @@
 -- Other expectations whose code lies one slip from a code that a line's text is read as (they are alike once each lost at
 -- most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount with the charges
 -- that the line states or that a rule names, where the one that is read does not; settled requests too. Codes are compared
--- once for each amount, however many lines name one.
+-- once for each amount, however many lines and expectations have one; of very many expectations one slip away, those that
+-- were opened first are looked at, of each day on which some close.
 WITH sent AS (
     SELECT entry_id, code, amount, currency, direction, booking_date FROM inexact_readings
-    UNION ALL
+    UNION
     SELECT entry_id, code, CAST(amount + charges AS DECIMAL(38, 18)) AS amount, currency, direction, booking_date
     FROM inexact_readings
     WHERE charges > 0
-    UNION ALL
+    UNION
     SELECT r.entry_id, r.code, CAST(r.amount + c.charge AS DECIMAL(38, 18)) AS amount, r.currency, r.direction, r.booking_date
     FROM inexact_readings AS r
     CROSS JOIN usual_charges AS c
@@ -24,7 +25,8 @@ of_amount AS (
     JOIN amounts AS a ON a.amount = s.amount AND a.currency = s.currency AND a.direction = s.direction
 ),
 open_for_amount AS (
-    SELECT e.expectation_id, c.code, e.amount, e.currency, e.direction, e.closed_at, e.opened_at
+    SELECT DISTINCT e.expectation_id, c.code, e.amount, e.currency, e.direction,
+        CAST(e.opened_at AS DATE) AS opened_on, CAST(e.closed_at AS DATE) AS closed_on
     FROM of_amount AS e
     JOIN codes AS c ON c.expectation_id = e.expectation_id
     LEFT JOIN stopped AS x ON x.status = e.status
@@ -43,16 +45,29 @@ shortened AS (
         FROM (SELECT code FROM named UNION SELECT code FROM open_for_amount) AS either
     ) AS places
 ),
-neighbours AS (
-    SELECT DISTINCT n.code AS named, n.currency, n.direction, o.expectation_id, o.code, o.amount, o.closed_at, o.opened_at
+alike AS (
+    SELECT DISTINCT n.code AS named, o.code, n.amount, n.currency, n.direction
     FROM (SELECT n.*, s.rest FROM named AS n JOIN shortened AS s ON s.code = n.code) AS n
-    JOIN (SELECT o.*, s.rest FROM open_for_amount AS o JOIN shortened AS s ON s.code = o.code) AS o
+    JOIN (
+        SELECT o.*, s.rest
+        FROM (SELECT DISTINCT code, amount, currency, direction FROM open_for_amount) AS o
+        JOIN shortened AS s ON s.code = o.code
+    ) AS o
         ON o.rest = n.rest AND o.amount = n.amount AND o.currency = n.currency AND o.direction = n.direction
     WHERE o.code <> n.code
+),
+neighbours AS (
+    SELECT a.named, a.amount, a.currency, a.direction, o.expectation_id, o.code, o.opened_on, o.closed_on,
+        row_number() OVER (
+            PARTITION BY a.named, a.amount, a.currency, a.direction, o.closed_on
+            ORDER BY o.opened_on NULLS FIRST, o.code, o.expectation_id
+        ) AS place
+    FROM alike AS a
+    JOIN open_for_amount AS o
+        ON o.code = a.code AND o.amount = a.amount AND o.currency = a.currency AND o.direction = a.direction
 )
 SELECT DISTINCT s.entry_id, n.named, n.expectation_id, n.code
 FROM sent AS s
-JOIN neighbours AS n
+JOIN (SELECT * FROM neighbours WHERE place <= (SELECT max_same_code FROM rules)) AS n
     ON n.named = s.code AND n.amount = s.amount AND n.currency = s.currency AND n.direction = s.direction
-WHERE coalesce(CAST(n.closed_at AS DATE) >= s.booking_date, TRUE)
-    AND coalesce(CAST(n.opened_at AS DATE) <= s.booking_date, TRUE)
+WHERE coalesce(n.closed_on >= s.booking_date, TRUE) AND coalesce(n.opened_on <= s.booking_date, TRUE)

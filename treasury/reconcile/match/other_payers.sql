@@ -39,11 +39,14 @@ SELECT a.entry_id, a.expectation_id, 'its payer has another name' AS why
 FROM inexact_pairs AS a
 JOIN expectations AS e ON e.expectation_id = a.expectation_id
 LEFT JOIN (
-    SELECT DISTINCT p.entry_id, p.expectation_id
-    FROM inexact_pairs AS p
-    JOIN name_words AS l ON l.id = p.entry_id
-    JOIN name_words AS e ON e.id = p.expectation_id AND e.word = l.word
-    WHERE l.is_line AND NOT e.is_line
+    SELECT DISTINCT l.entry_id, l.expectation_id
+    FROM (
+        SELECT DISTINCT p.entry_id, p.expectation_id, w.word
+        FROM inexact_pairs AS p JOIN name_words AS w ON w.id = p.entry_id
+        WHERE w.is_line
+    ) AS l
+    JOIN name_words AS e ON e.id = l.expectation_id AND e.word = l.word
+    WHERE NOT e.is_line
 ) AS shared ON shared.entry_id = a.entry_id AND shared.expectation_id = a.expectation_id
 LEFT JOIN known_payers AS k
     ON k.expectation_id = a.expectation_id AND k.party = a.counterparty_account AND k.since < a.booking_date

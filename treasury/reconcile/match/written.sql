@@ -6,9 +6,12 @@ FROM (
     SELECT entry_id, expectation_id, code FROM segments
     UNION ALL
     SELECT w.entry_id, a.expectation_id, a.code
-    FROM whole_tokens AS w
-    JOIN texts AS t ON t.entry_id = w.entry_id
-    JOIN shared_expectations AS a ON a.code = w.code AND a.amount = t.amount
+    FROM (
+        SELECT DISTINCT k.entry_id, k.code, t.amount
+        FROM whole_tokens AS k
+        JOIN texts AS t ON t.entry_id = k.entry_id
+    ) AS w
+    JOIN shared_expectations AS a ON a.code = w.code AND a.amount = w.amount
     WHERE a.place_of_amount <= (SELECT max_candidates FROM rules)
 ) AS r
 LEFT JOIN rejected AS d
