@@ -304,4 +304,5 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "two codes each": two_codes_each,
     "returns of every amount": returns_of_every_amount,
     "returns of one reference": returns_of_one_reference,
+    "returns of one amount": returns_of_one_amount,
 }

@@ -2,7 +2,8 @@
 -- return never turns it around once more), not later, no less money, and no other counterparty, by account or else by
 -- name. A counterparty that is one of our own accounts, or missing, says nothing; then a reference without a digit or of
 -- a few characters, or one that several payers gave, does not either. A return on a statement whose proof fails brings
--- nothing back unless a person says so. `is_doubtful`: the code alone ties it to a line that may mean another code.
+-- nothing back unless a person says so. `is_doubtful`: very many lines fit, or the code alone ties it to one that may
+-- mean another.
 WITH own_accounts AS (
     SELECT DISTINCT account FROM lines
 ),
@@ -16,7 +17,8 @@ payers_of_reference AS (
 ),
 facts AS (
     SELECT
-        c.return_id, c.group_id, c.strength, c.is_several, c.strength = 3 AND g.is_ambiguous AS is_doubtful, g.expectation_id,
+        c.return_id, c.group_id, c.strength, c.is_several, c.is_crowded,
+        c.is_crowded OR (c.strength = 3 AND g.is_ambiguous) AS is_doubtful, g.expectation_id,
         r.account, r.currency, r.direction, r.amount, r.booking_date, r.return_reason, r.charges,
         coalesce(r.reference, '') AS reference,
         g.amount AS original_amount, g.first_id,
@@ -53,7 +55,9 @@ SELECT
     CASE WHEN strength < 3 THEN reference ELSE '' END AS reference,
     original_amount, strength, party, payer
 FROM facts
-WHERE payer <> 'other'
+WHERE is_crowded OR (
+    payer <> 'other'
     AND (payer = 'same' OR strength = 3 OR is_telling)
     AND (amount = original_amount OR payer = 'same' OR (is_telling AND original_amount - amount = charges))
+)
 QUALIFY strength = min(strength) OVER (PARTITION BY return_id)

@@ -29,34 +29,13 @@ group_payers AS (
     WHERE g.payer_name <> '' AND o.account IS NULL AND (k.kind = 'N:' OR g.payer_account = '')
 ),
 parts AS (
-    SELECT r.*, p.payer
-    FROM (
-        SELECT return_id, CASE reference WHEN '' THEN 3 ELSE 1 END AS strength,
-            account, currency, direction, reference, expectation_id, amount, booking_date
-        FROM return_codes
-        UNION ALL
-        SELECT entry_id AS return_id, 2 AS strength,
-            account, currency, CASE direction WHEN 'CRDT' THEN 'DBIT' ELSE 'CRDT' END AS direction, reference,
-            '' AS expectation_id, amount, booking_date
-        FROM marked
-        WHERE reference <> ''
-    ) AS r
-    JOIN return_payers AS p ON p.entry_id = r.return_id
+    SELECT s.*, p.payer
+    FROM return_search AS s
+    JOIN return_payers AS p ON p.entry_id = s.return_id
 ),
 wholes AS (
     SELECT w.*, p.payer
-    FROM (
-        SELECT group_id, 1 AS strength, account, currency, direction, reference, named_id AS expectation_id, amount, first_on
-        FROM origin_codes
-        WHERE reference <> '' AND NOT is_ambiguous
-        UNION ALL
-        SELECT group_id, 2 AS strength, account, currency, direction, reference, '' AS expectation_id, amount, first_on
-        FROM origin_groups
-        WHERE reference <> ''
-        UNION ALL
-        SELECT group_id, 3 AS strength, account, currency, direction, '' AS reference, named_id AS expectation_id, amount, first_on
-        FROM origin_codes
-    ) AS w
+    FROM origin_places AS w
     JOIN group_payers AS p ON p.group_id = w.group_id
 ),
 listed AS (
