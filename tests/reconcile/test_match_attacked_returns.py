@@ -127,6 +127,14 @@ def test_f11_a_return_that_names_another_original_takes_nothing_back(
     assert is_a_question(lines)
 
 
+def test_the_code_itself_as_the_id_of_a_return_names_no_other_original() -> None:
+    for reference in (None, "NOTPROVIDED"):
+        lines = [paid(end_to_end_id=reference), back("100", original_reference=CODE, **OURS)]
+        assert outcomes(lines) == ["returned", "returned"]
+    lines = [paid(end_to_end_id="E2E-1"), back("100", original_reference=CODE, **OURS)]
+    assert is_a_question(lines)
+
+
 # Which code a text names
 
 

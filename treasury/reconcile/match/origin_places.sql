@@ -8,5 +8,10 @@ SELECT group_id, 2 AS strength, account, currency, direction, reference, '' AS e
 FROM origin_groups
 WHERE reference <> ''
 UNION ALL
-SELECT group_id, 3 AS strength, account, currency, direction, '' AS reference, named_id AS expectation_id, amount, first_on
+SELECT group_id, 3 AS strength, account, currency, direction, 'any' AS reference, named_id AS expectation_id, amount, first_on
 FROM origin_codes
+UNION ALL
+SELECT group_id, 3 AS strength, account, currency, direction, 'none' AS reference, named_id AS expectation_id, amount, first_on
+FROM origin_codes
+WHERE reference = ''
+    OR regexp_replace(reference, '[^\p{L}\p{N}]+', '', 'g') IN (SELECT placeholder FROM placeholders)
