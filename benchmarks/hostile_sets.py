@@ -355,6 +355,42 @@ def equal_parts(rows: int) -> Tables:
     return lines, requests_table(codes, [*amounts], account=[account[n] for n in owners])
 
 
+def _returns(rows: int, every: int, amounts: list[Decimal], **more: list[object]) -> Tables:
+    """Lines of one standing code, of which one in `every` comes back after all were booked."""
+    is_back = [n % every == every - 1 for n in range(rows)]
+    lines = lines_table(
+        ["thanks PAY-2026-0000000"] * rows, amounts,
+        direction=["DBIT" if back else "CRDT" for back in is_back],
+        return_reason=["AC04" if back else None for back in is_back],
+        booking_date=[date(2026, 10, 20 if back else 2) for back in is_back],
+        **more,
+    )  # fmt: skip
+    return lines, requests_table([ordinary_code(0)], [None])
+
+
+def returns_of_every_amount(rows: int) -> Tables:
+    """Every line of one standing code has an amount of its own, and one in twenty came back."""
+    return _returns(rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)])
+
+
+def returns_of_one_reference(rows: int) -> Tables:
+    """The same, every line with one end-to-end id, of one payer."""
+    return _returns(
+        rows, 20, [Decimal(n + 100).scaleb(-2) for n in range(rows)],
+        end_to_end_id=["RENT 2026"] * rows,
+        counterparty_account=["LT000000000000000001"] * rows,
+    )  # fmt: skip
+
+
+def returns_of_one_amount(rows: int) -> Tables:
+    """Every line of one standing code has one amount and an end-to-end id and payer of its own."""
+    return _returns(
+        rows, 20, [Decimal(100)] * rows,
+        end_to_end_id=[None if n % 20 == 19 else f"E2E-{n:07d}" for n in range(rows)],
+        counterparty_account=[None if n % 20 == 19 else f"LT{n:018d}" for n in range(rows)],
+    )  # fmt: skip
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -380,4 +416,7 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "instalments of one amount": instalments_of_one_amount,
     "instalments across words": instalments_across_words,
     "equal parts": equal_parts,
+    "returns of every amount": returns_of_every_amount,
+    "returns of one reference": returns_of_one_reference,
+    "returns of one amount": returns_of_one_amount,
 }

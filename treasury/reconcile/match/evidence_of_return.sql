@@ -1,7 +1,9 @@
 -- The strongest of those clues that the facts allow: the other direction on the same account (the mark of a
--- return never turns it around once more), not later, no less money, and no other counterparty. A counterparty that is
--- one of our own accounts, or missing, says nothing; then a reference without a digit, or one that several payers
--- gave, does not either. A return on a statement whose proof fails brings nothing back unless a person says so.
+-- return never turns it around once more), not later, no less money, and no other counterparty, by account or else by
+-- name. A counterparty that is one of our own accounts, or missing, says nothing; then a reference without a digit or of
+-- a few characters, or one that several payers gave, does not either. A return on a statement whose proof fails brings
+-- nothing back unless a person says so. `is_doubtful`: very many lines fit, or the code alone ties it to one that may
+-- mean another.
 WITH own_accounts AS (
     SELECT DISTINCT account FROM lines
 ),
@@ -15,8 +17,9 @@ payers_of_reference AS (
 ),
 facts AS (
     SELECT
-        c.return_id, c.group_id, c.strength, g.expectation_id,
-        r.account, r.currency, r.direction, r.amount, r.booking_date, r.return_reason,
+        c.return_id, c.group_id, c.strength, c.is_several, c.is_crowded,
+        c.is_crowded OR (c.strength = 3 AND g.is_ambiguous) AS is_doubtful, g.expectation_id,
+        r.account, r.currency, r.direction, r.amount, r.booking_date, r.return_reason, r.charges,
         coalesce(r.reference, '') AS reference,
         g.amount AS original_amount, g.first_id,
         g.second_on IS NULL OR g.second_on > r.booking_date AS is_only,
@@ -25,10 +28,15 @@ facts AS (
             WHEN a.account IS NOT NULL OR b.account IS NOT NULL THEN 'unknown'
             WHEN r.counterparty_account <> g.payer_account AND g.payer_account <> '' THEN 'other'
             WHEN r.counterparty_account = g.payer_account THEN 'same'
-            WHEN upper(replace(r.counterparty_name, ' ', '')) = g.payer_name AND g.payer_name <> '' THEN 'same'
+            WHEN g.payer_name = '' OR coalesce(r.counterparty_name, '') = '' THEN 'unknown'
+            WHEN regexp_replace(upper(r.counterparty_name), '[^\p{L}\p{N}]+', '', 'g')
+                = nullif(regexp_replace(g.payer_name, '[^\p{L}\p{N}]+', '', 'g'), '') THEN 'same'
+            WHEN n.return_name IS NULL THEN 'other'
             ELSE 'unknown'
         END AS payer,
-        regexp_matches(coalesce(r.reference, ''), '[0-9]') AND s.reference IS NULL AS is_telling
+        regexp_matches(coalesce(r.reference, ''), '[0-9]') AND s.reference IS NULL
+            AND length(regexp_replace(coalesce(r.reference, ''), '[^\p{L}\p{N}]+', '', 'g'))
+                >= (SELECT min_code FROM rules) AS is_telling
     FROM return_clues AS c
     JOIN marked AS r ON r.entry_id = c.return_id
     JOIN origin_groups AS g ON g.group_id = c.group_id
@@ -36,19 +44,20 @@ facts AS (
     LEFT JOIN own_accounts AS b ON b.account = g.payer_account
     LEFT JOIN payers_of_reference AS s
         ON s.reference = r.reference AND s.account = g.account AND s.direction = g.direction
-    WHERE g.account = r.account AND g.currency = r.currency AND g.direction <> r.direction
-        AND g.first_on <= r.booking_date AND g.amount >= r.amount
-        AND r.entry_id NOT IN (
+    LEFT JOIN return_names AS n ON n.return_name = r.counterparty_name AND n.payer_name = g.counterparty_name
+    WHERE r.entry_id NOT IN (
             SELECT entry_id FROM lines WHERE proof = 'fails' AND entry_id NOT IN (SELECT entry_id FROM accepted)
         )
 )
 SELECT
-    return_id, group_id, first_id, is_only, expectation_id, account, currency, direction, amount, booking_date,
-    return_reason,
+    return_id, group_id, first_id, is_only, is_several, is_doubtful, expectation_id, account, currency, direction, amount,
+    booking_date, return_reason,
     CASE WHEN strength < 3 THEN reference ELSE '' END AS reference,
     original_amount, strength, party, payer
 FROM facts
-WHERE payer <> 'other'
+WHERE is_crowded OR (
+    payer <> 'other'
     AND (payer = 'same' OR strength = 3 OR is_telling)
-    AND (amount = original_amount OR is_telling OR payer = 'same')
+    AND (amount = original_amount OR payer = 'same' OR (is_telling AND original_amount - amount = charges))
+)
 QUALIFY strength = min(strength) OVER (PARTITION BY return_id)

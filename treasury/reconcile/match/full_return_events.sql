@@ -1,5 +1,5 @@
 -- Lines (+1) and the returns of the same amount (-1) that may belong together, in one list. A return that fits lines
--- of several expectations or payers belongs to none.
+-- of several expectations or payers, or one that may mean another code, belongs to none.
 SELECT DISTINCT
     v.account, v.currency, v.direction, v.amount, v.expectation_id, v.reference, v.party,
     o.entry_id AS id, o.booking_date, 1 AS step, 0 AS strength, CAST(NULL AS VARCHAR) AS return_reason
@@ -16,7 +16,8 @@ SELECT DISTINCT
 FROM (
     SELECT *,
         min(expectation_id) OVER (PARTITION BY return_id) = max(expectation_id) OVER (PARTITION BY return_id)
-        AND min(party) OVER (PARTITION BY return_id) = max(party) OVER (PARTITION BY return_id) AS is_clear
+        AND min(party) OVER (PARTITION BY return_id) = max(party) OVER (PARTITION BY return_id)
+        AND NOT bool_or(is_doubtful) OVER (PARTITION BY return_id) AS is_clear
     FROM evidence_of_return
     WHERE original_amount = amount
 ) AS equal

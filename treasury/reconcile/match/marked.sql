@@ -2,7 +2,7 @@
 -- with the reference of the line they bring back where they state one.
 SELECT
     m.entry_id, m.account, m.currency, m.direction, m.amount, m.booking_date, m.return_reason,
-    m.counterparty_account, m.counterparty_name,
+    m.counterparty_account, m.counterparty_name, m.charges,
     CASE WHEN regexp_replace(m.reference, '[^\p{L}\p{N}]+', '', 'g') NOT IN (SELECT placeholder FROM placeholders)
         THEN m.reference END AS reference
 FROM (

@@ -1,7 +1,7 @@
 -- The groups of lines that a return may bring back, the first line of each and the day of its second.
 SELECT
     group_id, account, currency, direction, amount, payer_account, payer_name, reference, expectation_id,
-    min(booking_date) AS first_on,
+    is_ambiguous, min(booking_date) AS first_on, min(counterparty_name) AS counterparty_name,
     max(CASE WHEN place = 1 THEN entry_id END) AS first_id,
     max(CASE WHEN place = 2 THEN booking_date END) AS second_on
 FROM (
@@ -9,4 +9,5 @@ FROM (
     FROM return_origins
 ) AS placed
 WHERE place <= 2
-GROUP BY group_id, account, currency, direction, amount, payer_account, payer_name, reference, expectation_id
+GROUP BY group_id, account, currency, direction, amount, payer_account, payer_name, reference, expectation_id,
+    is_ambiguous

@@ -5,7 +5,7 @@ WITH said AS (
         v.return_id, v.return_reason, v.account, v.currency, v.direction, v.amount, v.booking_date, v.expectation_id, v.party
     FROM evidence_of_return AS v
     JOIN accepted AS a ON a.entry_id = v.return_id
-    WHERE a.brings_back AND v.original_amount = v.amount
+    WHERE a.brings_back AND v.original_amount = v.amount AND NOT v.is_doubtful
         AND v.return_id NOT IN (SELECT return_id FROM full_returns)
 )
 SELECT b.return_id, f.original_id, b.return_reason, b.amount, b.booking_date, b.expectation_id
@@ -28,7 +28,7 @@ JOIN (
         SELECT DISTINCT v.group_id, s.account, s.currency, s.direction, s.amount, s.expectation_id, s.party
         FROM evidence_of_return AS v
         JOIN said AS s ON s.return_id = v.return_id AND s.expectation_id = v.expectation_id AND s.party = v.party
-        WHERE v.original_amount = v.amount
+        WHERE v.original_amount = v.amount AND NOT v.is_doubtful
     ) AS k
     JOIN return_origins AS o ON o.group_id = k.group_id
     WHERE o.entry_id NOT IN (SELECT original_id FROM full_returns)

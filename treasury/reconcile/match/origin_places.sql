@@ -1,0 +1,17 @@
+-- Where returns find the groups of lines that they may bring one back of: 1 by reference and code, 2 by reference, 3 by
+-- code. A line that may mean another code is found by its code alone only to be a question.
+SELECT group_id, 1 AS strength, account, currency, direction, reference, named_id AS expectation_id, amount, first_on
+FROM origin_codes
+WHERE reference <> '' AND NOT is_ambiguous
+UNION ALL
+SELECT group_id, 2 AS strength, account, currency, direction, reference, '' AS expectation_id, amount, first_on
+FROM origin_groups
+WHERE reference <> ''
+UNION ALL
+SELECT group_id, 3 AS strength, account, currency, direction, 'any' AS reference, named_id AS expectation_id, amount, first_on
+FROM origin_codes
+UNION ALL
+SELECT group_id, 3 AS strength, account, currency, direction, 'none' AS reference, named_id AS expectation_id, amount, first_on
+FROM origin_codes
+WHERE reference = ''
+    OR regexp_replace(reference, '[^\p{L}\p{N}]+', '', 'g') IN (SELECT placeholder FROM placeholders)

@@ -1,0 +1,29 @@
+-- The names of returns and of the lines that they may bring back which share a word; legal forms and accents left out.
+WITH pairs_of_names AS (
+    SELECT DISTINCT r.counterparty_name AS return_name, g.counterparty_name AS payer_name
+    FROM return_clues AS c
+    JOIN marked AS r ON r.entry_id = c.return_id
+    JOIN origin_groups AS g ON g.group_id = c.group_id
+    WHERE r.counterparty_name <> '' AND g.counterparty_name <> ''
+        AND (coalesce(r.counterparty_account, '') = '' OR g.payer_account = '')
+),
+words_of_names AS (
+    SELECT DISTINCT name, word
+    FROM (
+        SELECT name, unnest(string_split(regexp_replace(replace(replace(replace(
+            translate(upper(replace(name, 'ß', 'ss')), f.accented, f.plain),
+            'AE', 'A'), 'OE', 'O'), 'UE', 'U'), '[^\p{L}\p{N}]+', ' ', 'g'), ' ')) AS word
+        FROM (
+            SELECT return_name AS name FROM pairs_of_names
+            UNION
+            SELECT payer_name AS name FROM pairs_of_names
+        ) AS names
+        CROSS JOIN name_folding AS f
+    ) AS every_word
+    LEFT JOIN legal_forms AS g ON g.form = word
+    WHERE word <> '' AND g.form IS NULL
+)
+SELECT DISTINCT p.return_name, p.payer_name
+FROM pairs_of_names AS p
+JOIN words_of_names AS r ON r.name = p.return_name
+JOIN words_of_names AS o ON o.name = p.payer_name AND o.word = r.word
