@@ -634,3 +634,61 @@ def test_a_code_cut_off_before_its_first_digit_is_suggested() -> None:
         )
     elsewhere = left_open([line("a", "100", "for LEASING of october")], expectations)
     assert elsewhere["outcome"] == "unreferenced"
+
+
+def test_too_much_from_nobody_named_is_a_question_also_where_a_payer_is_expected() -> None:
+    expected = expectation("p", "PAY-2026-004417", "90", counterparty_account="DE1")
+    nobody = {"counterparty_account": None, "counterparty_name": "Evil Ltd"}
+    much = match([line("a", "5000", "PAY-2026-004417", **nobody)], [expected])
+    assert outcome(much)["outcome"] == "suggested"
+    named = match([line("a", "5000", "PAY-2026-004417", counterparty_account="DE1")], [expected])
+    assert outcome(named)["outcome"] == "matched"
+
+
+def test_a_neighbour_that_is_paid_in_part_expects_what_is_left_of_it() -> None:
+    expectations = [
+        expectation("p", "PAY-2026-004417", "90"),
+        expectation("q", "PAY-2026-004418", "100"),
+    ]
+    part = line("b", "40", "PAY-2026-004418", 1)
+    slip = match([part, line("a", "60", "PAY-2026-004417", 3)], expectations)
+    assert outcome(slip)["outcome"] == "suggested"
+    assert "PAY-2026-004418, one slip away" in outcome(slip)["reason"]
+    other = match([part, line("a", "61", "PAY-2026-004417", 3)], expectations)
+    assert outcome(other)["outcome"] == "matched"
+
+
+def test_a_sum_nets_nothing_that_is_owed_to_somebody_else() -> None:
+    owed = {"direction": "DBIT", "counterparty_account": "DE7"}
+    expectations = [
+        expectation("x", "PAY-2026-000111", "100", counterparty_account=None),
+        expectation("y", "PAY-2026-000112", "50", **owed),
+    ]
+    both = "PAY-2026-000111 PAY-2026-000112"
+    strangers = match([line("a", "50", both, counterparty_account="DE5")], expectations)
+    assert outcome(strangers)["outcome"] != "matched"
+    theirs = match([line("a", "50", both, counterparty_account="DE7")], expectations)
+    assert outcome(theirs)["outcome"] == "matched"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("PLN123456", "PLN1234.56 paid"),
+        ("SEK12345678", "SEK123456.78"),
+        ("CHE123456789", "CHE-123.456.789 MWST"),
+        ("ESB12345678", "VAT ESB12345678"),
+        ("IE1234567WA", "VAT IE1234567WA"),
+        ("CY12345678X", "CY12345678X"),
+        ("FRAB123456789", "VAT FRAB123456789"),
+        ("06OKT2026", "am 06OKT2026"),
+        ("2026OCT06", "on 2026OCT06"),
+        ("FR1420041010050500013M02606", "IBAN FR1420041010050500013M02606"),
+        ("TEL0475123456", "tel.0475123456"),
+    ],
+)
+def test_what_reads_as_an_amount_a_day_a_number_of_a_person_is_no_code_by_itself(
+    code: str, text: str
+) -> None:
+    expected = [expectation("x", code, "500")]
+    assert outcome(match([line("a", "77", text)], expected))["outcome"] != "matched"

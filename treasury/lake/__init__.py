@@ -32,7 +32,8 @@ from treasury.lake.writer import Changes, Writer
 
 __all__ = [
     "AMOUNT", "BOOL", "CHANGE", "CLOSE_OF", "DATE", "DURATION", "HASH", "INSTANT", "INTEGER",
-    "LAKE_COLUMNS", "TEXT", "TEXTS", "Changes", "Column", "Commit", "Damage", "Events", "Lake", "LakeStatus",
-    "Pin", "Repair", "Snapshot", "Table", "Writer", "changes", "damages", "durations",
-    "lake_status", "mark_of", "repair", "schema_of", "split_mark", "tables_of", "with_hash",
+    "LAKE_COLUMNS", "TEXT", "TEXTS", "Changes", "Column", "Commit", "Damage", "Events", "Lake",
+    "LakeStatus", "Pin", "Repair", "Snapshot", "Table", "Writer", "changes", "damages",
+    "durations", "lake_status", "mark_of", "repair", "schema_of", "split_mark", "tables_of",
+    "with_hash",
 ]  # fmt: skip

@@ -22,10 +22,11 @@ FROM (
         AND NOT (v.before >= v.expected AND v.amount = v.expected)
 ) AS v
 JOIN expectations AS e ON e.expectation_id = v.expectation_id
+JOIN lines AS l ON l.entry_id = v.entry_id
 LEFT JOIN line_parties AS p ON p.entry_id = v.entry_id
 LEFT JOIN known_payers AS k
     ON k.expectation_id = v.expectation_id AND k.party = p.party AND k.since < v.booking_date
-WHERE k.party IS NULL AND e.counterparty_account IS NULL
+WHERE k.party IS NULL AND (e.counterparty_account IS NULL OR l.counterparty_account IS NULL)
 UNION
 SELECT entry_id, why FROM other_payers
 UNION

@@ -8,6 +8,7 @@ WITH named_here AS (
         CASE
             WHEN p.contradiction IS NULL THEN s.remaining
             WHEN e.direction <> l.direction AND e.currency = l.currency AND coalesce(e.account = l.account, TRUE)
+                AND coalesce(e.counterparty_account = l.counterparty_account, TRUE)
                 AND coalesce(s.opened_on <= l.booking_date, TRUE) AND coalesce(s.closed_on >= l.booking_date, TRUE)
                 THEN CAST(-s.remaining AS DECIMAL(38, 18))
         END AS share

@@ -1,6 +1,7 @@
 -- Other expectations whose code lies one slip from a code that a line's text is read as (they are alike once each lost at
 -- most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount with the charges
--- that the line states or that a rule names, where the one that is read does not; settled requests too. Codes are compared
+-- that the line states or that a rule names, where the one that is read does not; what is left of one that was paid in
+-- part, and settled requests too. Codes are compared
 -- once for each amount, however many lines and expectations have one; of very many expectations one slip away, those that
 -- were opened first are looked at, of each day on which some close.
 WITH sent AS (
@@ -15,7 +16,21 @@ WITH sent AS (
     CROSS JOIN usual_charges AS c
 ),
 amounts AS (SELECT DISTINCT amount, currency, direction FROM sent),
+remaining AS (
+    SELECT v.expectation_id, CAST(v.expected - v.before AS DECIMAL(38, 18)) AS amount
+    FROM provisional AS v
+    WHERE v.before > 0 AND v.before < v.expected
+    UNION
+    SELECT v.expectation_id, CAST(v.expected - v.before - v.amount AS DECIMAL(38, 18)) AS amount
+    FROM provisional AS v
+    WHERE v.expected - v.before > v.amount
+),
 of_amount AS (
+    SELECT e.expectation_id, r.amount, e.currency, e.direction, e.opened_at, e.closed_at, e.status
+    FROM remaining AS r
+    JOIN expectations AS e ON e.expectation_id = r.expectation_id
+    JOIN amounts AS a ON a.amount = r.amount AND a.currency = e.currency AND a.direction = e.direction
+    UNION ALL
     SELECT e.expectation_id, e.amount, e.currency, e.direction, e.opened_at, e.closed_at, e.status
     FROM expectations AS e
     JOIN amounts AS a ON a.amount = e.amount AND a.currency = e.currency AND a.direction = e.direction
