@@ -6,11 +6,11 @@ The ways: `cluster`, a standalone cluster of real processes on loopback (a maste
 with an executor of one core and less than 4 GB); `killed`, the same with a worker killed in the
 middle; `same-amount`, `one-code` and `one-payer`, sets in which everybody pays the same amount,
 every line names one code, every line has one payer; `drawn`, worlds of every way to mangle a code,
-with decisions; `local`, two threads in one process; `connect`, a Spark Connect server; `month`, the
-month of a workspace of so many bank lines and requests, read from its lake by two threads. With
-`--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a process of its
-own. All four tables have to hold the same rows, by the hash of their sorted hashes; else the exit
-code is 1.
+with decisions and rules; `local`, two threads in one process; `connect`, a Spark Connect server;
+`month`, the month of a workspace of so many bank lines and requests, read from its lake by two
+threads. With `--tenfold` ten times the rows on the cluster as well. DuckDB matches each set in a
+process of its own. All four tables have to hold the same rows, by the hash of their sorted hashes;
+else the exit code is 1.
 
 With `--duckdb-alone` DuckDB alone matches the ordinary set, and nothing is started. Its database
 holds 4 GB; what goes in and comes out is beside it, as Arrow tables.
@@ -32,6 +32,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ from benchmarks.spark_cluster import (  # noqa: E402
     connect_server,
     processor_seconds,
 )
+from treasury.reconcile.rules import ClassRule, Rules  # noqa: E402
 
 ROWS = 1_000_000
 MONTH = "2026-10"
@@ -137,7 +139,16 @@ def inputs_of(place: Path) -> dict[str, Any]:
         "lines": str(place / "lines"),
         "expectations": str(place / "expectations"),
         "decisions": pq.read_table(decisions) if decisions.exists() else None,
+        "rules": rules_of_drawn() if decisions.exists() else None,
     }
+
+
+def rules_of_drawn() -> Rules:
+    """Rules of a company's own beside the drawn worlds: a class, and other measures."""
+    debits = ClassRule(
+        name="debits", line_class="other_business", direction="DBIT", remittance=r"\binvoice\b"
+    )
+    return Rules(classes=(debits,), max_candidates=3, over_tolerance=Decimal("0.05"))
 
 
 def match_with_duckdb(place: Path, into: Path) -> dict[str, Any]:

@@ -198,11 +198,13 @@ class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """`[engine]`: the Spark on which `treasury reconcile` works a month out; DuckDB without it.
 
     `address` is that of a Spark Connect server or of a master, `token` the place of what a server
-    asks for, as a client's secret.
+    asks for, as a client's secret. `lake` is where the cluster finds the lake's tables, such as in
+    the home; the workspace's own folder without it.
     """
 
     address: str
     token: str | None = None
+    lake: str | None = None
 
     def secret(self) -> Secret | None:
         """Fetch the token; None where the server asks for none."""

@@ -551,10 +551,14 @@ class Workspace:
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
             return worked_out(basis).answer
+        from treasury.reconcile.spark.spark_lake import LakePlace
         from treasury.reconcile.spark.spark_month import month_on_spark
 
         folder = self.folder / "spark"
-        return month_on_spark(basis, engine=engine, into=into, folder=folder, token=token)
+        lake = LakePlace(self.lake.folder, None if settings is None else settings.lake)
+        return month_on_spark(
+            basis, engine=engine, into=into, folder=folder, token=token, lake=lake
+        )
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""

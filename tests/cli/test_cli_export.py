@@ -31,7 +31,7 @@ def test_a_month_is_written_as_journal_and_beancount(month_end: Workspace, tmp_p
     done = run(month_end, "--out", str(out))
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "Accounting of October 2026: 957 postings of 446 entries",
+        "Accounting of October 2026: 951 postings of 443 entries",
         str(out / "journal.csv"),
         str(out / "month.beancount"),
     ]
@@ -41,7 +41,7 @@ def test_a_month_is_written_as_journal_and_beancount(month_end: Workspace, tmp_p
         for row in csv.DictReader(file):
             side = Decimal(row["debit"] or 0) - Decimal(row["credit"] or 0)
             sums[row["entry"], row["currency"]] += side
-    assert len({entry for entry, _ in sums}) == 446
+    assert len({entry for entry, _ in sums}) == 443
     assert not any(sums.values())
     _, errors, _ = loader.load_file(str(out / "month.beancount"))
     assert errors == []

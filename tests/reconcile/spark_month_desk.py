@@ -16,6 +16,7 @@ from spark_desk import spark
 
 from treasury.errors import TreasuryError
 from treasury.reconcile.monthly import SHEETS, worked_out
+from treasury.reconcile.spark.spark_lake import LakePlace, read_lake
 from treasury.reconcile.spark.spark_month import month_on_spark
 from treasury.workspace import Workspace
 
@@ -75,9 +76,24 @@ def practice(folder):
         said["too early"] = refusal(lambda: desk.reconcile("2027-10", engine=session))
         said["long ago"] = refusal(lambda: desk.reconcile("2001-10", engine=session))
         steps = folder / "practice" / "spark"
+        said["home"], said["no home"] = of_a_home(folder, session)
         said["left"] = [path.name for path in steps.iterdir()]
         said["mode"] = oct(steps.stat().st_mode & 0o777)
     return said
+
+
+def of_a_home(folder, session):
+    """What differs where Spark reads the lake's home, and what is said once that is gone."""
+    settings, home = folder / "practice" / "treasury.toml", folder / "home"
+    with settings.open("a") as file:
+        file.write(f'\n[lake]\nhome = "{home}"\n')
+        file.write(f'\n[engine]\naddress = "local[2]"\nlake = "file://{home}/lake"\n')
+    desk = Workspace(folder / "practice")
+    desk.lake.sharing.push()
+    ours = desk.reconcile("2026-10", engine="duckdb")
+    wrong = differences(ours, desk.reconcile("2026-10", engine=session))
+    (home / "lake").rename(home / "away")
+    return wrong, refusal(lambda: desk.reconcile("2026-10", engine=session))
 
 
 def refusal(ask):
@@ -103,7 +119,9 @@ def drawn(folder):
     world.close()
     basis = world.basis(world.closed_months())
     with spark(folder) as session:
-        theirs = month_on_spark(basis, engine=session, into=None, folder=folder / "steps {x}")
+        theirs = month_on_spark(
+            basis, engine=session, into=None, folder=folder / "steps {x}", lake=LakePlace(folder)
+        )
     everything_matched = worked_out(world.basis(None)).answer
     return {
         "differences": differences(everything_matched, theirs),
@@ -118,7 +136,6 @@ def lake(folder):
     from lake_samples import CATALOGUE, REQUESTS, WALLETS, day, requests
 
     from treasury.lake import AMOUNT, TEXT, Column, Lake, Table
-    from treasury.reconcile.spark.spark_lake import read_lake
     from treasury.reconcile.spark.spark_run import spark_settings
 
     never = Table("never", (Column("id", TEXT, "nobody"),))
@@ -142,7 +159,7 @@ def lake(folder):
             "after": later.snapshot(day(5)),
         }
         for when, snapshot in views.items():
-            for name, rows in read_lake(session, snapshot, names).items():
+            for name, rows in read_lake(session, snapshot, names, LakePlace(place)).items():
                 ours, theirs = snapshot.table(name), rows.toArrow()
                 assert theirs.column_names == ours.column_names, (when, name)
                 alike = in_order(ours) == in_order(theirs.cast(ours.schema))

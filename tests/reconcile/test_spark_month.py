@@ -71,6 +71,12 @@ def test_a_bank_that_answered_a_payment_file_has_answered_it_on_spark_too(
     assert "WITH THE BANK" in words
 
 
+def test_spark_reads_the_lake_in_its_home(practice: dict[str, Any]) -> None:
+    assert practice["home"] == []
+    assert practice["no home"].startswith("StorageError: the cluster does not find the lake (")
+    assert "[engine] lake" in practice["no home"]
+
+
 def test_the_command_as_it_is_installed_asks_a_master_and_a_server(
     desk: Workspace, tmp_path: Path
 ) -> None:

@@ -2,47 +2,84 @@
 
 The snapshot names the Parquet files of each table's version, so that Spark needs nothing of Delta's
 and neither sees nor disturbs what a writer does meanwhile. The cluster sees the lake's folder where
-this machine does.
+this machine does, or the same files in another place: in the lake's home.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
+from treasury.errors import StorageError
 from treasury.lake import Snapshot
 from treasury.lake.delta import StoredFile, StoredTable
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO
 from treasury.reconcile.spark.spark_run import (
+    first_line,
     literal_path,
     spark_columns,
     spark_types,
     without_rows,
 )
 
-__all__ = ["read_lake"]
+__all__ = ["LakePlace", "read_lake"]
 
 
-def read_lake(session: Any, snapshot: Snapshot, names: Iterable[str]) -> dict[str, Any]:
-    """Each of the tables and histories as the snapshot shows it: at its commit, at its instant."""
+class LakePlace(msgspec.Struct, frozen=True):
+    """Where the lake's tables are for this machine, and for the cluster where that differs."""
+
+    folder: Path
+    for_cluster: str | None = None
+
+    def named(self, path: str) -> str:
+        """A file of the lake as the cluster is told of it."""
+        if self.for_cluster is None:
+            return f"file://{literal_path(path)}"
+        inside = Path(path).relative_to(self.folder).as_posix()
+        return f"{self.for_cluster.rstrip('/')}/{literal_path(inside)}"
+
+
+def read_lake(
+    session: Any, snapshot: Snapshot, names: Iterable[str], place: LakePlace
+) -> dict[str, Any]:
+    """Each of the tables and histories as the snapshot shows it: at its commit, at its instant.
+
+    StorageError where the cluster does not find a file of the commit.
+    """
+    from pyspark.errors import AnalysisException
+
     versions = snapshot.stored()
-    return {name: _shown(session, snapshot, versions, name) for name in names}
+    try:
+        return {name: _shown(session, snapshot, versions, name, place) for name in names}
+    except AnalysisException as error:
+        raise StorageError(
+            f"the cluster does not find the lake ({first_line(error)})",
+            do='name where it does in [engine] lake = "…"; of a home, push first',
+        ) from error
 
 
-def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], name: str) -> Any:
+def _shown(
+    session: Any,
+    snapshot: Snapshot,
+    versions: dict[str, StoredTable],
+    name: str,
+    place: LakePlace,
+) -> Any:
     is_history = name.endswith(HISTORY)
     table = snapshot.declared(name.removesuffix(HISTORY))
     schema = table.history_schema if is_history else table.schema
-    rows = _scan(session, versions.get(name), schema)
+    rows = _scan(session, versions.get(name), schema, place)
     if snapshot.at is None:
         return rows
     instant = f"TIMESTAMP'{snapshot.at.isoformat()}'"
     if is_history:
         return rows.where(f"{VALID_TO.name} <= {instant}")
     if table.records:
-        former = _scan(session, versions.get(table.history), table.history_schema)
+        former = _scan(session, versions.get(table.history), table.history_schema, place)
         now = rows.selectExpr("*", f"CAST(NULL AS timestamp) AS {VALID_TO.name}")
         rows = now.unionByName(former).where(
             f"{VALID_TO.name} IS NULL OR {VALID_TO.name} > {instant}"
@@ -50,12 +87,12 @@ def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], n
     return rows.where(f"{VALID_FROM.name} <= {instant}").select(*schema.names)
 
 
-def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
+def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema, place: LakePlace) -> Any:
     """The files of one version with the wanted columns; one that they lack reads as null."""
     if stored is None or not stored.files:
         return without_rows(session, spark_types(schema))
     parts = [
-        _files(session, [file for file in stored.files if file.is_open is is_open], stored, schema)
+        _files(session, [f for f in stored.files if f.is_open is is_open], stored, schema, place)
         for is_open in {file.is_open for file in stored.files}
     ]
     rows = parts[0]
@@ -64,7 +101,13 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
     return rows
 
 
-def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
+def _files(
+    session: Any,
+    files: list[StoredFile],
+    stored: StoredTable,
+    schema: pa.Schema,
+    place: LakePlace,
+) -> Any:
     """Files of one partition; whether their records are open stands in their names alone."""
     is_open = files[0].is_open
     inside = pa.schema(
@@ -72,7 +115,7 @@ def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: p
         for field in schema
         if field.name in stored.columns and (field.name != OPEN or is_open is None)
     )
-    paths = [f"file://{literal_path(file.path)}" for file in files]
+    paths = [place.named(file.path) for file in files]
     rows = session.read.schema(spark_columns(inside)).parquet(*paths)
     columns = []
     for name, kind in spark_types(schema).items():

@@ -35,7 +35,7 @@ from treasury.reconcile.monthly import (
     question_inputs,
 )
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.spark.spark_lake import read_lake
+from treasury.reconcile.spark.spark_lake import LakePlace, read_lake
 from treasury.reconcile.spark.spark_matching import KEPT, kept_matches
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
 from treasury.settings import Secret
@@ -71,12 +71,13 @@ def month_on_spark(
     engine: Any,
     into: str | Path | None,
     folder: Path,
+    lake: LakePlace,
     token: Secret | None = None,
 ) -> Reconciliation:
     """The month's answer, worked out in a Spark session; errors as `worked_out`.
 
     Everything that was matched is written to `into`, where it is given. What the steps hand on is
-    else below `folder` until the run ends.
+    else below `folder` until the run ends. The cluster reads the records at `lake`.
     """
     require_begun(basis.question)
     session = session_of(engine, token)
@@ -91,16 +92,21 @@ def month_on_spark(
         try:
             if into is not None:
                 run.require_free(KEPT)
-            return _answer(run, home, basis, is_kept=into is not None)
+            return _answer(run, home, basis, lake, is_kept=into is not None)
         finally:
             run.end()
 
 
 def _answer(
-    run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, *, is_kept: bool
+    run: SparkRun,
+    home: duckdb.DuckDBPyConnection,
+    basis: Basis,
+    lake: LakePlace,
+    *,
+    is_kept: bool,
 ) -> Reconciliation:
     question = basis.question
-    inputs = _inputs(run, home, basis)
+    inputs = _inputs(run, home, basis, lake)
     run.give(inputs)
     require_currency(run.first_row)
     _run_without_rows(home, inputs)
@@ -129,7 +135,9 @@ def _answer(
     )
 
 
-def _inputs(run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis) -> dict[str, Any]:
+def _inputs(
+    run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, lake: LakePlace
+) -> dict[str, Any]:
     """What the steps read: the lake's tables on Spark, and what is small beside them."""
     counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
     read = frozenset[str]().union(*(step.reads for step in _STEPS))
@@ -137,7 +145,7 @@ def _inputs(run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis) -> dic
     stored = basis.snapshot.stored()
     sizes = (sum(file.rows for file in stored[name].files) for name in declared & stored.keys())
     run.suit(max(sizes, default=0))
-    records = read_lake(run.session, basis.snapshot, sorted(declared))
+    records = read_lake(run.session, basis.snapshot, sorted(declared), lake)
     load(home, {name: records[name].where(COUNTING).toArrow() for name in counting})
     small = question_inputs(home, basis.question, basis.decisions)
     for name in counting:

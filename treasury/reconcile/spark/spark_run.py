@@ -28,8 +28,8 @@ from treasury.reconcile.engine.rowless import is_rowless
 from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
 __all__ = [
-    "SparkRun", "literal_path", "session_of", "side_by_side", "spark_columns", "spark_settings",
-    "spark_types", "without_rows",
+    "SparkRun", "first_line", "literal_path", "session_of", "side_by_side", "spark_columns",
+    "spark_settings", "spark_types", "without_rows",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -72,7 +72,7 @@ def session_of(engine: Any, token: Secret | None = None) -> Any:
                 builder = builder.config(name, setting)
         return builder.master(engine).getOrCreate()
     except (PySparkException, Py4JError, RuntimeError) as error:
-        reason = _first_line(error)
+        reason = first_line(error)
         if token is not None:
             reason = reason.replace(token.reveal(), "…")
         raise InputError(
@@ -362,14 +362,15 @@ class SparkRun:
             return self.session.read.schema(rows.schema).parquet(literal_path(place))
         except AnalysisException as error:
             raise StorageError(
-                f"{place} is not written: {_first_line(error)}", do=_ELSEWHERE
+                f"{place} is not written: {first_line(error)}", do=_ELSEWHERE
             ) from error
         except (PySparkException, Py4JError) as error:
             raise StorageError(
-                f"{place} is not written: {_first_line(error)}",
+                f"{place} is not written: {first_line(error)}",
                 do="look at Spark's own log; if the place cannot be written, name another",
             ) from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What Spark says is wrong, without where in it."""
     return str(error).strip().partition("\n")[0][:200]
