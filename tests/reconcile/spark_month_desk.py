@@ -7,6 +7,7 @@ is a practice workspace in November; the rest is made here.
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -84,11 +85,12 @@ def practice(folder):
 
 def of_a_home(folder, session):
     """What differs where Spark reads the lake's home, and what is said once that is gone."""
-    settings, home = folder / "practice" / "treasury.toml", folder / "home"
-    with settings.open("a") as file:
+    shared, home = folder / "shared", folder / "home"
+    shutil.copytree(folder / "practice", shared)
+    with (shared / "treasury.toml").open("a") as file:
         file.write(f'\n[lake]\nhome = "{home}"\n')
         file.write(f'\n[engine]\naddress = "local[2]"\nlake = "file://{home}/lake"\n')
-    desk = Workspace(folder / "practice")
+    desk = Workspace(shared)
     desk.lake.sharing.push()
     ours = desk.reconcile("2026-10", engine="duckdb")
     wrong = differences(ours, desk.reconcile("2026-10", engine=session))
