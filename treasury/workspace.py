@@ -551,11 +551,11 @@ class Workspace:
             basis = Basis(snapshot, question, verdicts, remarks, closed)
         if not is_on_spark:
             return worked_out(basis).answer
-        from treasury.reconcile.spark.spark_lake import LakePlace
+        from treasury.reconcile.spark.spark_lake import LakeOnCluster
         from treasury.reconcile.spark.spark_month import month_on_spark
 
         folder = self.folder / "spark"
-        lake = LakePlace(self.lake.folder, None if settings is None else settings.lake)
+        lake = LakeOnCluster(self.lake.folder, None if settings is None else settings.lake)
         return month_on_spark(
             basis, engine=engine, into=into, folder=folder, token=token, lake=lake
         )

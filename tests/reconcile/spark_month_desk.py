@@ -17,7 +17,7 @@ from spark_desk import spark
 
 from treasury.errors import TreasuryError
 from treasury.reconcile.monthly import SHEETS, worked_out
-from treasury.reconcile.spark.spark_lake import LakePlace, read_lake
+from treasury.reconcile.spark.spark_lake import LakeOnCluster, read_lake
 from treasury.reconcile.spark.spark_month import month_on_spark
 from treasury.workspace import Workspace
 
@@ -122,7 +122,11 @@ def drawn(folder):
     basis = world.basis(world.closed_months())
     with spark(folder) as session:
         theirs = month_on_spark(
-            basis, engine=session, into=None, folder=folder / "steps {x}", lake=LakePlace(folder)
+            basis,
+            engine=session,
+            into=None,
+            folder=folder / "steps {x}",
+            lake=LakeOnCluster(folder),
         )
     everything_matched = worked_out(world.basis(None)).answer
     return {
@@ -161,7 +165,7 @@ def lake(folder):
             "after": later.snapshot(day(5)),
         }
         for when, snapshot in views.items():
-            for name, rows in read_lake(session, snapshot, names, LakePlace(place)).items():
+            for name, rows in read_lake(session, snapshot, names, LakeOnCluster(place)).items():
                 ours, theirs = snapshot.table(name), rows.toArrow()
                 assert theirs.column_names == ours.column_names, (when, name)
                 alike = in_order(ours) == in_order(theirs.cast(ours.schema))

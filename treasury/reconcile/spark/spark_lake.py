@@ -26,10 +26,10 @@ from treasury.reconcile.spark.spark_run import (
     without_rows,
 )
 
-__all__ = ["LakePlace", "read_lake"]
+__all__ = ["LakeOnCluster", "read_lake"]
 
 
-class LakePlace(msgspec.Struct, frozen=True):
+class LakeOnCluster(msgspec.Struct, frozen=True):
     """Where the lake's tables are for this machine, and for the cluster where that differs."""
 
     folder: Path
@@ -44,7 +44,7 @@ class LakePlace(msgspec.Struct, frozen=True):
 
 
 def read_lake(
-    session: Any, snapshot: Snapshot, names: Iterable[str], place: LakePlace
+    session: Any, snapshot: Snapshot, names: Iterable[str], place: LakeOnCluster
 ) -> dict[str, Any]:
     """Each of the tables and histories as the snapshot shows it: at its commit, at its instant.
 
@@ -67,7 +67,7 @@ def _shown(
     snapshot: Snapshot,
     versions: dict[str, StoredTable],
     name: str,
-    place: LakePlace,
+    place: LakeOnCluster,
 ) -> Any:
     is_history = name.endswith(HISTORY)
     table = snapshot.declared(name.removesuffix(HISTORY))
@@ -87,7 +87,7 @@ def _shown(
     return rows.where(f"{VALID_FROM.name} <= {instant}").select(*schema.names)
 
 
-def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema, place: LakePlace) -> Any:
+def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema, place: LakeOnCluster) -> Any:
     """The files of one version with the wanted columns; one that they lack reads as null."""
     if stored is None or not stored.files:
         return without_rows(session, spark_types(schema))
@@ -106,7 +106,7 @@ def _files(
     files: list[StoredFile],
     stored: StoredTable,
     schema: pa.Schema,
-    place: LakePlace,
+    place: LakeOnCluster,
 ) -> Any:
     """Files of one partition; whether their records are open stands in their names alone."""
     is_open = files[0].is_open

@@ -35,7 +35,7 @@ from treasury.reconcile.monthly import (
     question_inputs,
 )
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.spark.spark_lake import LakePlace, read_lake
+from treasury.reconcile.spark.spark_lake import LakeOnCluster, read_lake
 from treasury.reconcile.spark.spark_matching import KEPT, kept_matches
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
 from treasury.settings import Secret
@@ -71,7 +71,7 @@ def month_on_spark(
     engine: Any,
     into: str | Path | None,
     folder: Path,
-    lake: LakePlace,
+    lake: LakeOnCluster,
     token: Secret | None = None,
 ) -> Reconciliation:
     """The month's answer, worked out in a Spark session; errors as `worked_out`.
@@ -101,7 +101,7 @@ def _answer(
     run: SparkRun,
     home: duckdb.DuckDBPyConnection,
     basis: Basis,
-    lake: LakePlace,
+    lake: LakeOnCluster,
     *,
     is_kept: bool,
 ) -> Reconciliation:
@@ -136,7 +136,7 @@ def _answer(
 
 
 def _inputs(
-    run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, lake: LakePlace
+    run: SparkRun, home: duckdb.DuckDBPyConnection, basis: Basis, lake: LakeOnCluster
 ) -> dict[str, Any]:
     """What the steps read: the lake's tables on Spark, and what is small beside them."""
     counting = (STATEMENTS.name, BALANCE_CONFIRMATIONS.name)
