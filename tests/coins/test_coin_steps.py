@@ -144,6 +144,13 @@ def test_an_on_ramp_costs_what_was_paid_less_its_fee() -> None:
     assert crossings == []
 
 
+def test_what_coins_cost_is_not_known_where_the_fee_is_not_recorded() -> None:
+    (event,), _ = told(ramp_requests=[request(ramp_type="ON_RAMP", fiat_fee_amount=None)])
+    assert (event["kind"], event["consideration"]) == ("acquired", None)
+    (event,), _ = told(ramp_requests=[request(fiat_fee_amount=None)])
+    assert (event["kind"], event["consideration"]) == ("disposed", 90), "the fee is in no proceeds"
+
+
 def test_a_day_is_that_of_the_reporting_zone() -> None:
     events, _ = told(ramp_requests=[request(completed_at=AFTER)])
     assert events == [], "half past midnight in Brussels is November"

@@ -1,4 +1,5 @@
--- One row a request that has completed, with the hash that its coins moved by.
+-- One row a request that has completed, with the hash that its coins moved by. What coins cost is not known where the fee
+-- of their request is not recorded.
 SELECT
     r.id AS request_id, r.ramp_type = 'ON_RAMP' AS is_on_ramp,
     coalesce(nullif(r.payment_reference, ''), r.id) AS reference,
@@ -6,7 +7,7 @@ SELECT
     r.completed_at AS moment, CAST(r.completed_at AT TIME ZONE a.zone AS DATE) AS happened_on,
     CASE
         WHEN r.ramp_type = 'ON_RAMP'
-        THEN CAST(r.fiat_amount - coalesce(r.fiat_fee_amount, CAST(0 AS DECIMAL(38, 18))) AS DECIMAL(38, 18))
+        THEN CAST(r.fiat_amount - r.fiat_fee_amount AS DECIMAL(38, 18))
         ELSE r.fiat_amount
     END AS consideration,
     r.fiat_currency AS currency,
