@@ -223,7 +223,7 @@ def one_payer_of_few_codes(rows: int) -> Tables:
 def codes_cut_short(rows: int) -> Tables:
     """Every line's text is the beginning of very many codes."""
     random = Random(rows)
-    codes = [ordinary_code(n) for n in range(rows)]
+    codes = _codes(rows)
     cut = ordinary_code(0)[:-4]
     return (
         lines_table([f"thanks {cut}"] * rows, _amounts(random, rows)),
@@ -234,7 +234,7 @@ def codes_cut_short(rows: int) -> Tables:
 def names_of_one_word(rows: int) -> Tables:
     """Another amount than its code expects, and one word in every name."""
     random = Random(rows)
-    codes = [ordinary_code(n) for n in range(rows)]
+    codes = _codes(rows)
     lines = lines_table(
         [f"thanks {code}" for code in codes], _amounts(random, rows),
         counterparty_name=[f"Handel {_word(random, 6)}" for _ in codes],

@@ -134,7 +134,7 @@ class Workspace:
     def lake(self) -> Lake:
         """The tables, for whoever writes a verb of their own."""
         from treasury.extract import TABLES as SERVICE_TABLES
-        from treasury.lake import Lake
+        from treasury.lake import CLOSE_OF, Lake
         from treasury.rates import TABLES as RATE_TABLES
         from treasury.statements import TABLES as STATEMENT_TABLES
 
@@ -145,7 +145,7 @@ class Workspace:
             entries = self.journal.entries("period.")
             closes = [prepared.close for prepared in preparations(entries).values()]
             closes += [period.close for period in closed_periods(entries).values()]
-            return {close.commit: f"the close of {close.month}" for close in closes}
+            return {close.commit: f"the {CLOSE_OF}{close.month}" for close in closes}
 
         def ever_closed_on() -> frozenset[int]:
             from treasury.journal.period_history import commits_of_closes

@@ -73,8 +73,8 @@ class Lake:
     that could not say so. `rests_on` tells which commits something outside rests on, and what: a
     pin of one of them is not let go, nor one of another desk's close, of which `rested_on` says
     nothing. A lake that an earlier version stored is brought to the present form by whoever opens
-    it first, and `tell` is given a sentence about that. With a
-    `home` a commit shows here once a head there names it.
+    it first, and `tell` is given a sentence about that. With a `home` a commit shows here once a
+    head there names it.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class Lake:
     def unpin(self, commit: int) -> None:
         """Let a pinned commit go; ActionRefused where something rests on it."""
         with self.locked("unpin"):
-            reason = self._rests_on().get(commit) or self._others_close(commit)
+            reason = self.resting().get(commit) or self._others_close(commit)
             if reason is not None:
                 raise ActionRefused(
                     f"commit {commit} is what {reason} rests on",

@@ -31,9 +31,9 @@ from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 __all__ = ["READ_FOR_FUNDING", "STORED_FOR_FUNDING", "funding_table"]
 
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
+"""The steps whose rows the table is made of."""
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
 """The lake's tables that are read beside the steps."""
-"""The steps whose rows the table is made of."""
 _DAY: Final = timedelta(days=1)
 """A bank may book a debit on the day before the one that a file was made on, in its own zone."""
 _ALIKE: Final = """\

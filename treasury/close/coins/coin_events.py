@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from treasury.calendar import Month
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
-from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
+from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 
@@ -106,10 +106,9 @@ def coin_events(r: Reconciliation, zone: ZoneInfo, snapshot: Snapshot) -> tuple[
 
 def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[dict[str, Any]]:
     """The month's completed transfers as `placed_transfers` has them, by their time."""
-    steps = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, ("placed_transfers",))
     with snapshot.connection() as connection:
         load(connection, {"asked": month_days(month, zone)})
-        run(connection, steps)
+        run(connection, needed(STEPS, "placed_transfers"))
         placed = connection.table("placed_transfers").filter(
             f"happened_on BETWEEN DATE '{month.first}' AND DATE '{month.last}'"
         )

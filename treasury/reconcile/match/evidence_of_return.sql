@@ -4,10 +4,7 @@
 -- a few characters, or one that several payers gave, does not either. A return on a statement whose proof fails brings
 -- nothing back unless a person says so. `is_doubtful`: very many lines fit, or the code alone ties it to one that may
 -- mean another.
-WITH own_accounts AS (
-    SELECT DISTINCT account FROM lines
-),
-payers_of_reference AS (
+WITH payers_of_reference AS (
     SELECT upper(trim(l.end_to_end_id)) AS reference, l.account, l.direction
     FROM lines AS l
     JOIN (SELECT DISTINCT reference FROM marked) AS m ON m.reference = upper(trim(l.end_to_end_id))

@@ -1,9 +1,8 @@
 -- Other expectations whose code lies one slip from a code that a line's text is read as (they are alike once each lost at
 -- most one character, look-alikes taken as one) and that expect exactly the line's amount, or the amount with the charges
 -- that the line states or that a rule names, where the one that is read does not; what is left of one that was paid in
--- part, and settled requests too. Codes are compared
--- once for each amount, however many lines and expectations have one; of very many expectations one slip away, those that
--- were opened first are looked at, of each day on which some close.
+-- part, and settled requests too. Codes are compared once for each amount, however many lines and expectations have one;
+-- of very many expectations one slip away, those that were opened first are looked at, of each day on which some close.
 WITH sent AS (
     SELECT entry_id, code, amount, currency, direction, booking_date FROM inexact_readings
     UNION

@@ -1,10 +1,7 @@
 -- Groups of earlier lines that a return may bring one back of, of its amount or of that and its stated charges, or a part
 -- of: 1 by the original's own reference and the code, 2 by the reference alone, 3 by the code alone. Of very many of one
 -- amount the first are taken, and one more, by which they are too many (`is_crowded`).
-WITH own_accounts AS (
-    SELECT DISTINCT account FROM lines
-),
-sought AS (
+WITH sought AS (
     SELECT s.*, p.payer
     FROM (
         SELECT * FROM return_search

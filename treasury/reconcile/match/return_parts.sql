@@ -1,10 +1,7 @@
 -- The group of earlier lines of the same payer that a return may bring a part of, where there is one: the largest
 -- amount booked until then, and whether a second group has as much as came back. Groups and returns of one payer and
 -- reference or code stand in one list by day, so that none is compared with all others.
-WITH own_accounts AS (
-    SELECT DISTINCT account FROM lines
-),
-return_payers AS (
+WITH return_payers AS (
     SELECT m.entry_id, 'A:' || m.counterparty_account AS payer
     FROM marked AS m
     LEFT JOIN own_accounts AS o ON o.account = m.counterparty_account

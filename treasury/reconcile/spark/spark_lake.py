@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from treasury.errors import StorageError
 from treasury.lake import Snapshot
-from treasury.lake.delta import StoredFile, StoredTable
+from treasury.lake.delta import StoredFile, StoredTable, with_paths
 from treasury.lake.table_declaration import HISTORY, OPEN, VALID_FROM, VALID_TO
 from treasury.reconcile.spark.spark_run import (
     first_line,
@@ -52,9 +52,9 @@ def read_lake(
     """
     from pyspark.errors import AnalysisException
 
-    versions = snapshot.stored()
+    versions = {name: with_paths(table, place.named) for name, table in snapshot.stored().items()}
     try:
-        return {name: _shown(session, snapshot, versions, name, place) for name in names}
+        return {name: _shown(session, snapshot, versions, name) for name in names}
     except AnalysisException as error:
         raise StorageError(
             f"the cluster does not find the lake ({first_line(error)})",
@@ -62,24 +62,18 @@ def read_lake(
         ) from error
 
 
-def _shown(
-    session: Any,
-    snapshot: Snapshot,
-    versions: dict[str, StoredTable],
-    name: str,
-    place: LakeOnCluster,
-) -> Any:
+def _shown(session: Any, snapshot: Snapshot, versions: dict[str, StoredTable], name: str) -> Any:
     is_history = name.endswith(HISTORY)
     table = snapshot.declared(name.removesuffix(HISTORY))
     schema = table.history_schema if is_history else table.schema
-    rows = _scan(session, versions.get(name), schema, place)
+    rows = _scan(session, versions.get(name), schema)
     if snapshot.at is None:
         return rows
     instant = f"TIMESTAMP'{snapshot.at.isoformat()}'"
     if is_history:
         return rows.where(f"{VALID_TO.name} <= {instant}")
     if table.records:
-        former = _scan(session, versions.get(table.history), table.history_schema, place)
+        former = _scan(session, versions.get(table.history), table.history_schema)
         now = rows.selectExpr("*", f"CAST(NULL AS timestamp) AS {VALID_TO.name}")
         rows = now.unionByName(former).where(
             f"{VALID_TO.name} IS NULL OR {VALID_TO.name} > {instant}"
@@ -87,12 +81,12 @@ def _shown(
     return rows.where(f"{VALID_FROM.name} <= {instant}").select(*schema.names)
 
 
-def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema, place: LakeOnCluster) -> Any:
+def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema) -> Any:
     """The files of one version with the wanted columns; one that they lack reads as null."""
     if stored is None or not stored.files:
         return without_rows(session, spark_types(schema))
     parts = [
-        _files(session, [f for f in stored.files if f.is_open is is_open], stored, schema, place)
+        _files(session, [file for file in stored.files if file.is_open is is_open], stored, schema)
         for is_open in {file.is_open for file in stored.files}
     ]
     rows = parts[0]
@@ -101,13 +95,7 @@ def _scan(session: Any, stored: StoredTable | None, schema: pa.Schema, place: La
     return rows
 
 
-def _files(
-    session: Any,
-    files: list[StoredFile],
-    stored: StoredTable,
-    schema: pa.Schema,
-    place: LakeOnCluster,
-) -> Any:
+def _files(session: Any, files: list[StoredFile], stored: StoredTable, schema: pa.Schema) -> Any:
     """Files of one partition; whether their records are open stands in their names alone."""
     is_open = files[0].is_open
     inside = pa.schema(
@@ -115,7 +103,7 @@ def _files(
         for field in schema
         if field.name in stored.columns and (field.name != OPEN or is_open is None)
     )
-    paths = [place.named(file.path) for file in files]
+    paths = (file.path for file in files)
     rows = session.read.schema(spark_columns(inside)).parquet(*paths)
     columns = []
     for name, kind in spark_types(schema).items():

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from treasury.ground import durable
 from treasury.lake import Snapshot
+from treasury.lake import engine as lake_engine
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import drop, load, needed
 from treasury.reconcile.funding_words import STORED_FOR_FUNDING
@@ -171,8 +172,8 @@ def _leave_only(
     An answer that read another one past the steps would find it without a row.
     """
     for view in snapshot.views():
-        home.execute(f'DROP VIEW "{view}"')
-    load(home, {name: snapshot.select(f'FROM "{name}"') for name in names})
+        home.execute(f"DROP VIEW {lake_engine.quoted(view)}")
+    load(home, {name: snapshot.select(f"FROM {lake_engine.quoted(name)}") for name in names})
 
 
 def _bring_home(home: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
