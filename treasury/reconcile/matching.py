@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
 from treasury.lake import engine as lake
+from treasury.reconcile import letter_forms
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import (
     Step,
@@ -300,6 +301,7 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=stands_for),
+        "letter_forms": _texts(written=(letter_forms.WRITTEN,), meant=(letter_forms.MEANT,)),
         "labels": _texts(label=rules.labels),
         "legal_forms": _texts(form=rules.legal_forms),
         "usual_charges": pa.table({"charge": pa.array(rules.usual_charges, AMOUNT)}),

@@ -148,6 +148,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     look_alikes: tuple[tuple[Written, Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
+        ("\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408",
+         "ABE3KMHOPCTYXSIJ"),
+        ("\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+         "ABEZHIKMNOPTYX"),
+        ("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u03bf\u03bd",
+         "AEOPCYXSIJOV"),
     )  # fmt: skip
     """Characters as written, and those that they may stand for."""
     max_alike: Count = 20

@@ -1,20 +1,18 @@
--- The reference fields of each line, one row a field, in upper case, with full-width characters as their plain ones
--- and one kind of dash. A control character, or one spelled out, is invisible (U+2060) and never divides a token.
--- Letters beyond A to Z stay as they are: no other letter may turn into one of a code. `is_plain`: there are only
--- letters from A to Z, digits, spaces, dots, slashes and hyphens.
+-- The reference fields of each line, one row a field, in upper case, with other forms of letters and digits as the
+-- plain ones and one kind of dash. A control character, or one spelled out, is invisible (U+2060) and never divides a
+-- token. Letters beyond A to Z stay as they are: no other letter may turn into one of a code. `is_plain`: there are
+-- only letters from A to Z, digits, spaces, dots, slashes and hyphens.
 SELECT entry_id, field, text, NOT regexp_matches(text, '[^A-Z0-9 ./-]') AS is_plain
 FROM (
     SELECT
-        entry_id,
-        field,
+        f.entry_id,
+        f.field,
         regexp_replace(
             CASE
-                WHEN bit_length(text) = 8 * CAST(length(text) AS BIGINT) THEN upper(text)
-                ELSE translate(
-                    text,
-                    'abcdefghijklmnopqrstuvwxyz‐‑‒–—―−﹘﹣⁃！＂＃＄％＆＇（）＊＋，－．／０１２３４５６７８９：；＜＝＞？＠ＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ［＼］＾＿｀ａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ｛｜｝～',
-                    'ABCDEFGHIJKLMNOPQRSTUVWXYZ----------!"#$%&''()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_`ABCDEFGHIJKLMNOPQRSTUVWXYZ{|}~'
-                )
+                WHEN bit_length(f.text) = 8 * CAST(length(f.text) AS BIGINT) THEN upper(f.text)
+                WHEN regexp_matches(f.text, '[\x{AA}-\x{BA}\x{2B0}-\x{2FF}\x{34F}\x{115F}-\x{1160}\x{17B4}-\x{17B5}\x{180B}-\x{180F}\x{1D2C}-\x{1DBF}\x{2024}\x{2070}-\x{218F}\x{2460}-\x{24FF}\x{2C7C}-\x{2C7D}\x{3000}\x{3164}\x{A69C}-\x{AB6F}\x{FB00}-\x{FB06}\x{FB29}\x{FE00}-\x{FE6F}\x{FF00}-\x{FFEF}\x{10780}-\x{107BF}\x{1D400}-\x{1D7FF}\x{1F100}-\x{1F1FF}\x{1FBF0}-\x{1FBF9}\x{E0100}-\x{E01EF}]')
+                    THEN translate(f.text, k.written, k.meant)
+                ELSE translate(f.text, 'abcdefghijklmnopqrstuvwxyz‐‑‒–—―−⁃', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ--------')
             END,
             '[^\P{Cc}\t\n\r]|\\X[0-9A-F]{2}', '⁠', 'g'
         ) AS text
@@ -24,6 +22,7 @@ FROM (
         SELECT entry_id, 'creditor_reference' AS field, creditor_reference AS text FROM texts
         UNION ALL
         SELECT entry_id, 'remittance' AS field, remittance AS text FROM texts
-    ) AS every_field
-    WHERE text IS NOT NULL
+    ) AS f
+    CROSS JOIN letter_forms AS k
+    WHERE f.text IS NOT NULL
 ) AS written_alike

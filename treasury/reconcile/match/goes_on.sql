@@ -1,6 +1,6 @@
 -- Does the text go on? Lines whose code another one begins or ends with, where the rest stands behind or before it
 -- across any other characters, a fold, a subfield's tag, or in another field; or where the field ends with the code
--- at a length at which banks cut. Each with the longer code.
+-- at a length at which banks cut; or where what stands there is a longer one but for one slip. Each with the longer code.
 WITH nested AS (
     SELECT DISTINCT r.entry_id, r.code AS short
     FROM read_as AS r
@@ -62,3 +62,17 @@ FROM (
 JOIN lines AS l ON l.entry_id = c.entry_id
 JOIN nested_codes AS n ON n.short = c.short AND n.amount IS NULL
 LEFT JOIN nested_codes AS x ON x.short = c.short AND x.amount = l.amount
+UNION
+SELECT DISTINCT h.entry_id, h.short, h.expectation_id, h.code, TRUE AS is_cut
+FROM (
+    SELECT p.entry_id, p.short, substr(p.letters, p.p, length(coalesce(x.code, n.code))) AS form,
+        coalesce(x.expectation_id, n.expectation_id) AS expectation_id, coalesce(x.code, n.code) AS code
+    FROM places AS p
+    JOIN lines AS l ON l.entry_id = p.entry_id
+    JOIN nested_codes AS n ON n.short = p.short AND n.amount IS NULL
+    LEFT JOIN nested_codes AS x ON x.short = p.short AND x.amount = l.amount
+    WHERE substr(p.letters, p.p, length(p.short)) = p.short
+) AS h
+WHERE length(h.form) = length(h.code) AND length(h.code) >= length(h.short) + (SELECT min_code FROM rules)
+    AND substr(h.code, 1, length(h.short)) = h.short
+    AND levenshtein(regexp_replace(h.form, '[^A-Z0-9]', '?', 'g'), h.code) = 1

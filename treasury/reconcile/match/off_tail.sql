@@ -32,4 +32,10 @@ JOIN (
         WHERE length = size
     ) AS equal
 ) AS f ON f.size = c.size AND f.head = c.head AND f.rest = c.rest
-WHERE bit_length(f.form) = 8 * CAST(length(f.form) AS BIGINT) AND levenshtein(f.form, c.code) = 1
+WHERE levenshtein(
+    CASE
+        WHEN bit_length(f.form) = 8 * CAST(length(f.form) AS BIGINT) THEN f.form
+        ELSE regexp_replace(f.form, '[^A-Z0-9]', '?', 'g')
+    END,
+    c.code
+) = 1

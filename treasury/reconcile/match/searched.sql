@@ -1,6 +1,6 @@
 -- What may be a damaged reference: tokens, and words between spaces with all punctuation dropped, that are long enough,
 -- have a digit, and are no code that the line names in full; and the last word of a field that may have been cut, from
--- six letters on.
+-- six letters on; and what may be a second code in pieces.
 SELECT DISTINCT found.entry_id, found.token, found.form
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
@@ -42,6 +42,10 @@ FROM (
             ON k.length = length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
         CROSS JOIN rules AS u
     ) AS last_words
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS other_code, '' AS token, form,
+        (SELECT min_damaged FROM rules) AS min_damaged, FALSE AS is_end
+    FROM runs
 ) AS found
 LEFT JOIN (
     SELECT n.entry_id, n.code

@@ -1,5 +1,6 @@
 -- Is there a second code? Other codes, split or damaged, in characters that no reading of the line's own code uses.
--- What is nearly the line's own code, or a piece of it, is no second one.
+-- What is nearly the line's own code, or a piece of it, is no second one. Of very many that a text fits, the first
+-- are named, beside those that expect the line's amount.
 SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier
 FROM rejoined AS r
 JOIN (SELECT DISTINCT entry_id FROM whole_references) AS n ON n.entry_id = r.entry_id
@@ -11,16 +12,17 @@ LEFT JOIN (
 WHERE own.entry_id IS NULL
 UNION
 SELECT DISTINCT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier
-FROM damaged AS d
-JOIN (SELECT DISTINCT entry_id FROM read_as) AS n ON n.entry_id = d.entry_id
+FROM nearly AS d
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code, w.form
-    FROM damaged AS w JOIN (SELECT DISTINCT entry_id, code FROM read_as) AS o ON o.entry_id = w.entry_id
+    FROM nearly AS w JOIN (SELECT DISTINCT entry_id, code FROM read_as) AS o ON o.entry_id = w.entry_id
     WHERE contains(o.code, w.code) OR contains(o.code, w.form)
 ) AS own ON own.entry_id = d.entry_id AND own.code = d.code AND own.form = d.form
 LEFT JOIN (
-    SELECT DISTINCT w.entry_id, w.form
-    FROM damaged AS w JOIN read_as AS o ON o.entry_id = w.entry_id AND o.code = w.code
-    WHERE w.damage <> 'inside a longer word'
+    SELECT DISTINCT n.entry_id, n.form
+    FROM searched AS n
+    JOIN (SELECT DISTINCT entry_id, code FROM read_as) AS o ON o.entry_id = n.entry_id
+    JOIN (SELECT DISTINCT form, code FROM damages WHERE damage <> 'inside a longer word') AS w
+        ON w.form = n.form AND w.code = o.code
 ) AS meant ON meant.entry_id = d.entry_id AND meant.form = d.form
 WHERE own.entry_id IS NULL AND meant.entry_id IS NULL

@@ -1,7 +1,7 @@
 -- The fields as words with one space between them: separators are dropped, and other punctuation stands as
 -- a word of its own ("|"), so that nothing is ever joined across it; so do the codes that the line names in full.
 SELECT
-    entry_id, field, text,
+    entry_id, field, text, code IS NOT NULL AS is_named,
     CASE
         WHEN code IS NULL THEN words
         WHEN code = other_code AND NOT contains(words, code || ' ' || code)

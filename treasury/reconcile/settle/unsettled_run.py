@@ -19,7 +19,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import engine
+from treasury.lake import AMOUNT, TEXT, engine
 from treasury.lake.lake import REPAIRED
 from treasury.reconcile.engine.kept_run import Run
 from treasury.reconcile.engine.pipeline import Step, in_order, load, needed, run, steps_of
@@ -52,6 +52,12 @@ _OF_RECORDS: Final = (
 )  # fmt: skip
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
+_PAID: Final = ("provisional", "one_slip_away")
+"""What was paid so far, by what was decided, and the step that asks it of texts: while those are
+read nothing is paid, and afterwards it is asked again."""
+_NOTHING_PAID: Final = pa.schema(
+    [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
+)
 _UNSETTLING: Final = "unsettling_lines"
 _OF_EVERY_CODE: Final = ("every_code", "code_bodies")
 """The steps with a row for each code there ever was: reading them twice costs less than keeping."""
@@ -142,12 +148,14 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
         connection.execute(
             f"CREATE TEMP TABLE {name} AS FROM new_{name} UNION ALL FROM former_{name}"
         )
-    reading = [step for step in _with_settling(every, _REJOINING) if step not in of_all]
+    steps_run.give({_PAID[0]: _NOTHING_PAID.empty_table()})
+    unpaid = [step for step in every if step.name != _PAID[0]]
+    reading = [step for step in _with_settling(unpaid, _REJOINING) if step not in of_all]
     steps_run.bring(reading)
     if any(_has_rows(connection, concerned) for concerned in _REJOINING):
         _take_up(steps_run, engine.moment(settled.known_at))
         steps_run.forget(_OF_RECORDS)
-    ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS}
+    ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS, *_PAID}
     steps_run.bring([step for step in every if step.name not in ready])
     steps_run.bring([_settle_steps()[_UNSETTLING]])
     return not _has_rows(connection, _UNSETTLING)

@@ -1,0 +1,172 @@
+"""Is there a second code? However it is broken, written or cut, it leaves the line to a person."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from match_tables import line, match, outcome
+from test_match_attacked import ACCOUNT_CODE, LONG, all_left_open, left_open, request, standing
+
+EXPECTATIONS = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
+DASH_LESS = "PAY2026004417"
+
+
+def beside(*pieces: str) -> list[str]:
+    """The texts that name the account's own code with these beside it, on either side."""
+    return [
+        text for piece in pieces for text in (f"{ACCOUNT_CODE} {piece}", f"{piece} {ACCOUNT_CODE}")
+    ]
+
+
+@pytest.mark.parametrize("amount", ["9126.40", "12"])
+@pytest.mark.parametrize("mark", [",", "_", ":", "#", "(", ")", ";", "+", "?", "|", "\u20ac", "' "])
+def test_a_second_code_across_punctuation_and_blanks(mark: str, amount: str) -> None:
+    pieces = (f"PAY-2026{mark} 004417", f"PAY-2026 {mark}004417", f"PAY{mark} 2026{mark} 004417",
+              f"PAY-2026{mark}\n004417", f"PAY-2026 {mark} 004417 thanks")  # fmt: skip
+    all_left_open(beside(*pieces), amount, EXPECTATIONS)
+    all_left_open([f"PAY-2026{mark} {ACCOUNT_CODE} 004417"], amount, EXPECTATIONS)
+
+
+def test_a_second_code_in_more_pieces_than_a_split_one_has() -> None:
+    pieces = ("PAY 2 0 2 6 0 0 4417", "P A Y 2 0 2 6 0 0 4 4 1 7", "P.A.Y. 2-0-2-6 / 0 0, 4 4 1 7")
+    all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
+
+
+def test_a_code_in_that_many_pieces_proves_nothing_itself() -> None:
+    texts = ["PAY 2 0 2 6 0 0 4417", "PAY-2026, 004417"]
+    all_left_open(texts, "9126.40", EXPECTATIONS)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "INV/PAY-2026-0O4417", "PAY-2026-0O4417/INV", "/PAY-2026-00441/", "INV.PAY-2026-004471",
+        "RFB/PAY-2026-04417/X", "INV/PAY-2026-O04417/OF/OCTOBER", "a.PAY-2026-0044117.b",
+    ],
+)  # fmt: skip
+def test_a_damaged_second_code_between_slashes_or_dots(piece: str) -> None:
+    all_left_open([*beside(piece), f"{ACCOUNT_CODE}/{piece}"], "9126.40", EXPECTATIONS)
+    for field in ("end_to_end_id", "creditor_reference"):
+        left_open([line("a", "9126.40", ACCOUNT_CODE, **{field: piece[:35]})], EXPECTATIONS)
+
+
+def test_a_slash_before_a_longer_code_that_is_damaged() -> None:
+    expectations = [standing("v", "ABCD1234"), request("r", "ABCD1234/EFGH5678", "50")]
+    all_left_open(
+        ["ABCD1234 /EFGH5679", "ABCD1234 / EFGH5679", "ABCD1234\n/EFGH5679"], "50", expectations
+    )
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "PAY 2026 0O4417", "PAY-2026 00441", "PAY 2026 004471",
+        "thanks PAY 2026 O04417 thanks", "PAY, 2026, 0O4417", "PAY-2026-\n00447",
+    ],
+)  # fmt: skip
+def test_a_second_code_that_is_split_and_damaged(piece: str) -> None:
+    all_left_open(beside(piece), "9126.40", EXPECTATIONS)
+
+
+def test_a_second_code_cut_where_very_many_go_on() -> None:
+    series = [request(f"s{n}", f"PAY-2026-0044{n:02}", "100") for n in range(30)]
+    text = f"{ACCOUNT_CODE} PAY-2026-0044"
+    reason = left_open([line("a", "100", text)], [standing("v", ACCOUNT_CODE), *series])["reason"]
+    assert "PAY-2026-00440" in reason
+
+
+def test_a_damaged_second_code_that_very_many_instalments_have() -> None:
+    instalments = [
+        request(f"s{code}-{n}", f"PAY-2026-00441{code}", f"{n + 10}.00")
+        for code in range(3)
+        for n in range(12)
+    ]
+    expectations = [standing("v", ACCOUNT_CODE), *instalments]
+    all_left_open(beside("PAY-2026-00441X", "PAY-2026-00441"), "99", expectations)
+
+
+def test_very_many_codes_that_are_nearly_the_named_one_are_no_second_code() -> None:
+    series = [request(f"s{n}", f"PAY-2026-0044{n:02}", f"{n + 10}.00") for n in range(30)]
+    texts = ["PAY-2026-004417 PAY-2026-0044", "PAY-2026-004417 PAY-2026-00441"]
+    rows = [line(f"a{n}", "27", text) for n, text in enumerate(texts)]
+    assert match(rows[:1], series).lines["outcome"].to_pylist() == ["matched"]
+    assert match(rows[1:], series).lines["outcome"].to_pylist() == ["matched"]
+
+
+MATHEMATICAL = str.maketrans(
+    {chr(65 + n): chr(0x1D400 + n) for n in range(26)}
+    | {chr(48 + n): chr(0x1D7CE + n) for n in range(10)}
+)
+CIRCLED = str.maketrans(
+    {chr(65 + n): chr(0x24B6 + n) for n in range(26)}
+    | {chr(48 + n): chr(0x245F + n) for n in range(1, 10)}
+)
+FULL = str.maketrans({chr(n): chr(n + 0xFEE0) for n in range(33, 127)})
+
+
+@pytest.mark.parametrize("letters", [MATHEMATICAL, CIRCLED, FULL], ids=["bold", "circled", "full"])
+def test_a_second_code_in_other_forms_of_its_letters(letters: dict[int, str]) -> None:
+    written = LONG.translate(letters)
+    assert written != LONG
+    assert unicodedata.normalize("NFKC", written) == LONG
+    all_left_open(beside(written), "12", EXPECTATIONS)
+    assert outcome(match([line("a", "9126.40", written)], EXPECTATIONS))["outcome"] == "matched"
+
+
+@pytest.mark.parametrize("rest", ["\u2077", "\U0001d7d5", "\u2466", "\u2087", "\uff17", "\u2170"])
+def test_the_rest_of_a_longer_code_as_another_form_of_its_digit(rest: str) -> None:
+    digit = unicodedata.normalize("NFKC", rest).upper()
+    expectations = [
+        request("s", "PAY-2026-00441", "80"),
+        request("r", f"PAY-2026-00441{digit}", "91"),
+    ]
+    all_left_open([f"PAY-2026-00441{gap}{rest}" for gap in (" ", ", ", "\n")], "91", expectations)
+    assert (
+        outcome(match([line("a", "91", f"PAY-2026-00441{rest}")], expectations))["expectation_id"]
+        != "s"
+    )
+
+
+def test_a_form_of_several_letters_is_part_of_no_code_and_ends_none() -> None:
+    expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "50")]
+    all_left_open(beside("PAY-2026-0044\u2470"), "50", expectations)
+    all_left_open(
+        ["PAY-2026-0044\u2470", "PAY-2026-0044\u2167"], "50", [request("r", "PAY-2026-0044", "50")]
+    )
+
+
+@pytest.mark.parametrize(
+    "filler",
+    ["\u115f", "\u1160", "\u3164", "\uffa0", "\u034f", "\ufe0f", "\u180b", "\u17b5", "\U000e0101"],
+)
+def test_what_cannot_be_seen_divides_no_code(filler: str) -> None:
+    texts = [
+        f"PAY-2026-00441{filler}7",
+        f"PAY-2026-00441 {filler}7",
+        f"{filler} PAY-2026-00441 {filler} 7",
+    ]
+    expectations = [request("s", "PAY-2026-00441", "80"), request("r", LONG, "91")]
+    all_left_open(texts, "91.50", expectations)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "P\u0410Y-2026-004417",
+        "PAY-2026-\u041e04417",
+        "P\u0410\u0423-2026-004417",
+        "\u0420\u0410Y-2026-004417",
+        "PAY-2026-0\u03bf4417",
+        "PAY-2026-00441\u00fc",
+    ],
+)
+def test_a_second_code_with_letters_of_another_script(piece: str) -> None:
+    all_left_open(beside(piece), "9126.40", EXPECTATIONS)
+
+
+def test_words_beside_a_code_still_leave_it_whole() -> None:
+    texts = [f"{ACCOUNT_CODE}, invoice 4711, thanks", f"{ACCOUNT_CODE} (2026: 10) 004418",
+             f"{ACCOUNT_CODE} Gr\u00fc\u00dfe \u2460", f"{ACCOUNT_CODE}/INV/2026-1004"]  # fmt: skip
+    rows = [line(f"a{n}", "12", text) for n, text in enumerate(texts)]
+    assert set(match(rows, EXPECTATIONS).lines["outcome"].to_pylist()) == {"matched"}

@@ -1,0 +1,54 @@
+"""Other forms of letters, digits and signs, each beside the plain one that it is.
+
+Unicode's compatibility form (NFKC) makes one character of many: full-width and mathematical
+letters, circled ones, small digits above and below the line. A letter of another alphabet, or of
+an older spelling, stays what it is. What the steps of matching replace is written here once; the
+step `fields` names the ranges in which they look.
+"""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["MEANT", "WRITTEN"]
+
+INVISIBLE: Final = "\u2060"
+UNREADABLE: Final = "\u0338"
+"""What a character becomes that stands for several: like a mark over the letter before it, it is
+part of no code and ends none."""
+DASHES: Final = (
+    "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\ufe58\ufe63\uff0d"
+)
+UNSEEN: Final = (
+    *("\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"),
+    *map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
+)
+"""Letters and marks that are drawn as nothing."""
+BLOCKS: Final = (
+    (0x00AA, 0x00BB), (0x02B0, 0x0300), (0x1D2C, 0x1DC0), (0x2024, 0x2025),
+    (0x2070, 0x2190), (0x2460, 0x2500), (0x2C7C, 0x2C7E), (0x3000, 0x3001), (0xA69C, 0xAB70),
+    (0xFB00, 0xFB07), (0xFB29, 0xFB2A), (0xFE10, 0xFE70), (0xFF00, 0xFFF0), (0x10780, 0x107C0),
+    (0x1D400, 0x1D800), (0x1F100, 0x1F200), (0x1FBF0, 0x1FBFA),
+)  # fmt: skip
+"""Where such forms of characters below U+0080 are."""
+
+
+def _forms() -> Iterator[tuple[str, str]]:
+    """Each character beside what it is."""
+    yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
+    for character in (chr(code) for block in BLOCKS for code in range(*block)):
+        plain = unicodedata.normalize("NFKC", character)
+        if character in DASHES or character in UNSEEN or plain == character or not plain.isascii():
+            continue
+        if len(plain) == 1:
+            yield character, plain.upper()
+        elif unicodedata.category(character)[0] in "LN":
+            yield character, UNREADABLE
+    yield from ((dash, "-") for dash in DASHES)
+    yield from ((character, INVISIBLE) for character in UNSEEN)
+
+
+WRITTEN, MEANT = map("".join, zip(*_forms(), strict=True))

@@ -1,0 +1,24 @@
+-- What stands beside the codes that a line names, as words: without what divides them, and once more with slashes and
+-- dots dividing them too.
+SELECT entry_id, words, is_divided
+FROM (
+    SELECT s.entry_id, trim(regexp_replace(replace(substr(s.spaced, 1, u.max_text), '|', ' '), ' +', ' ', 'g')) AS words,
+        FALSE AS is_divided
+    FROM spaced AS s
+    LEFT JOIN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined) AS n ON n.entry_id = s.entry_id
+    CROSS JOIN rules AS u
+    WHERE s.is_named OR n.entry_id IS NOT NULL
+    UNION ALL
+    SELECT entry_id, trim(regexp_replace(
+        replace(replace(' ' || divided || ' ', ' ' || code || ' ', ' '), ' ' || other_code || ' ', ' '), ' +', ' ', 'g'
+    )) AS words, TRUE AS is_divided
+    FROM (
+        SELECT f.entry_id, coalesce(f.code, '|') AS code, coalesce(f.other_code, '|') AS other_code,
+            replace(regexp_replace(substr(f.text, 1, u.max_text), '[^\p{L}\p{N}-]+', '  ', 'g'), '-', '') AS divided
+        FROM looked_at AS f
+        LEFT JOIN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined) AS n ON n.entry_id = f.entry_id
+        CROSS JOIN rules AS u
+        WHERE (contains(f.text, '/') OR contains(f.text, '.')) AND (f.code IS NOT NULL OR n.entry_id IS NOT NULL)
+    ) AS divided_texts
+) AS texts_left
+WHERE length(words) >= (SELECT min_damaged FROM rules) AND regexp_matches(words, '[0-9]')
