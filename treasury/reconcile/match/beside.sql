@@ -2,7 +2,8 @@
 -- dots dividing them too.
 SELECT entry_id, words, is_divided
 FROM (
-    SELECT s.entry_id, trim(regexp_replace(replace(substr(s.spaced, 1, u.max_text), '|', ' '), ' +', ' ', 'g')) AS words,
+    SELECT s.entry_id,
+        trim(replace(replace(' ' || substr(s.spaced, 1, u.max_text) || ' ', ' | ', ' '), ' | ', ' ')) AS words,
         FALSE AS is_divided
     FROM spaced AS s
     LEFT JOIN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined) AS n ON n.entry_id = s.entry_id
