@@ -13,11 +13,7 @@ FROM (
                 FROM (
                     SELECT s.entry_id, substr(s.spaced, 1, u.max_text) AS spaced, u.min_damaged
                     FROM spaced AS s
-                    JOIN (
-                        SELECT DISTINCT entry_id, field
-                        FROM (SELECT entry_id, field, unnest(string_split(spaced, ' ')) AS word FROM spaced) AS words
-                        WHERE substr(word, 1, 1) IN (SELECT initial FROM initials)
-                    ) AS w ON w.entry_id = s.entry_id AND w.field = s.field
+                    JOIN begun AS w ON w.entry_id = s.entry_id AND w.field = s.field
                     CROSS JOIN rules AS u
                 ) AS texts_looked_at
             ) AS places

@@ -1,14 +1,16 @@
+-- read through
 -- What stands beside the codes that a line names, as words: without what divides them, and once more with slashes and
 -- dots dividing them too.
 SELECT entry_id, words, is_divided
 FROM (
-    SELECT s.entry_id,
-        trim(replace(replace(' ' || substr(s.spaced, 1, u.max_text) || ' ', ' | ', ' '), ' | ', ' ')) AS words,
+    SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided
     FROM spaced AS s
-    LEFT JOIN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined) AS n ON n.entry_id = s.entry_id
+    JOIN begun AS w ON w.entry_id = s.entry_id AND w.field = s.field
     CROSS JOIN rules AS u
-    WHERE s.is_named OR n.entry_id IS NOT NULL
+    WHERE regexp_matches(s.spaced, '[0-9]') AND (
+        s.is_named OR s.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
+    )
     UNION ALL
     SELECT entry_id, trim(regexp_replace(
         replace(replace(' ' || divided || ' ', ' ' || code || ' ', ' '), ' ' || other_code || ' ', ' '), ' +', ' ', 'g'
@@ -17,9 +19,10 @@ FROM (
         SELECT f.entry_id, coalesce(f.code, '|') AS code, coalesce(f.other_code, '|') AS other_code,
             replace(regexp_replace(substr(f.text, 1, u.max_text), '[^\p{L}\p{N}-]+', '  ', 'g'), '-', '') AS divided
         FROM looked_at AS f
-        LEFT JOIN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined) AS n ON n.entry_id = f.entry_id
         CROSS JOIN rules AS u
-        WHERE (contains(f.text, '/') OR contains(f.text, '.')) AND (f.code IS NOT NULL OR n.entry_id IS NOT NULL)
+        WHERE (contains(f.text, '/') OR contains(f.text, '.')) AND (
+            f.code IS NOT NULL OR f.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
+        )
     ) AS divided_texts
 ) AS texts_left
-WHERE length(words) >= (SELECT min_damaged FROM rules) AND regexp_matches(words, '[0-9]')
+WHERE length(words) >= (SELECT min_damaged FROM rules)

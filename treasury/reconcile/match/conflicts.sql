@@ -14,10 +14,14 @@ LEFT JOIN (
         p.entry_id,
         min(CASE WHEN p.code = c.code THEN e.code END) AS code,
         min(CASE WHEN p.code = c.other_code THEN e.code END) AS other_code
-    FROM pairs AS p
+    FROM (
+        SELECT *
+        FROM pairs AS p
+        SEMI JOIN (SELECT entry_id FROM crowded WHERE code <> other_code) AS m ON m.entry_id = p.entry_id
+        WHERE is_whole
+    ) AS p
     JOIN crowded AS c ON c.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
-    WHERE p.is_whole AND c.code <> c.other_code
     GROUP BY p.entry_id
 ) AS w ON w.entry_id = n.entry_id
 LEFT JOIN nearest_sums AS s ON s.entry_id = n.entry_id

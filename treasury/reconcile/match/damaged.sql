@@ -15,10 +15,18 @@ FROM (
         JOIN lines AS l ON l.entry_id = n.entry_id
     ) AS s
     JOIN (
-        SELECT x.*, c.amount, count(*) OVER (PARTITION BY x.form, c.amount) AS alike_here
-        FROM damages AS x
-        JOIN codes AS c ON c.expectation_id = x.expectation_id
-        WHERE x.alike > (SELECT max_alike FROM rules)
+        SELECT *, count(*) OVER (PARTITION BY form, amount) AS alike_here
+        FROM (
+            SELECT x.*, c.amount
+            FROM damages AS x
+            JOIN codes AS c ON c.expectation_id = x.expectation_id
+            WHERE x.alike > (SELECT max_alike FROM rules)
+        ) AS of_amounts
+        SEMI JOIN (
+            SELECT n.form, l.amount
+            FROM searched AS n
+            JOIN lines AS l ON l.entry_id = n.entry_id
+        ) AS k ON k.form = of_amounts.form AND k.amount = of_amounts.amount
     ) AS w ON w.form = s.form AND w.amount = s.amount
     WHERE w.alike_here <= (SELECT max_alike FROM rules)
 ) AS fitting

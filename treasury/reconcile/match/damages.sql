@@ -1,6 +1,5 @@
--- What may have happened to a text that is nearly a code, and how many codes and which in their order it fits so.
-SELECT form, expectation_id, code, damage, score, count(*) OVER (PARTITION BY form) AS alike,
-    row_number() OVER (PARTITION BY form ORDER BY code, expectation_id, damage) AS place
+-- What may have happened to a text that is nearly a code, and how many codes it fits so.
+SELECT form, expectation_id, code, damage, score, count(*) OVER (PARTITION BY form) AS alike
 FROM (
     SELECT v.form, c.expectation_id, c.code, v.damage,
         CAST(CASE v.damage WHEN 'letters and digits that look alike' THEN 0.6 WHEN 'two characters swapped' THEN 0.4

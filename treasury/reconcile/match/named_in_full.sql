@@ -1,4 +1,10 @@
--- Lines that name an expectation in full, with the first and the last of the codes that they name.
-SELECT entry_id, min(code) AS code, max(code) AS other_code
-FROM written
-GROUP BY entry_id
+-- Lines that name an expectation in full, with the first and the last of the codes that they name; most name just one.
+WITH several AS (SELECT entry_id FROM written GROUP BY entry_id HAVING count(*) > 1)
+SELECT w.entry_id, w.code, w.code AS other_code
+FROM written AS w
+ANTI JOIN several AS s ON s.entry_id = w.entry_id
+UNION ALL
+SELECT w.entry_id, min(w.code) AS code, max(w.code) AS other_code
+FROM written AS w
+JOIN several AS s ON s.entry_id = w.entry_id
+GROUP BY w.entry_id

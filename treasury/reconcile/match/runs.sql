@@ -11,14 +11,7 @@ FROM (
                 SELECT s.entry_id, s.rest, s.most, k.length, substr(replace(s.rest, ' ', ''), 1, k.length) AS start
                 FROM (
                     SELECT b.entry_id, substr(b.words, b.p, z.most + z.most) AS rest, z.most
-                    FROM (
-                        SELECT entry_id, words, unnest(generate_series(1, length(words))) AS p
-                        FROM (
-                            SELECT DISTINCT entry_id, words
-                            FROM (SELECT entry_id, words, unnest(string_split(words, ' ')) AS word FROM beside) AS each_word
-                            WHERE substr(word, 1, 1) IN (SELECT initial FROM initials)
-                        ) AS texts_begun
-                    ) AS b
+                    FROM (SELECT entry_id, words, unnest(generate_series(1, length(words))) AS p FROM beside) AS b
                     CROSS JOIN (SELECT max(size) + 1 AS most FROM sizes) AS z
                     WHERE (b.p = 1 OR substr(b.words, b.p - 1, 1) = ' ')
                         AND substr(b.words, b.p, 1) IN (SELECT initial FROM initials)

@@ -18,7 +18,8 @@ FROM (
         FROM looked_at AS w
         CROSS JOIN rules AS u
     ) AS tokens_of_words
-    WHERE length(token) >= min_damaged AND regexp_matches(token, '[0-9]')
+    WHERE length(token) >= min_damaged AND coalesce(replace(token, '-', '') <> code, TRUE)
+        AND regexp_matches(token, '[0-9]')
     UNION ALL
     SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
         min_damaged, FALSE AS is_end

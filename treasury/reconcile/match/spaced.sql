@@ -16,11 +16,17 @@ FROM (
             WHEN NOT is_plain
                 THEN trim(regexp_replace(regexp_replace(regexp_replace(
                     text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g'))
-            WHEN regexp_matches(text, '(^|[ ./-])[ ./-]|[ ./-]$')
-                THEN trim(regexp_replace(replace(replace(replace(text, '-', ''), '/', ''), '.', ''), ' +', ' ', 'g'))
-            WHEN contains(text, '/') OR contains(text, '.')
-                THEN replace(replace(replace(text, '-', ''), '/', ''), '.', '')
-            ELSE replace(text, '-', '')
+            WHEN contains(joined, '  ') OR substr(joined, 1, 1) = ' ' OR right(joined, 1) = ' '
+                THEN trim(regexp_replace(joined, ' +', ' ', 'g'))
+            ELSE joined
         END AS words
-    FROM looked_at
+    FROM (
+        SELECT *,
+            CASE
+                WHEN contains(text, '/') OR contains(text, '.')
+                    THEN replace(replace(replace(text, '-', ''), '/', ''), '.', '')
+                ELSE replace(text, '-', '')
+            END AS joined
+        FROM looked_at
+    ) AS without_signs
 ) AS divided

@@ -8,7 +8,7 @@ FROM (
     SELECT w.entry_id, a.expectation_id, a.code
     FROM (
         SELECT DISTINCT k.entry_id, k.code, t.amount
-        FROM whole_tokens AS k
+        FROM (SELECT * FROM whole_tokens AS w SEMI JOIN shared_codes AS s ON s.code = w.code) AS k
         JOIN texts AS t ON t.entry_id = k.entry_id
     ) AS w
     JOIN shared_expectations AS a ON a.code = w.code AND a.amount = w.amount
