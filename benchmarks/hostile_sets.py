@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from random import Random
+from string import ascii_uppercase
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -391,6 +392,32 @@ def returns_of_one_amount(rows: int) -> Tables:
     )  # fmt: skip
 
 
+def _beside_its_code(rows: int, text: Callable[[int, str], str]) -> Tables:
+    """Every line names a code of its own, with other text beside it."""
+    codes, random = _codes(rows), Random(rows)
+    return (
+        lines_table([text(n, code)[:140] for n, code in enumerate(codes)], _amounts(random, rows)),
+        requests_table(codes, [*_amounts(random, rows)]),
+    )
+
+
+def pieces_beside_a_code(rows: int) -> Tables:
+    """Beside it, across commas, words that together begin as every code does."""
+    pieces = ["PAY", "2026", "0", "01", "1"]
+    return _beside_its_code(rows, lambda n, code: f"{code} {n % 10}, {', '.join(pieces * 7)}")
+
+
+def cut_beside_a_code(rows: int) -> Tables:
+    """Beside it the beginning of very many others, twice."""
+    return _beside_its_code(rows, lambda _, code: f"{code} {code[:-3]} {code[:-2]}")
+
+
+def other_letter_forms(rows: int) -> Tables:
+    """Mathematical letters to 140 characters, the code among them."""
+    forms = {ord(letter): 0x1D400 + n for n, letter in enumerate(ascii_uppercase)}
+    return _beside_its_code(rows, lambda _, code: f"{code} {'PAYMENT ' * 16}".translate(forms))
+
+
 HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "one long token": one_long_token,
     "groups of digits": groups_of_digits,
@@ -419,4 +446,7 @@ HOSTILE: Final[dict[str, Callable[[int], Tables]]] = {
     "returns of every amount": returns_of_every_amount,
     "returns of one reference": returns_of_one_reference,
     "returns of one amount": returns_of_one_amount,
+    "pieces beside a code": pieces_beside_a_code,
+    "cut beside a code": cut_beside_a_code,
+    "other letter forms": other_letter_forms,
 }

@@ -7,18 +7,17 @@ FROM (
     FROM (
         SELECT entry_id, rest, min_damaged, replace(rest, ' ', '') AS joined
         FROM (
-            SELECT entry_id, min_damaged, substr(spaced, p, (SELECT max(size) + max(size) FROM sizes)) AS rest
+            SELECT entry_id, min_damaged, substr(padded, p + 1, (SELECT max(size) + max(size) FROM sizes)) AS rest
             FROM (
-                SELECT entry_id, spaced, min_damaged, unnest(generate_series(1, length(spaced))) AS p
+                SELECT entry_id, padded, min_damaged, unnest(generate_series(1, length(padded) - 1)) AS p
                 FROM (
-                    SELECT s.entry_id, substr(s.spaced, 1, u.max_text) AS spaced, u.min_damaged
+                    SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged
                     FROM spaced AS s
                     JOIN begun AS w ON w.entry_id = s.entry_id AND w.field = s.field
                     CROSS JOIN rules AS u
                 ) AS texts_looked_at
             ) AS places
-            WHERE (p = 1 OR substr(spaced, p - 1, 1) = ' ')
-                AND substr(spaced, p, 1) IN (SELECT initial FROM initials)
+            WHERE substr(padded, p, 2) IN (SELECT ' ' || initial FROM initials)
         ) AS rests
     ) AS b
     CROSS JOIN (SELECT DISTINCT least(s.size, u.min_damaged) AS length FROM sizes AS s CROSS JOIN rules AS u) AS k

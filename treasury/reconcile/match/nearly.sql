@@ -1,4 +1,4 @@
--- Lines that name a code, and what their text is nearly beside it: of very many codes that it fits, the first.
+-- Lines that name a code, and what their text is nearly beside it: of very many codes that it fits, the first two.
 WITH beside_code AS (
     SELECT s.entry_id, s.form
     FROM searched AS s
@@ -17,4 +17,4 @@ JOIN (
     SEMI JOIN beside_code AS b ON b.form = x.form
     WHERE x.alike > (SELECT max_alike FROM rules)
 ) AS w ON w.form = b.form
-WHERE w.place <= (SELECT max_candidates FROM rules)
+WHERE w.place <= 2

@@ -11,7 +11,7 @@ FROM (
             unnest(string_split(
                 CASE
                     WHEN w.is_plain THEN substr(w.text, 1, u.max_text)
-                    ELSE regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N}./-]+', ' ', 'g')
+                    ELSE regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N} ./-]+', ' ', 'g')
                 END,
                 ' '
             )) AS token
@@ -26,7 +26,7 @@ FROM (
     FROM (
         SELECT
             w.entry_id, w.code, w.other_code, u.min_damaged,
-            unnest(string_split(regexp_replace(substr(w.text, 1, u.max_text), '[\s\p{Z}]+', ' ', 'g'), ' ')) AS token
+            unnest(string_split(regexp_replace(substr(w.text, 1, u.max_text), '[\t\n\f\r]|[^\P{Z} ]', ' ', 'g'), ' ')) AS token
         FROM looked_at AS w
         CROSS JOIN rules AS u
         WHERE NOT w.is_plain
@@ -37,9 +37,9 @@ FROM (
         min_damaged, TRUE AS is_end
     FROM (
         SELECT w.entry_id, w.code, w.other_code, u.min_damaged,
-            split_part(regexp_replace(substr(w.text, 1, u.max_text), '[^\p{L}\p{N}./-]+', ' ', 'g'), ' ', -1) AS token
+            regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
         FROM looked_at AS w
-        JOIN cut_lengths AS k
+        SEMI JOIN cut_lengths AS k
             ON k.length = length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
         CROSS JOIN rules AS u
     ) AS last_words

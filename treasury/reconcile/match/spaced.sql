@@ -15,7 +15,7 @@ FROM (
         CASE
             WHEN NOT is_plain
                 THEN trim(regexp_replace(regexp_replace(regexp_replace(
-                    text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]+', ' ', 'g'))
+                    text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]{2,}|[\t\n\f\r]|[^\P{Z} ]', ' ', 'g'))
             WHEN contains(joined, '  ') OR substr(joined, 1, 1) = ' ' OR right(joined, 1) = ' '
                 THEN trim(regexp_replace(joined, ' +', ' ', 'g'))
             ELSE joined
