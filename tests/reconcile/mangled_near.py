@@ -85,6 +85,22 @@ def _both_split(b: Builder) -> None:
     b.line("never", None, f"{first['code']} {code[:11]}\n{code[11:]}", amount=total)
 
 
+@scene("a code, and another's in pieces")
+def _second_in_pieces(b: Builder) -> None:
+    first, second = b.expect(), b.expect()
+    gap = b.random.choice((", ", " : ", " (", "; ", " #", " / "))
+    pieces = gap.join(second["code"].split("-"))
+    b.line("never", None, f"{first['code']} {pieces}", amount=second["amount"])
+
+
+@scene("a code, and another's split and damaged")
+def _second_split_and_damaged(b: Builder) -> None:
+    first, second = b.expect(), b.expect()
+    code = second["code"]
+    text = f"{first['code']} {code[:8].replace('-', ' ')} {code[8:-1]}{b.random.choice('XYZ')}"
+    b.line("never", None, text, amount=second["amount"])
+
+
 @scene("cut off at 140 to another's code")
 def _cut_to_another(b: Builder) -> None:
     short, long = _nested(b)

@@ -60,6 +60,10 @@ def _around(change: Callable[[str, Random], str | None]) -> Callable[[str, Rando
     return write
 
 
+BOLD = {65 + n: 0x1D400 + n for n in range(26)} | {48 + n: 0x1D7CE + n for n in range(10)}
+"""Mathematical letters and digits in bold, for plain ones."""
+
+
 def _fixed(pattern: str) -> Callable[[str, Random], Written | None]:
     """The code in a fixed text, `{}` for it and `{lower}` for its lower case."""
     return lambda code, _: Written(pattern.format(code, lower=code.lower()))
@@ -154,6 +158,7 @@ TEXTS: tuple[Way, ...] = (
     Way("dashes for hyphens", "auto", "auto", _around(lambda code, _: code.replace("-", "–"))),
     Way("in full width", "auto", "auto",
         lambda c, _: Written(c.translate({n: n + 0xFEE0 for n in range(33, 127)}))),
+    Way("in mathematical letters", "auto", "auto", _around(lambda code, _: code.translate(BOLD))),
     Way("words before", "auto", "auto", lambda c, r: Written(f"{filler(r)}, {filler(r)} {c}")),
     Way("words after", "auto", "auto", lambda c, r: Written(f"{c} {filler(r)} {filler(r)}")),
     Way("after a colon", "auto", "auto", _fixed("ref:{};inv 3391")),

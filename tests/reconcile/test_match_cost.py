@@ -133,7 +133,7 @@ def test_no_step_joins_by_what_is_earlier_or_more_alone() -> None:
 def test_no_step_compares_every_line_with_every_expectation(
     made: Callable[[int], tuple[pa.Table, pa.Table]],
 ) -> None:
-    lines, expectations = made(8_000)
+    lines, expectations = made(4_000)
     connection = holding(lines, expectations)
     connection.execute("PRAGMA enable_profiling='no_output'")
     most = MOST_COMPARED * (lines.num_rows + expectations.num_rows)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
+import duckdb
 import pytest
-from match_tables import line, match, outcome
+from match_tables import arrow, line, match, outcome
 from test_match_attacked import ACCOUNT_CODE, LONG, all_left_open, left_open, request, standing
+
+from treasury.reconcile.engine.pipeline import load, run, steps_of
+from treasury.reconcile.matching import PACKAGE, rule_tables
+from treasury.reconcile.matching_inputs import LINES, read_table
+from treasury.reconcile.rules import Rules
 
 EXPECTATIONS = [standing("v", ACCOUNT_CODE), request("r", LONG, "9126.40")]
 DASH_LESS = "PAY2026004417"
@@ -20,12 +26,18 @@ def beside(*pieces: str) -> list[str]:
 
 
 @pytest.mark.parametrize("amount", ["9126.40", "12"])
-@pytest.mark.parametrize("mark", [",", "_", ":", "#", "(", ")", ";", "+", "?", "|", "\u20ac", "' "])
-def test_a_second_code_across_punctuation_and_blanks(mark: str, amount: str) -> None:
-    pieces = (f"PAY-2026{mark} 004417", f"PAY-2026 {mark}004417", f"PAY{mark} 2026{mark} 004417",
-              f"PAY-2026{mark}\n004417", f"PAY-2026 {mark} 004417 thanks")  # fmt: skip
-    all_left_open(beside(*pieces), amount, EXPECTATIONS)
-    all_left_open([f"PAY-2026{mark} {ACCOUNT_CODE} 004417"], amount, EXPECTATIONS)
+def test_a_second_code_across_punctuation_and_blanks(amount: str) -> None:
+    texts = []
+    for mark in (",", "_", ":", "#", "(", ")", ";", "+", "?", "|", "\u20ac", "' "):
+        texts += beside(
+            f"PAY-2026{mark} 004417",
+            f"PAY-2026 {mark}004417",
+            f"PAY-2026{mark}\n004417",
+            f"PAY{mark} 2026{mark} 004417",
+            f"PAY-2026 {mark} 004417 thanks",
+        )
+        texts.append(f"PAY-2026{mark} {ACCOUNT_CODE} 004417")
+    all_left_open(texts, amount, EXPECTATIONS)
 
 
 def test_a_second_code_in_more_pieces_than_a_split_one_has() -> None:
@@ -38,17 +50,21 @@ def test_a_code_in_that_many_pieces_proves_nothing_itself() -> None:
     all_left_open(texts, "9126.40", EXPECTATIONS)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "INV/PAY-2026-0O4417", "PAY-2026-0O4417/INV", "/PAY-2026-00441/", "INV.PAY-2026-004471",
-        "RFB/PAY-2026-04417/X", "INV/PAY-2026-O04417/OF/OCTOBER", "a.PAY-2026-0044117.b",
-    ],
-)  # fmt: skip
-def test_a_damaged_second_code_between_slashes_or_dots(piece: str) -> None:
-    all_left_open([*beside(piece), f"{ACCOUNT_CODE}/{piece}"], "9126.40", EXPECTATIONS)
-    for field in ("end_to_end_id", "creditor_reference"):
-        left_open([line("a", "9126.40", ACCOUNT_CODE, **{field: piece[:35]})], EXPECTATIONS)
+def test_a_damaged_second_code_between_slashes_or_dots() -> None:
+    pieces = (
+        "INV/PAY-2026-0O4417",
+        "PAY-2026-0O4417/INV",
+        "/PAY-2026-00441/",
+        "INV.PAY-2026-004471",
+        "RFB/PAY-2026-04417/X",
+        "INV/PAY-2026-O04417/OF/OCTOBER",
+        "a.PAY-2026-0044117.b",
+    )
+    texts = [*beside(*pieces), *(f"{ACCOUNT_CODE}/{piece}" for piece in pieces)]
+    all_left_open(texts, "9126.40", EXPECTATIONS)
+    for piece in (pieces[0], pieces[5]):
+        for field in ("end_to_end_id", "creditor_reference"):
+            left_open([line("a", "9126.40", ACCOUNT_CODE, **{field: piece[:35]})], EXPECTATIONS)
 
 
 def test_a_slash_before_a_longer_code_that_is_damaged() -> None:
@@ -58,15 +74,16 @@ def test_a_slash_before_a_longer_code_that_is_damaged() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "PAY 2026 0O4417", "PAY-2026 00441", "PAY 2026 004471",
-        "thanks PAY 2026 O04417 thanks", "PAY, 2026, 0O4417", "PAY-2026-\n00447",
-    ],
-)  # fmt: skip
-def test_a_second_code_that_is_split_and_damaged(piece: str) -> None:
-    all_left_open(beside(piece), "9126.40", EXPECTATIONS)
+def test_a_second_code_that_is_split_and_damaged() -> None:
+    pieces = (
+        "PAY 2026 0O4417",
+        "PAY-2026 00441",
+        "PAY 2026 004471",
+        "PAY, 2026, 0O4417",
+        "thanks PAY 2026 O04417 thanks",
+        "PAY-2026-\n00447",
+    )
+    all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
 def test_a_second_code_cut_where_very_many_go_on() -> None:
@@ -136,37 +153,63 @@ def test_a_form_of_several_letters_is_part_of_no_code_and_ends_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "filler",
-    ["\u115f", "\u1160", "\u3164", "\uffa0", "\u034f", "\ufe0f", "\u180b", "\u17b5", "\U000e0101"],
-)
-def test_what_cannot_be_seen_divides_no_code(filler: str) -> None:
-    texts = [
-        f"PAY-2026-00441{filler}7",
-        f"PAY-2026-00441 {filler}7",
-        f"{filler} PAY-2026-00441 {filler} 7",
-    ]
+def test_what_cannot_be_seen_divides_no_code() -> None:
+    texts = []
+    for unseen in (
+        "\u115f",
+        "\u1160",
+        "\u3164",
+        "\uffa0",
+        "\u034f",
+        "\ufe0f",
+        "\u180b",
+        "\u17b5",
+        "\U000e0101",
+    ):
+        texts += [f"PAY-2026-00441{unseen}7", f"PAY-2026-00441 {unseen}7"]
+        texts += [f"{unseen} PAY-2026-00441 {unseen} 7"]
     expectations = [request("s", "PAY-2026-00441", "80"), request("r", LONG, "91")]
     all_left_open(texts, "91.50", expectations)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
+def test_a_second_code_with_letters_of_another_script() -> None:
+    pieces = (
         "P\u0410Y-2026-004417",
         "PAY-2026-\u041e04417",
         "P\u0410\u0423-2026-004417",
         "\u0420\u0410Y-2026-004417",
         "PAY-2026-0\u03bf4417",
         "PAY-2026-00441\u00fc",
-    ],
-)
-def test_a_second_code_with_letters_of_another_script(piece: str) -> None:
-    all_left_open(beside(piece), "9126.40", EXPECTATIONS)
+    )
+    all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
 
 
 def test_words_beside_a_code_still_leave_it_whole() -> None:
-    texts = [f"{ACCOUNT_CODE}, invoice 4711, thanks", f"{ACCOUNT_CODE} (2026: 10) 004418",
-             f"{ACCOUNT_CODE} Gr\u00fc\u00dfe \u2460", f"{ACCOUNT_CODE}/INV/2026-1004"]  # fmt: skip
+    texts = [
+        f"{ACCOUNT_CODE}, invoice 4711, thanks",
+        f"{ACCOUNT_CODE} (2026: 10) 004418",
+        f"{ACCOUNT_CODE} Gr\u00fc\u00dfe \u2460",
+        f"{ACCOUNT_CODE}/INV/2026-1004",
+    ]
     rows = [line(f"a{n}", "12", text) for n, text in enumerate(texts)]
     assert set(match(rows, EXPECTATIONS).lines["outcome"].to_pylist()) == {"matched"}
+
+
+def test_every_form_of_a_letter_or_digit_is_found_and_no_letter_of_another_alphabet() -> None:
+    forms = {}
+    for code in (*range(0x80, 0xD800), *range(0xE000, 0x20000)):
+        plain = unicodedata.normalize("NFKC", chr(code))
+        if len(plain) == 1 and plain.isascii() and plain.isalnum() and chr(code) != "\u017f":
+            forms[chr(code)] = plain.upper()
+    assert len(forms) > 900
+    texts = [line(f"{ord(form):06x}", "1", f"x{form}") for form in (*forms, "\u017f", "\u0410")]
+    connection = duckdb.connect()
+    tables = {"lines": read_table(arrow(texts), LINES, name="lines"), **rule_tables(Rules())}
+    load(connection, tables)
+    steps = steps_of(PACKAGE)
+    run(connection, (steps["texts"], steps["fields"]))
+    read = dict(connection.execute("SELECT entry_id, text FROM fields").fetchall())
+    assert read == {f"{ord(form):06x}": f"X{plain}" for form, plain in forms.items()} | {
+        "00017f": "X\u017f",
+        "000410": "X\u0410",
+    }
