@@ -103,6 +103,9 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     assert f"{stored.name} is lost; it was put there again" in mended
     assert f"{entry.name} is not as it was written; it was put there again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
+    home.rename(home.with_name("elsewhere"))
+    assert "mount the share, or correct [lake] home; what is here is read" in run(anna, "doctor").output
+    home.with_name("elsewhere").rename(home)
     here = min((ben / "lake" / "ramp_requests").rglob("*.parquet"))
     here.write_bytes(b"?" * here.stat().st_size)
     mended = run(ben, "doctor", "--repair").output

@@ -40,7 +40,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
     try:
         status = home_status(home)
         if status.problem:
-            do = "check the network and the credential; what is here is read all the same"
+            do = f"{status.remedy}; what is here is read all the same"
             yield HealthFinding(HOME, "missing", status.problem, do)
         elif status.count:
             yield HealthFinding(HOME, "missing", status.sentence, _PULL)

@@ -151,7 +151,8 @@ class Statements(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             lambda: withdraw_statement(
                 self.lake, statement, self.settings.now(), self.settings.currencies
             ),
-            f"treasury statements withdraw {statement.statement_id} --reason …",
+            f"treasury statements withdraw {statement.statement_id}"
+            f" --reason {shlex.quote(reason.strip())}",
         )
 
     def confirm(

@@ -17,8 +17,9 @@ NAMED: Final = 5
 
 
 class HomeStatus(msgspec.Struct, frozen=True):
-    """A desk beside its home; `problem` says why the home could not be asked, empty where it was.
+    """A desk beside its home.
 
+    `problem` says why the home could not be asked, empty where it was, and `remedy` what to do.
     `behind` are the newest of the heads that this desk has not pulled, `count` is how many there
     are; `staged` is what was done here and shows to nobody yet.
     """
@@ -29,6 +30,7 @@ class HomeStatus(msgspec.Struct, frozen=True):
     count: int = 0
     behind: tuple[HomeHead, ...] = ()
     staged: tuple[str, ...] = ()
+    remedy: str = ""
 
     @property
     def sentence(self) -> str:
@@ -63,5 +65,6 @@ def home_status(home: LakeHome) -> HomeStatus:
         numbers = home.numbers_after(note)
         behind = tuple(read_head(home.place, number)[0] for number in numbers[-NAMED:])
     except HomeUnreachable as error:
-        return HomeStatus(home.place.address, note.number, error.what, staged=works)
+        do = error.do or ""
+        return HomeStatus(home.place.address, note.number, error.what, staged=works, remedy=do)
     return HomeStatus(home.place.address, note.number, "", len(numbers), behind, works)
