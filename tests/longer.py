@@ -24,6 +24,9 @@ FIRST, OTHER = 1.5, 0.8
 """Seconds that a test or its first case may take, and the median of several cases."""
 ALWAYS: Final = (
     "tests/reconcile/test_match_attacked.py",
+    "tests/reconcile/test_match_second_codes.py",
+    "tests/reconcile/test_settled_months.py::test_an_open_month",
+    "tests/reconcile/test_settled_months.py::test_under_other_rules",
     "tests/reconcile/test_case_",
     "tests/actions/test_actions_hashes.py",
     "tests/items/test_items_replay.py",

@@ -104,7 +104,8 @@ def test_the_doctor_looks_at_the_home_and_puts_there_what_it_lost(
     assert f"{entry.name} is not as it was written; it was put there again" in mended
     assert (stored.read_bytes(), entry.read_bytes()) == kept
     home.rename(home.with_name("elsewhere"))
-    assert "mount the share, or correct [lake] home; what is here is read" in run(anna, "doctor").output
+    examined = run(anna, "doctor").output
+    assert "mount the share, or correct [lake] home; what is here is read" in examined
     home.with_name("elsewhere").rename(home)
     here = min((ben / "lake" / "ramp_requests").rglob("*.parquet"))
     here.write_bytes(b"?" * here.stat().st_size)
