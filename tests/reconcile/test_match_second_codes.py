@@ -7,7 +7,15 @@ import unicodedata
 import duckdb
 import pytest
 from match_tables import arrow, line, match, outcome
-from test_match_attacked import ACCOUNT_CODE, LONG, all_left_open, left_open, request, standing
+from test_match_attacked import (
+    ACCOUNT_CODE,
+    LONG,
+    Row,
+    all_left_open,
+    left_open,
+    request,
+    standing,
+)
 
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.matching import PACKAGE, rule_tables
@@ -145,12 +153,26 @@ def test_the_rest_of_a_longer_code_as_another_form_of_its_digit(rest: str) -> No
     )
 
 
-def test_a_form_of_several_letters_is_part_of_no_code_and_ends_none() -> None:
-    expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "50")]
-    all_left_open(beside("PAY-2026-0044\u2470"), "50", expectations)
+def test_a_sign_that_stands_for_several_letters_is_a_question_and_ends_no_code() -> None:
+    expectations = [
+        standing("v", ACCOUNT_CODE),
+        request("r", LONG, "50"),
+        request("f", "FIN-2026-0044", "7"),
+    ]
+    texts = beside("PAY-2026-0044\u2470", "\ufb01n-2026-0044", "thanks \u2122", "\u0132S", "\u33a1")
+    all_left_open(texts, "50", expectations)
+    rest = ("\u2470", " \u2470", ", \u2470", "\n\u2470", "\u249c", "\u2122", "\u33c4", "\u2167")
+    longer = [
+        request(f"l{n}", f"PAY-2026-0044{unicodedata.normalize('NFKC', sign.strip(', '))}", "9")
+        for n, sign in enumerate(("\u2470", "\u2122", "\u33c4", "\u2167"))
+    ]
     all_left_open(
-        ["PAY-2026-0044\u2470", "PAY-2026-0044\u2167"], "50", [request("r", "PAY-2026-0044", "50")]
+        [f"PAY-2026-0044{sign}" for sign in rest],
+        "50",
+        [request("r", "PAY-2026-0044", "50"), *longer],
     )
+    matches = match([line("a", "50", f"\u2116 {LONG}")], expectations)
+    assert outcome(matches)["outcome"] == "matched", "the sign for a number stands before a code"
 
 
 def test_what_cannot_be_seen_divides_no_code() -> None:
@@ -213,3 +235,111 @@ def test_every_form_of_a_letter_or_digit_is_found_and_no_letter_of_another_alpha
         "00017f": "X\u017f",
         "000410": "X\u0410",
     }
+
+
+NEXT_BY_AMOUNT = [
+    ([request("r", LONG), request("s", "PAY-2026-004418")], "7"),
+    ([request("r", LONG, "500"), request("s", "PAY-2026-004418", "500")], "500"),
+]
+
+
+@pytest.mark.parametrize(("expectations", "amount"), NEXT_BY_AMOUNT, ids=["standing", "requests"])
+def test_a_second_code_one_slip_from_the_named_one(expectations: list[Row], amount: str) -> None:
+    pieces = (
+        "PAY-2026-0044\u00ad18",
+        "PAY-2026-0044+18",
+        "PAY-2026-0044\u030118",
+        "PAY_2026_004418",
+        "PAY-2026-\u200b004418",
+        "PAY-2026, 004418",
+        "PAY: 2026: 004418",
+        "PAY 2026 004418",
+        "P A Y 2 0 2 6 0 0 4 4 1 8",
+        "PAY-2026-00?214418",
+    )
+    all_left_open(
+        [text.replace(ACCOUNT_CODE, LONG) for text in beside(*pieces)], amount, expectations
+    )
+    left_open([line("a", amount, LONG, end_to_end_id="PAY_2026_004418")], expectations)
+
+
+@pytest.mark.parametrize("rival", ["PAY-2026-004471", "PAY-2026-04417"])
+def test_a_second_code_that_reads_as_a_damage_of_the_named_one(rival: str) -> None:
+    text = f"{LONG} {rival.replace('-', '_')}"
+    left_open([line("a", "7", text)], [request("r", LONG), request("s", rival)])
+
+
+def test_a_second_code_that_is_contained_in_the_named_one() -> None:
+    for short, pieces in (
+        ("PAY-2026-0044", ("PAY 2026 0044", "PAY-2026, 0044")),
+        ("PAY-2026-00441", ("PAY 2026 00441",)),
+    ):
+        expectations = [request("r", LONG), request("s", short, "7")]
+        all_left_open([f"{LONG} {piece}" for piece in pieces], "7", expectations)
+
+
+def test_what_another_line_says_changes_nothing() -> None:
+    expectations = [request("r", LONG), request("s", "PAY-2026-44170", "7000")]
+    mine = line("a", "7", f"{LONG} PAY 2026 4417")
+    alone = outcome(match([mine], expectations))
+    beside_another = outcome(match([mine, line("b", "3", "PAY-2026-4417", 2)], expectations))
+    assert alone == beside_another
+    expectations = [request("r", "PAY-2026-001538", "9"), request("s", "PAY-2026-001006", "8")]
+    mine = line("a", "9", "PAY-2026-001538 pay 2026 1006")
+    other = line("b", "3", "PAY-2026-1006", 2)
+    assert outcome(match([mine], expectations)) == outcome(match([mine, other], expectations))
+
+
+def test_a_raw_subfield_tag_inside_a_second_code() -> None:
+    pieces = ("PAY-2026?21004417", "PAY-2026?21-004417", "PAY-2026-\n?21004417")
+    all_left_open(beside(*pieces), "9126.40", EXPECTATIONS)
+    both = {"end_to_end_id": ACCOUNT_CODE, "creditor_reference": "PAY-2026?21-004417"}
+    left_open([line("a", "9126.40", None, **both)], EXPECTATIONS)
+
+
+def test_a_second_code_in_small_letters_of_another_script() -> None:
+    beta = request("b", "BETA-2026-0001", "7")
+    pieces = (
+        "\u0420\u0430\u0443-2026-004417",
+        "\u0432\u0435\u0442\u0430-2026-0001",
+        "\u03a1\u03b1\u03c5-2026-004417",
+        "\u03c1\u0430\u0443-2026-004417",
+    )
+    all_left_open(beside(*pieces), "7", [*EXPECTATIONS, beta])
+
+
+@pytest.mark.parametrize("code", ["123456", "LEASING", "AB-123"])
+def test_a_whole_second_code_of_any_kind_between_slashes_or_dots(code: str) -> None:
+    pieces = (f"INV/{code}", f"no.{code}", f"{code}/INV")
+    expectations = [standing("v", ACCOUNT_CODE), request("r", code, "7")]
+    all_left_open([*beside(*pieces), f"{code}/{ACCOUNT_CODE}"], "8", expectations)
+
+
+def test_a_second_code_cut_off_at_the_end_of_a_field_however_much_is_left() -> None:
+    for length in (35, 65, 70, 140):
+        text = f"{ACCOUNT_CODE} {'thanks for all ' * 10}"[: length - 11] + " PAY-2026-0"
+        assert len(text) == length
+        left_open([line("a", "7", text)], EXPECTATIONS)
+    umlauts = "\u00fc" * 8
+    octets = f"{ACCOUNT_CODE} {umlauts} {'thanks for all ' * 10}"[:124] + " LEASING"
+    assert len(octets.encode()) == 140
+    left_open([line("a", "7", octets)], [*EXPECTATIONS, request("l", "LEASING-2026", "7")])
+
+
+def test_a_stray_piece_hides_no_damaged_code() -> None:
+    expectations = [request("r", LONG), request("s", "PAY-2026-004528", "7")]
+    texts = [f"{LONG} PAY-2026-00 452X", f"{LONG} PAY-2026-004582 (PAY-2026-00)"]
+    all_left_open(texts, "7", expectations)
+
+
+def test_years_days_and_amounts_beside_a_code_of_digits_are_no_second_code() -> None:
+    series = [request(f"s{n}", f"2026{n:04}", f"{n + 10}") for n in range(1, 2001)]
+    texts = [
+        "20260404, 06.10.2026, 12.34 UHR",
+        "20260404 06.08.2026 18:25 UHR",
+        "20260404 amount EUR 2026.00",
+        "20260404 06.10.2026",
+    ]
+    rows = [line(f"a{n}", "414", text) for n, text in enumerate(texts)]
+    for row in rows:
+        assert outcome(match([row], series), row["entry_id"])["outcome"] == "matched", row

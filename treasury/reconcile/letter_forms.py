@@ -16,9 +16,11 @@ from typing import Final
 __all__ = ["MEANT", "WRITTEN"]
 
 INVISIBLE: Final = "\u2060"
-UNREADABLE: Final = "\u0338"
-"""What a character becomes that stands for several: like a mark over the letter before it, it is
-part of no code and ends none."""
+SEVERAL: Final = "\u20dd"
+"""What a sign that stands for several characters becomes: like a mark over the letter before it, it
+is part of no code and ends none, and the step `doubts` asks about its line."""
+NUMERO: Final = "\u2116"
+"""The sign for "number", which stands before a code and is no part of it."""
 DASHES: Final = (
     "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\ufe58\ufe63\uff0d"
 )
@@ -28,10 +30,11 @@ UNSEEN: Final = (
 )
 """Letters and marks that are drawn as nothing."""
 BLOCKS: Final = (
-    (0x00AA, 0x00BB), (0x02B0, 0x0300), (0x1D2C, 0x1DC0), (0x2024, 0x2025),
-    (0x2070, 0x2190), (0x2460, 0x2500), (0x2C7C, 0x2C7E), (0x3000, 0x3001), (0xA69C, 0xAB70),
-    (0xFB00, 0xFB07), (0xFB29, 0xFB2A), (0xFE10, 0xFE70), (0xFF00, 0xFFF0), (0x10780, 0x107C0),
-    (0x1D400, 0x1D800), (0x1F100, 0x1F200), (0x1FBF0, 0x1FBFA),
+    (0x00AA, 0x00BB), (0x0132, 0x0134), (0x01C4, 0x01CD), (0x01F1, 0x01F4), (0x02B0, 0x0300),
+    (0x1D2C, 0x1DC0), (0x2024, 0x2025), (0x2070, 0x2190), (0x2460, 0x2500), (0x2C7C, 0x2C7E),
+    (0x3000, 0x3001), (0x3250, 0x3400), (0xA69C, 0xAB70), (0xFB00, 0xFB07), (0xFB29, 0xFB2A),
+    (0xFE10, 0xFE70), (0xFF00, 0xFFF0), (0x10780, 0x107C0), (0x1D400, 0x1D800), (0x1F100, 0x1F200),
+    (0x1FBF0, 0x1FBFA),
 )  # fmt: skip
 """Where such forms of characters below U+0080 are."""
 
@@ -45,8 +48,8 @@ def _forms() -> Iterator[tuple[str, str]]:
             continue
         if len(plain) == 1:
             yield character, plain.upper()
-        elif unicodedata.category(character)[0] in "LN":
-            yield character, UNREADABLE
+        elif any(map(str.isalnum, plain)) and character != NUMERO:
+            yield character, SEVERAL
     yield from ((dash, "-") for dash in DASHES)
     yield from ((character, INVISIBLE) for character in UNSEEN)
 

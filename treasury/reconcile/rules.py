@@ -64,6 +64,16 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     remittance: str | None = None
 
 
+CYRILLIC_LETTERS: Final = (
+    "\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
+)
+GREEK_LETTERS: Final = (
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+)
+LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
+"""The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
 STANDARD_CLASSES = (
     ClassRule(
         name="conversion sweep",
@@ -148,12 +158,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     look_alikes: tuple[tuple[Written, Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
-        ("\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408",
-         "ABE3KMHOPCTYXSIJ"),
-        ("\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
-         "ABEZHIKMNOPTYX"),
-        ("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u03bf\u03bd",
-         "AEOPCYXSIJOV"),
+        (CYRILLIC_LETTERS + GREEK_LETTERS, LATIN_SHAPES),
     )  # fmt: skip
     """Characters as written, and those that they may stand for."""
     max_alike: Count = 20

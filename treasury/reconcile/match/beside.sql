@@ -1,6 +1,6 @@
 -- read through
--- What stands beside the codes that a line names, as words: without what divides them, and once more with slashes and
--- dots dividing them too.
+-- What stands beside the codes that a line names, as words: without what divides them; with slashes and dots dividing
+-- them too; and without the tags of raw subfields.
 SELECT entry_id, words, is_divided
 FROM (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
@@ -18,11 +18,18 @@ FROM (
     FROM (
         SELECT f.entry_id, coalesce(f.code, '|') AS code, coalesce(f.other_code, '|') AS other_code,
             replace(regexp_replace(substr(f.text, 1, u.max_text), '[^\p{L}\p{N}-]+', '  ', 'g'), '-', '') AS divided
-        FROM looked_at AS f
+        FROM (
+            SELECT entry_id, code, other_code, text
+            FROM looked_at
+            WHERE contains(text, '/') OR contains(text, '.')
+            UNION ALL
+            SELECT entry_id, code, other_code, regexp_replace(text, '\?[0-9]{2}', '', 'g') AS text
+            FROM looked_at
+            WHERE regexp_matches(text, '\?[0-9]{2}')
+        ) AS f
         CROSS JOIN rules AS u
-        WHERE (contains(f.text, '/') OR contains(f.text, '.')) AND (
-            f.code IS NOT NULL OR f.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
-        )
+        WHERE f.code IS NOT NULL
+            OR f.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
     ) AS divided_texts
 ) AS texts_left
-WHERE length(words) >= (SELECT min_damaged FROM rules)
+WHERE length(words) >= (SELECT min_code FROM rules)

@@ -1,21 +1,21 @@
 -- Lines whose text is nearly a code, each with what happened to it. A text that fits more codes than
 -- the rules allow says nothing by itself: of those, only the codes that expect the line's amount stay, and
 -- only where that leaves few enough.
-SELECT entry_id, expectation_id, code, form, damage, score
+SELECT entry_id, expectation_id, code, form, token, damage, score
 FROM (
-    SELECT n.entry_id, w.expectation_id, w.code, w.form, w.damage, w.score
+    SELECT n.entry_id, w.expectation_id, w.code, w.form, w.token, w.damage, w.score
     FROM searched AS n
-    JOIN damages AS w ON w.form = n.form
+    JOIN damages AS w ON w.form = n.form AND w.token = n.token
     WHERE w.alike <= (SELECT max_alike FROM rules)
     UNION ALL
-    SELECT s.entry_id, w.expectation_id, w.code, w.form, w.damage, w.score
+    SELECT s.entry_id, w.expectation_id, w.code, w.form, w.token, w.damage, w.score
     FROM (
-        SELECT DISTINCT n.entry_id, n.form, l.amount
+        SELECT DISTINCT n.entry_id, n.form, n.token, l.amount
         FROM searched AS n
         JOIN lines AS l ON l.entry_id = n.entry_id
     ) AS s
     JOIN (
-        SELECT *, count(*) OVER (PARTITION BY form, amount) AS alike_here
+        SELECT *, count(*) OVER (PARTITION BY form, token, amount) AS alike_here
         FROM (
             SELECT x.*, c.amount
             FROM damages AS x
@@ -27,7 +27,7 @@ FROM (
             FROM searched AS n
             JOIN lines AS l ON l.entry_id = n.entry_id
         ) AS k ON k.form = of_amounts.form AND k.amount = of_amounts.amount
-    ) AS w ON w.form = s.form AND w.amount = s.amount
+    ) AS w ON w.form = s.form AND w.token = s.token AND w.amount = s.amount
     WHERE w.alike_here <= (SELECT max_alike FROM rules)
 ) AS fitting
-QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage, form) = 1
+QUALIFY row_number() OVER (PARTITION BY entry_id, expectation_id ORDER BY score DESC, damage, form, token) = 1

@@ -37,3 +37,7 @@ LEFT JOIN line_parties AS p ON p.entry_id = u.entry_id
 LEFT JOIN known_payers AS k
     ON k.expectation_id = u.expectation_id AND k.party = p.party AND k.since < l.booking_date
 WHERE k.party IS NULL
+UNION
+SELECT entry_id, 'a sign in its text stands for several letters' AS why
+FROM fields
+WHERE NOT is_plain AND contains(text, '⃝')

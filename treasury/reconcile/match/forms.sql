@@ -1,5 +1,6 @@
--- Each text that may be a damaged code once, beside the sizes of the codes that it may be.
+-- Each text that may be a damaged code once, beside the sizes of the codes that it may be; the end of a field that was
+-- cut may be the beginning of a longer one.
 SELECT f.form, length(f.form) AS length, z.size
-FROM (SELECT DISTINCT form FROM searched) AS f
-JOIN sizes AS z ON z.size BETWEEN length(f.form) - 1 AND length(f.form) + 4
-WHERE z.size >= (SELECT min_damaged FROM rules)
+FROM (SELECT form, bool_or(is_end) AS is_end FROM searched GROUP BY form) AS f
+JOIN sizes AS z ON z.size >= length(f.form) - 1
+WHERE z.size >= (SELECT min_damaged FROM rules) AND (f.is_end OR z.size <= length(f.form) + 4)

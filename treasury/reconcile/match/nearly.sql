@@ -1,20 +1,27 @@
--- Lines that name a code, and what their text is nearly beside it: of very many codes that it fits, the first two.
+-- Lines that name a code, and what their text is nearly beside it: of very many codes that it fits, those that expect
+-- the line's amount and the first two.
 WITH beside_code AS (
-    SELECT s.entry_id, s.form
+    SELECT s.entry_id, s.form, s.token
     FROM searched AS s
     SEMI JOIN read_as AS n ON n.entry_id = s.entry_id
+),
+crowded_forms AS (
+    SELECT x.form, x.token, x.expectation_id, x.code,
+        row_number() OVER (PARTITION BY x.form, x.token ORDER BY x.code, x.expectation_id, x.damage) AS place
+    FROM damages AS x
+    SEMI JOIN beside_code AS b ON b.form = x.form AND b.token = x.token
+    WHERE x.alike > (SELECT max_alike FROM rules)
 )
-SELECT d.entry_id, d.expectation_id, d.code, d.form
+SELECT b.entry_id, w.expectation_id, w.code, w.form, w.token
+FROM beside_code AS b
+JOIN damages AS w ON w.form = b.form AND w.token = b.token
+WHERE w.alike <= (SELECT max_alike FROM rules)
+UNION
+SELECT d.entry_id, d.expectation_id, d.code, d.form, d.token
 FROM damaged AS d
 SEMI JOIN beside_code AS b ON b.entry_id = d.entry_id
 UNION
-SELECT b.entry_id, w.expectation_id, w.code, w.form
+SELECT b.entry_id, w.expectation_id, w.code, w.form, w.token
 FROM beside_code AS b
-JOIN (
-    SELECT x.form, x.expectation_id, x.code,
-        row_number() OVER (PARTITION BY x.form ORDER BY x.code, x.expectation_id, x.damage) AS place
-    FROM damages AS x
-    SEMI JOIN beside_code AS b ON b.form = x.form
-    WHERE x.alike > (SELECT max_alike FROM rules)
-) AS w ON w.form = b.form
+JOIN crowded_forms AS w ON w.form = b.form AND w.token = b.token
 WHERE w.place <= 2

@@ -1,25 +1,27 @@
 -- Words that may be a second code in pieces, whole or damaged: neighbouring words that together begin as some code
--- does and are about as long as one; and each word between slashes or dots. Those that are together just what the line
--- is read as are none.
-SELECT r.entry_id, r.form
+-- does, are about as long as one and have a letter; and each word between slashes or dots. Those that are together just
+-- what the line is read as are none.
+SELECT r.entry_id, r.form, CASE WHEN r.is_divided THEN '/' ELSE '' END AS token
 FROM (
-    SELECT DISTINCT w.entry_id, w.form
+    SELECT DISTINCT w.entry_id, w.form, w.is_divided
     FROM (
-        SELECT entry_id, replace(substr(rest, 1, n), ' ', '') AS form
+        SELECT entry_id, replace(substr(rest, 1, n), ' ', '') AS form, is_divided
         FROM (
-            SELECT entry_id, rest,
+            SELECT entry_id, rest, is_divided,
                 unnest(generate_series(least, least(length(rest), most + length(rest) - length(joined)))) AS n
             FROM (
-                SELECT DISTINCT r.entry_id, r.rest, r.joined, r.least, r.most
+                SELECT DISTINCT r.entry_id, r.rest, r.joined, r.least, r.most, r.is_divided
                 FROM (
-                    SELECT s.entry_id, s.rest, s.joined, s.least, s.most, k.length,
+                    SELECT s.entry_id, s.rest, s.joined, s.least, s.most, s.is_divided, k.length,
                         substr(s.joined, 1, k.length) AS start
                     FROM (
-                        SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most
+                        SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
                         FROM (
-                            SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most
+                            SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
+                                b.is_divided
                             FROM (
-                                SELECT entry_id, ' ' || words AS padded, unnest(generate_series(1, length(words))) AS p
+                                SELECT entry_id, is_divided, ' ' || words AS padded,
+                                    unnest(generate_series(1, length(words))) AS p
                                 FROM beside
                             ) AS b
                             CROSS JOIN (
@@ -37,10 +39,10 @@ FROM (
         ) AS ends
         WHERE substr(rest, n, 1) <> ' ' AND substr(rest, n + 1, 1) IN (' ', '')
         UNION ALL
-        SELECT entry_id, form
+        SELECT entry_id, form, TRUE AS is_divided
         FROM (SELECT entry_id, unnest(string_split(words, ' ')) AS form FROM beside WHERE is_divided) AS words_between
     ) AS w
     JOIN sizes AS z ON length(w.form) BETWEEN z.size - 4 AND z.size + 1
 ) AS r
 LEFT JOIN rejoined AS o ON o.entry_id = r.entry_id AND o.code = r.form
-WHERE o.entry_id IS NULL
+WHERE o.entry_id IS NULL AND regexp_matches(r.form, '[^0-9]')

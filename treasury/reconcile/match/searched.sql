@@ -1,7 +1,7 @@
 -- What may be a damaged reference: tokens, and words between spaces with all punctuation dropped, that are long enough,
 -- have a digit, and are no code that the line names in full; and the last word of a field that may have been cut, from
--- six letters on; and what may be a second code in pieces.
-SELECT DISTINCT found.entry_id, found.token, found.form
+-- six on with a letter among them; and what may be a second code in pieces.
+SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
         min_damaged, FALSE AS is_end
@@ -40,11 +40,11 @@ FROM (
             regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
         FROM looked_at AS w
         SEMI JOIN cut_lengths AS k
-            ON k.length = length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
+            ON k.length = length(w.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
         CROSS JOIN rules AS u
     ) AS last_words
     UNION ALL
-    SELECT entry_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS other_code, '' AS token, form,
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS other_code, token, form,
         (SELECT min_damaged FROM rules) AS min_damaged, FALSE AS is_end
     FROM runs
 ) AS found
@@ -56,4 +56,4 @@ LEFT JOIN (
 ) AS n ON n.entry_id = found.entry_id AND n.code = found.form
 WHERE n.entry_id IS NULL AND coalesce(found.form <> found.code AND found.form <> found.other_code, n.code IS NULL)
     AND ((length(found.form) >= found.min_damaged AND regexp_matches(found.form, '[0-9]'))
-        OR (found.is_end AND length(found.form) >= 6))
+        OR (found.is_end AND length(found.form) >= 6 AND regexp_matches(found.form, '[^0-9]')))

@@ -1,37 +1,68 @@
 -- Is there a second code? Other codes, split or damaged, in characters that no reading of the line's own code uses.
--- What is nearly the line's own code, or a piece of it, is no second one.
-WITH own_codes AS (
+-- What is nearly the line's own code, or a piece of it, is no second one, unless it is exactly another code that stands
+-- apart from it.
+WITH split AS (SELECT DISTINCT entry_id, code FROM rejoined),
+read_codes AS (
     SELECT DISTINCT r.entry_id, r.code
     FROM read_as AS r
-    SEMI JOIN (SELECT entry_id FROM rejoined UNION ALL SELECT entry_id FROM nearly) AS n ON n.entry_id = r.entry_id
+    SEMI JOIN (
+        SELECT entry_id FROM split
+        UNION ALL
+        SELECT entry_id FROM nearly
+        UNION ALL
+        SELECT entry_id FROM between_signs
+    ) AS n ON n.entry_id = r.entry_id
+),
+in_full AS (
+    SELECT DISTINCT w.entry_id, w.code
+    FROM written AS w
+    SEMI JOIN read_codes AS r ON r.entry_id = w.entry_id
+),
+own_codes AS (
+    SELECT r.entry_id, r.code, w.code IS NULL OR s.code IS NOT NULL AS is_in_pieces
+    FROM read_codes AS r
+    LEFT JOIN in_full AS w ON w.entry_id = r.entry_id AND w.code = r.code
+    LEFT JOIN split AS s ON s.entry_id = r.entry_id AND s.code = r.code
 )
 SELECT r.entry_id, r.expectation_id, r.code, 'rejoined' AS tier
 FROM (SELECT * FROM rejoined AS w SEMI JOIN whole_references AS n ON n.entry_id = w.entry_id) AS r
 LEFT JOIN (
     SELECT DISTINCT w.entry_id, w.code
-    FROM (SELECT DISTINCT entry_id, code FROM rejoined) AS w
+    FROM split AS w
+    JOIN own_codes AS o ON o.entry_id = w.entry_id
+    WHERE o.is_in_pieces AND contains(o.code, w.code)
+) AS own ON own.entry_id = r.entry_id AND own.code = r.code
+WHERE own.entry_id IS NULL
+UNION
+SELECT b.entry_id, c.expectation_id, c.code, 'rejoined' AS tier
+FROM between_signs AS b
+JOIN codes AS c ON c.code = b.code
+LEFT JOIN (
+    SELECT DISTINCT w.entry_id, w.code
+    FROM between_signs AS w
     JOIN own_codes AS o ON o.entry_id = w.entry_id
     WHERE contains(o.code, w.code)
-) AS own ON own.entry_id = r.entry_id AND own.code = r.code
+) AS own ON own.entry_id = b.entry_id AND own.code = b.code
 WHERE own.entry_id IS NULL
 UNION
 SELECT DISTINCT d.entry_id, d.expectation_id, d.code, 'damaged' AS tier
 FROM nearly AS d
 LEFT JOIN (
-    SELECT DISTINCT w.entry_id, w.code, w.form
-    FROM (SELECT DISTINCT entry_id, code, form FROM nearly) AS w
+    SELECT DISTINCT w.entry_id, w.code, w.form, w.token
+    FROM (SELECT DISTINCT entry_id, code, form, token FROM nearly) AS w
     JOIN own_codes AS o ON o.entry_id = w.entry_id
-    WHERE contains(o.code, w.code) OR contains(o.code, w.form)
-) AS own ON own.entry_id = d.entry_id AND own.code = d.code AND own.form = d.form
+    WHERE (contains(o.code, w.code) OR contains(o.code, w.form))
+        AND (o.is_in_pieces OR w.token <> '' OR w.form <> w.code)
+) AS own ON own.entry_id = d.entry_id AND own.code = d.code AND own.form = d.form AND own.token = d.token
 LEFT JOIN (
-    SELECT DISTINCT n.entry_id, n.form
-    FROM (SELECT DISTINCT entry_id, form FROM nearly) AS n
+    SELECT DISTINCT n.entry_id, n.form, n.token
+    FROM (SELECT DISTINCT entry_id, form, token FROM nearly) AS n
     JOIN own_codes AS o ON o.entry_id = n.entry_id
     JOIN (
-        SELECT DISTINCT d.form, d.code
+        SELECT DISTINCT d.form, d.token, d.code
         FROM damages AS d
-        SEMI JOIN nearly AS k ON k.form = d.form
+        SEMI JOIN nearly AS k ON k.form = d.form AND k.token = d.token
         WHERE d.damage <> 'inside a longer word'
-    ) AS w ON w.form = n.form AND w.code = o.code
-) AS meant ON meant.entry_id = d.entry_id AND meant.form = d.form
-WHERE own.entry_id IS NULL AND meant.entry_id IS NULL
+    ) AS w ON w.form = n.form AND w.token = n.token AND w.code = o.code
+) AS meant ON meant.entry_id = d.entry_id AND meant.form = d.form AND meant.token = d.token
+WHERE own.entry_id IS NULL AND (meant.entry_id IS NULL OR d.form = d.code)

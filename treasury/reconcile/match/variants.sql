@@ -1,19 +1,19 @@
 -- What a text would read as if one thing had happened to it: letters for digits or digits for letters that look
 -- alike, a longer word around the code, zeros dropped from a group or added to it, one character too many, two
 -- neighbours swapped, other characters inside it. Only these are compared with codes, so that the cost grows with the text and
--- not with lines times codes; and only those that are one are kept.
-SELECT DISTINCT v.form, v.variant, v.damage
+-- not with lines times codes; and only those that are one are kept. `token` where only a text with its groups reads so.
+SELECT DISTINCT v.form, v.token, v.variant, v.damage
 FROM (
-    SELECT form, form AS variant, 'other characters inside it' AS damage
+    SELECT form, token, form AS variant, 'other characters inside it' AS damage
     FROM searched
-    WHERE token = ''
+    WHERE token IN ('', '/')
     UNION ALL
-    SELECT f.form, translate(f.form, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
+    SELECT f.form, CAST(NULL AS VARCHAR) AS token, translate(f.form, k.written, k.meant) AS variant, 'letters and digits that look alike' AS damage
     FROM forms AS f
     CROSS JOIN look_alikes AS k
     WHERE f.length = f.size
     UNION ALL
-    SELECT w.form, substr(w.form, w.p, z.size) AS variant, 'inside a longer word' AS damage
+    SELECT w.form, CAST(NULL AS VARCHAR) AS token, substr(w.form, w.p, z.size) AS variant, 'inside a longer word' AS damage
     FROM (
         SELECT s.form, s.p
         FROM (
@@ -29,13 +29,14 @@ FROM (
     JOIN sizes AS z ON z.size < length(w.form) AND z.size <= length(w.form) - w.p + 1
     WHERE z.size >= (SELECT min_damaged FROM rules)
     UNION ALL
-    SELECT form, substr(form, 1, p - 1) || substr(form, p + 1) AS variant, 'one character too many' AS damage
+    SELECT form, CAST(NULL AS VARCHAR) AS token, substr(form, 1, p - 1) || substr(form, p + 1) AS variant, 'one character too many' AS damage
     FROM (
         SELECT form, unnest(generate_series(1, length)) AS p FROM forms WHERE size = length - 1
     ) AS places
     UNION ALL
     SELECT
         form,
+        CAST(NULL AS VARCHAR) AS token,
         substr(form, 1, p - 1) || substr(form, p + 1, 1) || substr(form, p, 1) || substr(form, p + 2) AS variant,
         'two characters swapped' AS damage
     FROM (
@@ -44,6 +45,7 @@ FROM (
     UNION ALL
     SELECT
         form,
+        token,
         regexp_replace(
             CASE
                 WHEN size > length

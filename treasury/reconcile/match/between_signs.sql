@@ -1,0 +1,5 @@
+-- Whole codes of any kind between slashes or dots, beside the one that a line names.
+SELECT DISTINCT b.entry_id, b.word AS code
+FROM (SELECT entry_id, unnest(string_split(words, ' ')) AS word FROM beside WHERE is_divided) AS b
+SEMI JOIN codes AS c ON c.code = b.word
+WHERE length(b.word) >= (SELECT min_code FROM rules)
