@@ -23,6 +23,7 @@ LISTED: Final = Path(__file__).with_name("longer.txt")
 FIRST, OTHER = 1.5, 0.8
 """Seconds that a test or its first case may take, and the median of several cases."""
 ALWAYS: Final = (
+    "tests/api/test_api_canary.py",
     "tests/reconcile/test_match_attacked.py",
     "tests/reconcile/test_match_second_codes.py",
     "tests/reconcile/test_settled_months.py::test_an_open_month",

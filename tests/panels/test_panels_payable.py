@@ -152,6 +152,6 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     assert steps[-1].name == "funding"
     found = month_end.awaiting_funds().to_arrow()
     assert found.num_rows > 0
-    monkeypatch.setattr(monthly, "needed", lambda every, _: every)
+    monkeypatch.setattr(monthly, "needed", lambda every, *_: every)
     monkeypatch.setattr(monthly, "_FUNDS", Memo())
     assert month_end.awaiting_funds().to_arrow().equals(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -259,6 +260,10 @@ def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
     two = packed(tmp_path, {"a.csv": BANKS_FILE, "b.csv": BANKS_FILE})
     with pytest.raises(InputError, match="packs 2 files, not one"):
         read_rates(two, NOW, ZONE)
+    nameless = tmp_path / "nameless.zip"
+    with zipfile.ZipFile(nameless, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), BANKS_FILE)
+    assert read_rates(nameless, NOW, ZONE)
     bomb = packed(tmp_path, {"a.csv": b"\0" * (65 << 20)})
     assert bomb.stat().st_size < 1 << 20
     with pytest.raises(InputError, match="unpacks to more than 64 MB"):

@@ -247,6 +247,15 @@ def test_a_folder_or_archive_without_files_is_an_error(tmp_path: Path) -> None:
             read_statements([path])
 
 
+def test_a_file_without_a_name_in_an_archive_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), b"?")
+        archive.writestr("good.xml", GOOD)
+    reading = read_statements([path])
+    assert [file.name for file in reading.files] == ["nameless.zip/good.xml"]
+
+
 def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "book.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")

@@ -124,7 +124,7 @@ def opened_rates(path: Path) -> tuple[Path, bytes]:
         return path, content
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            members = [member for member in archive.infolist() if not member.filename.endswith("/")]
             if len(members) != 1:
                 raise InputError(
                     f"{path} packs {len(members)} files, not one", do="unpack it, and add each"

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from treasury.errors import TableError
 from treasury.lake import AMOUNT, TEXT
 from treasury.lake import engine as lake
-from treasury.reconcile import letter_forms
 from treasury.reconcile.engine.memo import Memo, fingerprint
 from treasury.reconcile.engine.pipeline import (
     Step,
@@ -28,6 +27,7 @@ from treasury.reconcile.engine.pipeline import (
     steps_of,
     stored,
 )
+from treasury.reconcile.match import letter_forms
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
@@ -351,7 +351,14 @@ UNIQUE = "give each row an id of its own"
 
 
 def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.Table:
-    if _is_unique(table[key]):
+    keys = table[key]
+    if len(keys) >= FEW:  # as many hashes as keys: no key is there twice
+        with lake.connect() as connection:
+            connection.register("keys", pa.table({"key": keys}))
+            hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()
+        if hashes == (len(keys),):
+            return table
+    if pc.count_distinct(keys).as_py() == len(keys):
         return table
     counts = pc.value_counts(table[key])
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
@@ -361,17 +368,6 @@ def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.
             do=do,
         )
     return table
-
-
-def _is_unique(keys: pa.ChunkedArray) -> bool:
-    """Whether no key is there twice; of very many, those that differ in their hashes differ."""
-    if len(keys) >= FEW:
-        with lake.connect() as connection:
-            connection.register("keys", pa.table({"key": keys}))
-            hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()
-        if hashes == (len(keys),):
-            return True
-    return bool(pc.count_distinct(keys).as_py() == len(keys))
 
 
 SIGN = "give the amount without a sign and say CRDT or DBIT in `direction`"

@@ -240,7 +240,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
         except _BROKEN as error:
             raise StatementError(f"{document.name}: a broken zip file ({error})", do=_DO) from None
         with archive:
-            members = [m for m in archive.infolist() if not m.is_dir()]
+            members = [m for m in archive.infolist() if not m.filename.endswith("/")]
             if not members:
                 raise StatementError(f"{document.name}: no file is in that archive", do=_DO)
             if any(member.filename == _WORKBOOK for member in members):

@@ -123,20 +123,24 @@ class TokenAuth(httpx.Auth):
         return _Token(Secret(grant.access_token), asked_at + grant.expires_in - early)
 
     def _ask(self) -> _Grant:
-        """What the token address grants; the secret is in the call's content and nowhere else."""
+        """What the token address grants; the secret is in the call's content and nowhere else.
+
+        No local variable holds it: a traceback may show those.
+        """
         secret = self._credential.secret()
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": self._credential.client_id,
-            "client_secret": secret.reveal(),
-        }
         call = Call(
             method="POST",
             route=OPERATION.partition(" ")[2],
             url=self._url,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
-            content=urlencode(form).encode(),
+            content=urlencode(
+                {
+                    "grant_type": "client_credentials",
+                    "client_id": self._credential.client_id,
+                    "client_secret": secret.reveal(),
+                }
+            ).encode(),
             brings_token=True,
         )
         response = self._transport.send(call)

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["MEANT", "WRITTEN"]
+__all__ = ["MEANT", "WRITTEN", "plain_forms"]
 
 INVISIBLE: Final = "\u2060"
 SEVERAL: Final = "\u20dd"
@@ -39,7 +39,7 @@ BLOCKS: Final = (
 """Where such forms of characters below U+0080 are."""
 
 
-def _forms() -> Iterator[tuple[str, str]]:
+def plain_forms() -> Iterator[tuple[str, str]]:
     """Each character beside what it is."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
     for character in (chr(code) for block in BLOCKS for code in range(*block)):
@@ -54,4 +54,4 @@ def _forms() -> Iterator[tuple[str, str]]:
     yield from ((character, INVISIBLE) for character in UNSEEN)
 
 
-WRITTEN, MEANT = map("".join, zip(*_forms(), strict=True))
+WRITTEN, MEANT = map("".join, zip(*plain_forms(), strict=True))
