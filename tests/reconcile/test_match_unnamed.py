@@ -7,13 +7,17 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import pytest
 from habits_world import draw_habits
 from match_tables import OWN, arrow, expectation, line, match, outcome
 
 from treasury import match_references
-from treasury.reconcile.matching import Matches, rule_tables
+from treasury.reconcile.engine.pipeline import load, needed, run
+from treasury.reconcile.matching import STEPS, Matches, read_decisions, rule_tables
+from treasury.reconcile.matching_inputs import EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.unnamed import FACTS
 
 GARAGE, RENT = "VFY-8M3T-407", "VFY-9K2P-118"
@@ -327,3 +331,33 @@ def test_shuffled_rows_rank_alike() -> None:
     )
     assert again.candidates.equals(first.candidates)
     assert again.lines.equals(first.lines)
+
+
+def test_a_payment_that_says_a_payers_name_changes_nothing_for_the_payers_own() -> None:
+    """What an earlier payment teaches is counted once, however many ways lead to it."""
+    own = line(
+        "a", "520", "thanks", 12, counterparty_account=None, counterparty_name="Muller Sohne"
+    )
+    says = line("b", "77", "for muller sohne gmbh", 13, **STRANGER)
+    alone = candidates(match([*BEFORE, own], CODES))
+    assert alone
+    assert candidates(match([*BEFORE, own, says], CODES)) == alone
+    answers = [run_of([*BEFORE, own, *more]) for more in ((), (says,))]
+    assert answers[0] == answers[1] != []
+
+
+def run_of(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """How many earlier payments each subject of the line "a" rests on."""
+    connection = duckdb.connect()
+    tables = {
+        "lines": read_table(arrow(lines), LINES, name="lines"),
+        "expectations": read_table(arrow(CODES), EXPECTATIONS, name="expectations"),
+        "decisions": read_decisions(None),
+        **NOTHING_SETTLED,
+        **rule_tables(Rules()),
+    }
+    load(connection, tables)
+    run(connection, needed(STEPS, "habits"))
+    return connection.execute(
+        "SELECT subject, shown, payments FROM habits WHERE entry_id = 'a' ORDER BY ALL"
+    ).fetchall()

@@ -32,7 +32,7 @@ FROM (
                             WHERE substr(b.padded, b.p, 2) IN (SELECT ' ' || initial FROM initials)
                         ) AS rests
                     ) AS s
-                    CROSS JOIN (SELECT DISTINCT length FROM edges) AS k
+                    CROSS JOIN (SELECT DISTINCT length FROM halves) AS k
                 ) AS r
                 JOIN edges AS e ON e.edge = r.start AND e.length = r.length
             ) AS opened
