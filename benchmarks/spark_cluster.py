@@ -45,11 +45,15 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
 def start(log: Path, script: str, *arguments: str, memory: str = "256m") -> subprocess.Popen[bytes]:
     """A script of Spark's own as a process; it becomes the Java process itself.
 
-    `memory` is the heap of a server; one of Spark Connect takes no other.
+    `memory` is the heap of a server; one of Spark Connect takes no other. Spark is the installed
+    pyspark's, or where SPARK_HOME says.
     """
-    import pyspark
+    if "SPARK_HOME" in os.environ:
+        home = Path(os.environ["SPARK_HOME"])
+    else:
+        import pyspark
 
-    home = Path(pyspark.__file__).parent
+        home = Path(pyspark.__file__).parent
     environment = {
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",

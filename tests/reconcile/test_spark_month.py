@@ -78,9 +78,11 @@ def test_spark_reads_the_lake_in_its_home(practice: dict[str, Any]) -> None:
 
 
 def test_the_command_as_it_is_installed_asks_a_master_and_a_server(
-    desk: Workspace, tmp_path: Path
+    desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process of its own, whose first imports are kept few."""
+    (spark,) = PYTHON.parents[1].glob("lib/python3.*/site-packages/pyspark")
+    monkeypatch.setenv("SPARK_HOME", str(spark))
 
     def told(*engine: str) -> str:
         run = subprocess.run(
