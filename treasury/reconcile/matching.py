@@ -360,7 +360,7 @@ def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.
             return table
     if pc.count_distinct(keys).as_py() == len(keys):
         return table
-    counts = pc.value_counts(table[key])
+    counts = pc.value_counts(keys)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
     if len(repeated):
         raise TableError(

@@ -24,9 +24,8 @@ NUMERO: Final = "\u2116"
 DASHES: Final = (
     "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\ufe58\ufe63\uff0d"
 )
-UNSEEN: Final = (
-    *("\u034f", "\u115f", "\u1160", "\u17b4", "\u17b5", "\u3164", "\uffa0"),
-    *map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))),
+UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(
+    map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )
 """Letters and marks that are drawn as nothing."""
 BLOCKS: Final = (

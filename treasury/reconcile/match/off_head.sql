@@ -18,11 +18,11 @@ FROM (
     ) AS places
 ) AS c
 JOIN (
-    SELECT form, size, head AS rest, tail
+    SELECT form, compared, size, head AS rest, tail
     FROM (SELECT *, substr(form, 1, length - 6) AS head, substr(form, length - 5) AS tail FROM forms) AS shorter
     WHERE length = size - 1
     UNION ALL
-    SELECT form, size, substr(head, 1, p - 1) || substr(head, p + 1) AS rest, tail
+    SELECT form, compared, size, substr(head, 1, p - 1) || substr(head, p + 1) AS rest, tail
     FROM (
         SELECT *, substr(form, 1, length - 6) AS head, substr(form, length - 5) AS tail,
             unnest(generate_series(1, length - 6)) AS p
@@ -30,10 +30,4 @@ JOIN (
         WHERE length = size
     ) AS equal
 ) AS f ON f.size = c.size AND f.tail = c.tail AND f.rest = c.rest
-WHERE levenshtein(
-    CASE
-        WHEN bit_length(f.form) = 8 * CAST(length(f.form) AS BIGINT) THEN f.form
-        ELSE regexp_replace(f.form, '[^A-Z0-9]', '?', 'g')
-    END,
-    c.code
-) = 1
+WHERE levenshtein(f.compared, c.code) = 1

@@ -20,11 +20,11 @@ FROM (
     ) AS places
 ) AS c
 JOIN (
-    SELECT form, size, head, tail AS rest
+    SELECT form, compared, size, head, tail AS rest
     FROM (SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail FROM forms) AS shorter
     WHERE length = size - 1
     UNION ALL
-    SELECT form, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
+    SELECT form, compared, size, head, substr(tail, 1, p - 1) || substr(tail, p + 1) AS rest
     FROM (
         SELECT *, substr(form, 1, size - 6) AS head, substr(form, size - 5) AS tail,
             unnest(generate_series(1, 6)) AS p
@@ -32,10 +32,4 @@ JOIN (
         WHERE length = size
     ) AS equal
 ) AS f ON f.size = c.size AND f.head = c.head AND f.rest = c.rest
-WHERE levenshtein(
-    CASE
-        WHEN bit_length(f.form) = 8 * CAST(length(f.form) AS BIGINT) THEN f.form
-        ELSE regexp_replace(f.form, '[^A-Z0-9]', '?', 'g')
-    END,
-    c.code
-) = 1
+WHERE levenshtein(f.compared, c.code) = 1
