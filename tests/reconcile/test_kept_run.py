@@ -130,6 +130,19 @@ def test_a_step_that_is_read_through_shows_what_is_there_now() -> None:
                 assert table["n"].to_pylist() == [amount.num_rows]
 
 
+def test_a_step_takes_the_place_of_a_table_given_for_it_though_neither_has_a_row() -> None:
+    """A table stood in for what was paid, with the columns that the first steps read of it."""
+    paid = pipeline.Step("paid", "SELECT n, n AS amount FROM given WHERE n < 0")
+    first = pipeline.Step("first", "SELECT n FROM paid")
+    later = pipeline.Step("later", "SELECT amount FROM paid UNION ALL SELECT n FROM given")
+    with duckdb.connect() as connection:
+        run = kept_run.Run(connection)
+        run.give({"given": pa.table({"n": [1]}), "paid": pa.table({"n": pa.array([], pa.int64())})})
+        run.bring([first])
+        run.bring((paid, first, later))
+        assert run.table("later", "amount")["amount"].to_pylist() == [1]
+
+
 def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None:
     snapshot = month_end.snapshot()
     with kept_run.kept_run(snapshot) as first:

@@ -112,7 +112,9 @@ class Run:
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
         if rows == before and (
-            not rows or table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table())
+            table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table())
+            if rows
+            else table(name).columns == table(_ANEW).columns
         ):  # the same rows in the same order
             drop(self.connection, _ANEW)
             return
