@@ -13,7 +13,6 @@ FROM (
                 FROM (
                     SELECT s.entry_id, ' ' || substr(s.spaced, 1, u.max_text) AS padded, u.min_damaged
                     FROM spaced AS s
-                    JOIN begun AS w ON w.entry_id = s.entry_id AND w.field = s.field
                     CROSS JOIN rules AS u
                 ) AS texts_looked_at
             ) AS places

@@ -1,4 +1,9 @@
--- The fields in which a word begins with a character that codes begin with.
-SELECT DISTINCT entry_id, field
-FROM (SELECT entry_id, field, unnest(string_split(spaced, ' ')) AS word FROM spaced) AS words
-WHERE substr(word, 1, 1) IN (SELECT initial FROM initials)
+-- The fields in which a word, none of the codes that the line names in full, begins with a character that codes begin
+-- with. Words are told without a row for each: a text of very many would be held as often.
+SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
+FROM divided AS d
+CROSS JOIN (SELECT array_agg(initial) AS characters FROM initials) AS i
+WHERE array_to_string(list_filter(
+    string_split(d.words, ' '),
+    w -> list_contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, TRUE)
+), '') <> ''

@@ -6,7 +6,6 @@ FROM (
     SELECT s.entry_id, trim(replace(replace(substr(s.spaced, 1, u.max_text), '| ', ''), '|', '')) AS words,
         FALSE AS is_divided
     FROM spaced AS s
-    JOIN begun AS w ON w.entry_id = s.entry_id AND w.field = s.field
     CROSS JOIN rules AS u
     WHERE regexp_matches(s.spaced, '[0-9]') AND (
         s.is_named OR s.entry_id IN (SELECT entry_id FROM structured UNION SELECT entry_id FROM rejoined)
@@ -25,7 +24,7 @@ FROM (
             UNION ALL
             SELECT entry_id, code, other_code, regexp_replace(text, '\?[0-9]{2}', '', 'g') AS text
             FROM looked_at
-            WHERE regexp_matches(text, '\?[0-9]{2}')
+            WHERE NOT is_plain AND regexp_matches(text, '\?[0-9]{2}')
         ) AS f
         CROSS JOIN rules AS u
         WHERE f.code IS NOT NULL

@@ -15,7 +15,7 @@ SELECT
     CASE WHEN e.amount IS NOT NULL
         THEN greatest(e.amount - coalesce(t.received, 0), CAST(0 AS DECIMAL(38, 18)))
     END AS remaining,
-    substr(t.last_line, 11) AS last_entry_id
+    t.last_entry_id
 FROM expectations AS e
 LEFT JOIN grand_totals AS t ON t.expectation_id = e.expectation_id
 LEFT JOIN (

@@ -28,9 +28,10 @@ FROM (
         WHERE r.shown <> 'amount'
         UNION ALL
         SELECT c.entry_id, 'subject' AS shown, c.subject, s.booking_date AS lesson_date, s.amount, s.amount = p.amount AS is_amount,
-            s.amount BETWEEN p.nearly_least AND p.nearly_most AS is_near, abs(s.month_day - p.month_day) AS apart
+            s.amount BETWEEN n.least AND n.most AS is_near, abs(s.month_day - p.month_day) AS apart
         FROM considered AS c
         JOIN unplaced_payments AS p ON p.entry_id = c.entry_id
+        JOIN near_amounts AS n ON n.amount = p.amount
         JOIN subjects AS s
             ON s.subject = c.subject AND s.currency = p.currency AND s.direction = p.direction AND s.booking_date < p.booking_date
         WHERE s.turn <= 12 AND substr(c.subject, 1, 2) = 'E:'

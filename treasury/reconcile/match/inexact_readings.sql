@@ -1,14 +1,25 @@
 -- Lines and the codes that their text is read as, where the amount does not tell: the expectation takes any, or expects
--- another one.
+-- another one; of a settled request, or of a pair that a person rejected, as well.
 SELECT r.entry_id, r.code, l.amount, l.charges, l.currency, l.direction, l.booking_date
 FROM (
-    SELECT entry_id, expectation_id, code FROM read_as
-    UNION ALL
-    SELECT o.entry_id, o.expectation_id, o.code
-    FROM (SELECT DISTINCT entry_id, expectation_id, code FROM other_readings WHERE tier <> 'damaged') AS o
-    LEFT JOIN read_as AS n ON n.entry_id = o.entry_id AND n.expectation_id = o.expectation_id AND n.code = o.code
-    WHERE n.entry_id IS NULL
+    SELECT entry_id, code
+    FROM pairs
+    WHERE tier <> 'damaged' AND (expected IS NULL OR expected <> amount)
+    UNION
+    SELECT o.entry_id, o.code
+    FROM (
+        SELECT entry_id, expectation_id, code FROM read_as
+        UNION ALL
+        SELECT entry_id, expectation_id, code FROM other_readings WHERE tier <> 'damaged'
+    ) AS o
+    JOIN (
+        SELECT t.expectation_id, t.amount, CAST(NULL AS VARCHAR) AS entry_id FROM settled_requests AS t
+        UNION ALL
+        SELECT e.expectation_id, e.amount, d.entry_id
+        FROM rejected AS d
+        JOIN expectations AS e ON e.expectation_id = d.expectation_id
+    ) AS w ON w.expectation_id = o.expectation_id AND coalesce(w.entry_id = o.entry_id, TRUE)
+    JOIN lines AS m ON m.entry_id = o.entry_id
+    WHERE w.amount IS NULL OR w.amount <> m.amount
 ) AS r
 JOIN lines AS l ON l.entry_id = r.entry_id
-JOIN codes AS c ON c.expectation_id = r.expectation_id
-WHERE c.amount IS NULL OR c.amount <> l.amount

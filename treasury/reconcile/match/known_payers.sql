@@ -1,6 +1,6 @@
 -- Who is known for an expectation, and since when: by an accepted decision, or by a whole reference that passed every
--- question about its text and its amount.
-SELECT v.expectation_id, k.party, k.account IS NOT NULL AS is_account, min(v.booking_date) AS since
+-- question about its text and its amount. One who paid several times is there as often.
+SELECT v.expectation_id, k.party, k.account IS NOT NULL AS is_account, v.booking_date AS since
 FROM provisional AS v
 JOIN line_parties AS k ON k.entry_id = v.entry_id
 LEFT JOIN (SELECT DISTINCT entry_id FROM slips) AS s ON s.entry_id = v.entry_id
@@ -8,4 +8,3 @@ LEFT JOIN (SELECT DISTINCT entry_id FROM unlikely) AS u ON u.entry_id = v.entry_
 WHERE v.accepted_reason IS NOT NULL
     OR (s.entry_id IS NULL AND u.entry_id IS NULL
         AND (v.expected IS NULL OR v.amount <= v.expected - v.before + (SELECT over_tolerance FROM rules)))
-GROUP BY v.expectation_id, k.party, k.account IS NOT NULL

@@ -1,21 +1,17 @@
 -- What the lessons for each unplaced payment are found by: its payer's account, the folded name, a name that its text
 -- gives, and the amount that reached the account.
-SELECT entry_id, amount, currency, direction, booking_date, month_day, nearly_least, nearly_most, 'account' AS shown,
-    'A:' || counterparty_account AS payer
+SELECT entry_id, amount, currency, direction, booking_date, month_day, 'account' AS shown, 'A:' || counterparty_account AS payer
 FROM unplaced_payments
 WHERE counterparty_account IS NOT NULL
 UNION ALL
-SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, u.nearly_least, u.nearly_most,
-    'name' AS shown, 'N:' || n.folded AS payer
+SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, 'name' AS shown, 'N:' || n.folded AS payer
 FROM unplaced_payments AS u
 JOIN folded_names AS n ON n.name = u.counterparty_name
 UNION ALL
-SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, u.nearly_least, u.nearly_most,
-    'said' AS shown, 'N:' || t.folded AS payer
+SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, 'said' AS shown, 'N:' || t.folded AS payer
 FROM unplaced_payments AS u
 JOIN told_names AS t ON t.entry_id = u.entry_id
 UNION ALL
-SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, u.nearly_least, u.nearly_most,
-    'amount' AS shown, CAST(u.amount AS VARCHAR) || ' ' || u.account AS payer
+SELECT u.entry_id, u.amount, u.currency, u.direction, u.booking_date, u.month_day, 'amount' AS shown, CAST(u.amount AS VARCHAR) || ' ' || u.account AS payer
 FROM unplaced_payments AS u
 JOIN (SELECT DISTINCT amount, account FROM lessons) AS s ON s.amount = u.amount AND s.account = u.account

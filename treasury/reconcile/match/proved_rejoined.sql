@@ -6,7 +6,14 @@ FROM pairs AS p
 JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
 JOIN lines AS l ON l.entry_id = p.entry_id
 LEFT JOIN line_parties AS o ON o.entry_id = p.entry_id
-LEFT JOIN known_payers AS k ON k.expectation_id = p.expectation_id AND k.party = o.party
+LEFT JOIN (
+    SELECT n.expectation_id, n.party, min(n.since) AS since
+    FROM known_payers AS n
+    SEMI JOIN (
+        SELECT expectation_id FROM pairs WHERE tier = 'rejoined' AND expected IS NULL
+    ) AS r ON r.expectation_id = n.expectation_id
+    GROUP BY n.expectation_id, n.party
+) AS k ON k.expectation_id = p.expectation_id AND k.party = o.party
 LEFT JOIN (SELECT DISTINCT expectation_id FROM accepted_several) AS a ON a.expectation_id = p.expectation_id
 WHERE p.tier = 'rejoined' AND p.contradiction IS NULL AND p.proves
     AND regexp_matches(p.code, '[A-Z]')

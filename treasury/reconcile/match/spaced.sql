@@ -1,5 +1,5 @@
--- The fields as words with one space between them: separators are dropped, and other punctuation stands as
--- a word of its own ("|"), so that nothing is ever joined across it; so do the codes that the line names in full.
+-- Their words, with the codes that the line names in full as "|" as well; and those of fields in which a structured
+-- reference may be printed.
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE
@@ -10,23 +10,18 @@ SELECT
             ' ' || replace(words, ' ', '  ') || ' ', ' ' || code || ' ', ' | '), ' ' || other_code || ' ', ' | '), '  ', ' '))
     END AS spaced
 FROM (
-    SELECT
-        entry_id, field, text, code, other_code,
-        CASE
-            WHEN NOT is_plain
-                THEN trim(regexp_replace(regexp_replace(regexp_replace(
-                    text, '[^\p{L}\p{N}\s\p{Z}./-]+', ' | ', 'g'), '[./-]+', '', 'g'), '[\s\p{Z}]{2,}|[\t\n\f\r]|[^\P{Z} ]', ' ', 'g'))
-            WHEN contains(joined, '  ') OR substr(joined, 1, 1) = ' ' OR right(joined, 1) = ' '
-                THEN trim(regexp_replace(joined, ' +', ' ', 'g'))
-            ELSE joined
-        END AS words
+    SELECT entry_id, field, text, code, other_code, words
+    FROM begun
+    UNION ALL
+    SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
+    FROM (SELECT * FROM divided WHERE contains(text, 'RF')) AS d
+    ANTI JOIN begun AS b ON b.entry_id = d.entry_id AND b.field = d.field
+    UNION ALL
+    SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
     FROM (
-        SELECT *,
-            CASE
-                WHEN contains(text, '/') OR contains(text, '.')
-                    THEN replace(replace(replace(text, '-', ''), '/', ''), '.', '')
-                ELSE replace(text, '-', '')
-            END AS joined
-        FROM looked_at
-    ) AS without_signs
-) AS divided
+        SELECT t.*
+        FROM (SELECT * FROM divided WHERE NOT contains(text, 'RF')) AS t
+        CROSS JOIN (SELECT DISTINCT 'asked' AS others FROM structured_kinds WHERE kind <> 'RF') AS k
+    ) AS d
+    ANTI JOIN begun AS b ON b.entry_id = d.entry_id AND b.field = d.field
+) AS looked_for

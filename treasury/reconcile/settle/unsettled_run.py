@@ -52,8 +52,8 @@ _OF_RECORDS: Final = (
 )  # fmt: skip
 """The steps that have rows of lines and requests which take part again; the others that have run by
 then are about the texts of unsettled lines, which stay as they were read."""
-_PAID: Final = ("provisional", "one_slip_away")
-"""What was paid so far, by what was decided, and the step that asks it of texts: while those are
+_PAID: Final = ("provisional", "pairs", "inexact_readings", "one_slip_away")
+"""What was paid so far, by what was decided, and the steps that ask it of texts: while those are
 read nothing is paid, and afterwards it is asked again."""
 _NOTHING_PAID: Final = pa.schema(
     [("expectation_id", TEXT), ("expected", AMOUNT), ("before", AMOUNT), ("amount", AMOUNT)]
