@@ -27,6 +27,7 @@ ALWAYS: Final = (
     "tests/reconcile/test_match_attacked.py",
     "tests/reconcile/test_match_second_codes.py",
     "tests/reconcile/test_settled_months.py::test_an_open_month",
+    "tests/reconcile/test_settled_months.py::test_a_reopened_month_is_matched",
     "tests/reconcile/test_settled_months.py::test_under_other_rules",
     "tests/reconcile/test_case_",
     "tests/actions/test_actions_hashes.py",
