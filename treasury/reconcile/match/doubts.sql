@@ -22,20 +22,18 @@ FROM (
         AND NOT (v.before >= v.expected AND v.amount = v.expected)
 ) AS v
 JOIN expectations AS e ON e.expectation_id = v.expectation_id
-JOIN lines AS l ON l.entry_id = v.entry_id
-LEFT JOIN line_parties AS p ON p.entry_id = v.entry_id
+JOIN line_parties AS l ON l.entry_id = v.entry_id
 LEFT JOIN known_payers AS k
-    ON k.expectation_id = v.expectation_id AND k.party = p.party AND k.since < v.booking_date
+    ON k.expectation_id = v.expectation_id AND k.party = l.party AND k.since < v.booking_date
 WHERE k.party IS NULL AND (e.counterparty_account IS NULL OR l.counterparty_account IS NULL)
 UNION
 SELECT entry_id, why FROM other_payers
 UNION
 SELECT u.entry_id, 'it may be no reference at all' AS why
 FROM unlikely AS u
-JOIN lines AS l ON l.entry_id = u.entry_id
-LEFT JOIN line_parties AS p ON p.entry_id = u.entry_id
+JOIN line_parties AS l ON l.entry_id = u.entry_id
 LEFT JOIN known_payers AS k
-    ON k.expectation_id = u.expectation_id AND k.party = p.party AND k.since < l.booking_date
+    ON k.expectation_id = u.expectation_id AND k.party = l.party AND k.since < l.booking_date
 WHERE k.party IS NULL
 UNION
 SELECT entry_id, 'a sign in its text stands for several letters' AS why

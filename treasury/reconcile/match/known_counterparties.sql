@@ -10,7 +10,7 @@ FROM (
         r.booking_date AS since
     FROM received AS r
     JOIN expectations AS e ON e.expectation_id = r.expectation_id
-    JOIN line_parties AS k ON k.entry_id = r.entry_id
+    JOIN line_parties AS k ON k.entry_id = r.entry_id AND k.party IS NOT NULL
     UNION ALL
     SELECT kind, tie, party, since FROM settled_counterparties
 ) AS payments

@@ -1,6 +1,4 @@
 -- read through
--- Who is on the other side of each line: the account, else the name.
-SELECT entry_id, coalesce(counterparty_account, upper(replace(counterparty_name, ' ', ''))) AS party,
-    counterparty_account AS account
+-- The lines, each with who is on its other side: the account, else the name; null where neither is given.
+SELECT *, coalesce(counterparty_account, nullif(upper(replace(counterparty_name, ' ', '')), '')) AS party
 FROM lines
-WHERE coalesce(counterparty_account, counterparty_name, '') <> ''

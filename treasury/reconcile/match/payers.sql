@@ -2,12 +2,11 @@
 -- last. The days are counted rather than compared, so that payers are joined by who they are.
 SELECT
     u.entry_id, u.account, u.amount, u.currency, u.direction, u.booking_date, u.counterparty_account,
-    p.party, k.kind, k.tie
+    u.party, k.kind, k.tie
 FROM unplaced AS u
-JOIN line_parties AS p ON p.entry_id = u.entry_id
 JOIN (
     SELECT party, kind, tie, since, row_number() OVER (PARTITION BY party ORDER BY since DESC, kind, tie) AS turn
     FROM known_counterparties
-) AS k ON k.party = p.party AND date_diff('day', k.since, u.booking_date) > 0
+) AS k ON k.party = u.party AND date_diff('day', k.since, u.booking_date) > 0
 CROSS JOIN rules AS r
 WHERE k.turn <= r.max_same_code AND u.return_reason IS NULL AND NOT coalesce(u.is_reversal, FALSE)

@@ -4,7 +4,6 @@
 SELECT p.entry_id, p.expectation_id, p.booking_date, p.expected, p.amount
 FROM pairs AS p
 JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-JOIN lines AS l ON l.entry_id = p.entry_id
 LEFT JOIN line_parties AS o ON o.entry_id = p.entry_id
 LEFT JOIN (
     SELECT n.expectation_id, n.party, min(n.since) AS since

@@ -31,11 +31,10 @@ FROM (
                 || CASE WHEN e.amount = l.amount THEN '; amount agrees' WHEN e.amount IS NOT NULL AND NOT contains(c.reason, 'what remains') THEN '; amount differs' ELSE '' END
                 || CASE WHEN k.since < l.booking_date THEN '; known counterparty' ELSE '' END AS reason
         FROM clues AS c
-        JOIN lines AS l ON l.entry_id = c.entry_id
+        JOIN line_parties AS l ON l.entry_id = c.entry_id
         JOIN expectations AS e ON e.expectation_id = c.expectation_id
-        LEFT JOIN line_parties AS p ON p.entry_id = c.entry_id
         LEFT JOIN known_counterparties AS k
-            ON k.kind = e.kind AND k.party = p.party
+            ON k.kind = e.kind AND k.party = l.party
             AND k.tie = coalesce(e.account, CASE WHEN e.amount IS NULL THEN e.expectation_id END, '')
         LEFT JOIN (SELECT entry_id, expectation_id FROM decisions WHERE verdict = 'reject') AS d
             ON d.entry_id = c.entry_id AND d.expectation_id = c.expectation_id

@@ -2,22 +2,18 @@
 -- account, with the same counterparty, within the days allowed. A provider's refund reads like this.
 SELECT r.entry_id, w.expectation_id, o.booking_date AS original_date
 FROM (
-    SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, p.party
+    SELECT u.entry_id, u.account, u.currency, u.direction, u.amount, u.booking_date, u.party
     FROM unplaced AS u
-    JOIN line_parties AS p ON p.entry_id = u.entry_id
     WHERE u.entry_id NOT IN (SELECT return_id FROM returns)
 ) AS r
 JOIN (
-    SELECT l.entry_id, l.account, l.currency, l.direction, l.amount, l.booking_date, p.party,
+    SELECT l.entry_id, l.account, l.currency, l.direction, l.amount, l.booking_date, l.party,
         row_number() OVER (
-            PARTITION BY l.account, l.currency, l.direction, l.amount, l.booking_date, p.party ORDER BY l.entry_id
+            PARTITION BY l.account, l.currency, l.direction, l.amount, l.booking_date, l.party ORDER BY l.entry_id
         ) AS turn
-    FROM lines AS l
-    JOIN line_parties AS p ON p.entry_id = l.entry_id
-    JOIN (
-        SELECT DISTINCT u.amount, u.direction, q.party
-        FROM unplaced AS u JOIN line_parties AS q ON q.entry_id = u.entry_id
-    ) AS k ON k.amount = l.amount AND k.direction <> l.direction AND k.party = p.party
+    FROM line_parties AS l
+    JOIN (SELECT DISTINCT amount, direction, party FROM unplaced) AS k
+        ON k.amount = l.amount AND k.direction <> l.direction AND k.party = l.party
     WHERE l.line_class IS NULL AND l.entry_id NOT IN (SELECT entry_id FROM came_back)
 ) AS o
     ON o.account = r.account AND o.currency = r.currency AND o.amount = r.amount AND o.party = r.party

@@ -1,6 +1,6 @@
 -- Lines that still look for their expectation: they name none in full, and no person has settled them.
 SELECT l.*
-FROM lines AS l
+FROM line_parties AS l
 ANTI JOIN (
     SELECT entry_id FROM named_in_full
     UNION ALL
