@@ -53,9 +53,9 @@ def is_ordered(node: exp.Expression) -> bool:
 
 
 def is_any_row(node: exp.Expression) -> bool:
-    """A value from whichever row comes first."""
+    """A value from whichever row comes first; a list of all of them that is sorted is none."""
     names = (exp.First, exp.Last, exp.AnyValue, exp.ArrayAgg, exp.GroupConcat)
-    return isinstance(node, names) and not isinstance(node.parent, exp.Window)
+    return isinstance(node, names) and not isinstance(node.parent, exp.Window | exp.ArraySort)
 
 
 def is_finer_than_a_day(node: exp.Expression) -> bool:
@@ -297,6 +297,7 @@ def test_a_step_is_named_like_no_other_step_and_no_table() -> None:
         ("a value of any row", "SELECT first(a) FROM t"),
         ("a value of any row", "SELECT any_value(a) FROM t"),
         ("a value of any row", "SELECT string_agg(a, ',') FROM t"),
+        ("a value of any row", "SELECT list_contains(array_agg(a), 'x') FROM t"),
         ("rows numbered by unnest", "SELECT * FROM unnest([1]) WITH ORDINALITY"),
         ("a difference finer than a day", "SELECT date_diff('hour', a, b) FROM t"),
         ("a replacement without 'g'", "SELECT regexp_replace(a, 'x', 'y') FROM t"),

@@ -2,7 +2,7 @@
 -- with. Words are told without a row for each: a text of very many would be held as often.
 SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
 FROM divided AS d
-CROSS JOIN (SELECT array_agg(initial) AS characters FROM initials) AS i
+CROSS JOIN (SELECT list_sort(array_agg(initial)) AS characters FROM initials) AS i
 WHERE array_to_string(list_filter(
     string_split(d.words, ' '),
     w -> list_contains(i.characters, substr(w, 1, 1)) AND coalesce(w <> d.code AND w <> d.other_code, TRUE)
