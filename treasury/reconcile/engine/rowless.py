@@ -61,7 +61,8 @@ _SOURCES: Final[dict[str, _Source]] = {}
 AGGREGATES: Final = frozenset(
     {
         "any_value", "arg_max", "arg_min", "array_agg", "avg", "bool_and", "bool_or", "count",
-        "count_star", "first", "last", "list", "max", "max_by", "min", "min_by", "string_agg", "sum",
+        "count_star", "first", "last", "list", "max", "max_by", "min", "min_by", "string_agg",
+        "sum",
     }
 )  # fmt: skip
 """The aggregates, which over no row at all still give one."""
