@@ -1,5 +1,5 @@
--- Their words, with the codes that the line names in full as "|" as well; and those of fields in which a structured
--- reference may be printed.
+-- The words of fields in which a code may begin or a structured reference be printed; the codes that the line names in
+-- full are "|" there too.
 SELECT
     entry_id, field, text, code IS NOT NULL AS is_named,
     CASE
@@ -14,11 +14,11 @@ FROM (
     FROM begun
     UNION ALL
     SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
-    FROM (SELECT * FROM divided WHERE contains(text, 'RF')) AS d
-    ANTI JOIN begun AS b ON b.entry_id = d.entry_id AND b.field = d.field
-    UNION ALL
-    SELECT d.entry_id, d.field, d.text, d.code, d.other_code, d.words
     FROM (
+        SELECT *
+        FROM divided
+        WHERE contains(text, 'RF')
+        UNION ALL
         SELECT t.*
         FROM (SELECT * FROM divided WHERE NOT contains(text, 'RF')) AS t
         CROSS JOIN (SELECT DISTINCT 'asked' AS others FROM structured_kinds WHERE kind <> 'RF') AS k
