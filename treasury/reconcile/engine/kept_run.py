@@ -111,10 +111,11 @@ class Run:
             return
         rows = make(self.connection, msgspec.structs.replace(step, name=_ANEW), rowless)
         table = self.connection.table
-        if rows == before and (
-            table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table())
-            if rows
-            else table(name).columns == table(_ANEW).columns
+        stood_in = self._given.pop(name, None) is not None  # with columns of its own
+        if (
+            rows == before
+            and not stood_in
+            and (not rows or table(name).to_arrow_table().equals(table(_ANEW).to_arrow_table()))
         ):  # the same rows in the same order
             drop(self.connection, _ANEW)
             return
