@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -70,6 +70,7 @@ class Snapshot:
         self._workspace = workspace
         self._beside: dict[str, Callable[[], pa.Table]] = {}
         self._brought: set[str] = set()
+        self._shown: set[str] = set()
         self._lock = threading.Lock()
         self._shared: duckdb.DuckDBPyConnection | None = None
 
@@ -127,63 +128,82 @@ class Snapshot:
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
         if alone or one_thread or beside:
-            return self._new_database(one_thread=one_thread, beside=beside)
+            connection = self._new_database(one_thread=one_thread, beside=beside)
+            self._show(connection, (*self._catalogue, COMMITS))
+            return connection
         with self._lock:
-            return self._database().cursor()
+            return self._showing((*self._catalogue, COMMITS)).cursor()
 
-    def _database(self) -> duckdb.DuckDBPyConnection:
-        """The database that every connection shares, opened with the first."""
+    def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
+        """The database that every connection shares, opened with the first, with these tables."""
         if self._shared is None:
             self._shared = self._new_database()
+        unseen = [name for name in names if name not in self._shown]
+        self._show(self._shared, unseen)
+        self._shown.update(unseen)
         return self._shared
 
     def _new_database(
         self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
     ) -> duckdb.DuckDBPyConnection:
-        """A database with the snapshot's tables, of several threads where much is stored."""
+        """A database that reads the snapshot's files, of several threads where much is stored."""
         size = sum(file.size for stored in self.stored().values() for file in stored.files)
         workspace = None if size < FEW else self._workspace
         connection = engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
         for name, database in beside.items():
             engine.attach(connection, database, name)
-        return self._opened_database(connection)
-
-    def _opened_database(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-        """The connection, with the snapshot's tables and nothing else to be read."""
-        files: list[str] = []
         with self._errors():
-            for view, select in self.views().items():
-                connection.execute(f"CREATE VIEW {engine.quoted(view)} AS {select}")
-            for table in self._catalogue.values():
-                files += self.files(table)
-            last = 0 if self.commit is None else self.commit.number
-            connection.register(
-                "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
-            )
-            until = f' AND "at" <= {engine.moment(self.at)}' if self.at is not None else ""
-            connection.execute(
-                f"CREATE TABLE {COMMITS} AS FROM listed_commits WHERE number <= {last}{until}"
-            )
-            connection.unregister("listed_commits")
+            files = (file for table in self._catalogue for file in self.files(table))
             engine.lock_down(connection, files)
         return connection
 
+    def _show(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        """Give the connection these tables, each with its history: defining them all takes time."""
+        with self._errors():
+            try:
+                for name in names:
+                    if name == COMMITS:
+                        self._list_commits(connection)
+                        continue
+                    for view, select in self._views_of(self._catalogue[name]).items():
+                        connection.execute(
+                            f"CREATE OR REPLACE VIEW {engine.quoted(view)} AS {select}"
+                        )
+            except (
+                duckdb.PermissionException
+            ) as error:  # a file that is gone is looked for beside it
+                self._check_files(error)
+                raise
+
+    def _list_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
+        last = 0 if self.commit is None else self.commit.number
+        connection.register(
+            "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
+        )
+        until = f' AND "at" <= {engine.moment(self.at)}' if self.at is not None else ""
+        connection.execute(
+            f"CREATE OR REPLACE TABLE {COMMITS} AS FROM listed_commits"
+            f" WHERE number <= {last}{until}"
+        )
+        connection.unregister("listed_commits")
+
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
-        with self._cursor(query) as cursor:
+        with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
 
     def select(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
-        with self._cursor(query) as cursor:
+        named = [name for name in (*self._catalogue, COMMITS) if name in query]
+        with self._cursor(query, named) as cursor:
             return engine.rows(cursor, query, params)
 
     @contextmanager
-    def _cursor(self, query: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for a query, with what it names; errors are told as the snapshot's."""
+    def _cursor(self, query: str, tables: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection for a query that may read `tables`; errors are told as the snapshot's."""
         with self._lock:
-            database, folded = self._database(), query.casefold()
+            database, folded = self._showing(tables), query.casefold()
             # further tables that it may name; all of them where it asks which there are
             lists = any(word in folded for word in _LISTS)
             for name in self._beside:
@@ -207,19 +227,21 @@ class Snapshot:
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""
-        views = {}
-        for table in self._catalogue.values():
-            current = self._scan(table.name, table.schema)
-            history = self._scan(table.history, table.history_schema) if table.records else ""
-            if self.at is not None and table.records:
-                current = engine.known_at(current, history, table.schema, self.at)
-                history = _until(history, self.at, "valid_to")
-            elif self.at is not None:
-                current = _until(current, self.at)
-            views[table.name] = current
-            if table.records:
-                views[table.history] = history
-        return views
+        return {
+            view: select
+            for table in self._catalogue.values()
+            for view, select in self._views_of(table).items()
+        }
+
+    def _views_of(self, table: Table) -> dict[str, str]:
+        current = self._scan(table.name, table.schema)
+        if not table.records:
+            return {table.name: current if self.at is None else _until(current, self.at)}
+        history = self._scan(table.history, table.history_schema)
+        if self.at is not None:
+            current = engine.known_at(current, history, table.schema, self.at)
+            history = _until(history, self.at, "valid_to")
+        return {table.name: current, table.history: history}
 
     def stored(self) -> dict[str, delta.StoredTable]:
         """Each table and history that has been written, in the version of this snapshot."""

@@ -360,7 +360,7 @@ def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.
             hashes = connection.execute("SELECT count(DISTINCT hash(key)) FROM keys").fetchone()
         if hashes == (len(keys),):
             return table
-    if pc.count_distinct(keys).as_py() == len(keys):
+    if len(keys.unique()) == len(keys):
         return table
     counts = pc.value_counts(keys)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
