@@ -101,8 +101,10 @@ def test_a_structured_reference_is_looked_for_in_as_much_text_as_the_rules_say()
     long = "RF é " * 50_000
     lines = [line("a", "1", f"RF18 5390 0754 7034 {long}"), line("b", "1", f"{long} RF18 5390")]
     expectations = [expectation("r", "RF18539007547034", "1")]
-    outcomes_read = match(lines, expectations).lines["outcome"].to_pylist()
-    assert outcomes_read == ["matched", "unreferenced"]
+    a, b = match(lines, expectations).lines.to_pylist()
+    assert a["outcome"] == "suggested"
+    assert "its text is longer than the 2000 characters that are searched" in a["reason"]
+    assert b["outcome"] == "unreferenced"
 
 
 def test_fewer_candidates_are_kept_by_rule() -> None:

@@ -181,7 +181,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_sum_steps: Count = 200_000
     """Pairs of requests that the search for sums may look at; the earliest lines come first."""
     contradicting_statuses: tuple[Written, ...] = (
-        "CANCELLED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
+        "CANCELLED", "CANCELED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip
     """Statuses of the service that contradict a match."""
     ours_target_days: Count = 1

@@ -27,6 +27,13 @@ LEFT JOIN known_payers AS k
     ON k.expectation_id = v.expectation_id AND k.party = l.party AND k.since < v.booking_date
 WHERE k.party IS NULL AND (e.counterparty_account IS NULL OR l.counterparty_account IS NULL)
 UNION
+SELECT v.entry_id, 'an earlier line names ' || e.code || ' beside others, and is exactly what they expect together' AS why
+FROM provisional AS v
+JOIN named_sums AS s ON s.expectation_id = v.expectation_id
+JOIN expectations AS e ON e.expectation_id = v.expectation_id
+WHERE v.accepted_reason IS NULL
+    AND (s.booking_date < v.booking_date OR (s.booking_date = v.booking_date AND s.entry_id < v.entry_id))
+UNION
 SELECT entry_id, why FROM other_payers
 UNION
 SELECT u.entry_id, 'it may be no reference at all' AS why
@@ -39,3 +46,7 @@ UNION
 SELECT entry_id, 'a sign in its text stands for several letters' AS why
 FROM fields
 WHERE NOT is_plain AND contains(text, '⃝')
+UNION
+SELECT f.entry_id, 'its text is longer than the ' || CAST(u.max_text AS VARCHAR) || ' characters that are searched' AS why
+FROM fields AS f
+JOIN rules AS u ON length(f.text) > u.max_text

@@ -12,10 +12,14 @@ texts_read AS (
             '[^\p{L}\p{N}]+', '', 'g') AS letters,
         regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters,
         trim(regexp_replace(f.text, '[\s\p{Z}]+', ' ', 'g')) AS collapsed,
-        regexp_replace(f.text, '[\n\r]+', '', 'g') AS unfolded,
-        split_part(f.text, chr(10), -1) AS last_fold
+        regexp_replace(f.text, '[\n\r]+', '', 'g') AS unfolded
     FROM fields AS f
     JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
+),
+folds AS (
+    SELECT entry_id, fold, regexp_replace(fold, '[^\p{L}\p{N}]+', '', 'g') AS letters,
+        trim(regexp_replace(fold, '[\s\p{Z}]+', ' ', 'g')) AS collapsed
+    FROM (SELECT entry_id, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS fold FROM texts_read) AS each
 ),
 streams AS (
     SELECT entry_id, letters FROM texts_read
@@ -55,9 +59,16 @@ FROM (
         ON k.length = length(t.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.text)
         OR k.length = length(t.collapsed) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.collapsed)
         OR k.length = length(t.unfolded) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.unfolded)
-        OR k.length = length(t.last_fold)
         OR (k.is_most AND k.field = t.field AND length(t.text) >= k.length)
     WHERE substr(t.all_letters, length(t.all_letters) - length(n.short) + 1) = n.short
+    UNION
+    SELECT n.entry_id, n.short
+    FROM nested AS n
+    JOIN folds AS t ON t.entry_id = n.entry_id
+    JOIN cut_lengths AS k
+        ON k.length = length(t.fold) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.fold)
+        OR k.length = length(t.collapsed) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.collapsed)
+    WHERE substr(t.letters, length(t.letters) - length(n.short) + 1) = n.short
 ) AS c
 JOIN lines AS l ON l.entry_id = c.entry_id
 JOIN nested_codes AS n ON n.short = c.short AND n.amount IS NULL

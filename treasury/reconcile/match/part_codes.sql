@@ -1,13 +1,7 @@
 -- Is it only a part? Lines that name a code between slashes, of a token that a longer code begins with; of very many
 -- codes that do, the first.
-WITH parts AS (
-    SELECT DISTINCT g.entry_id, g.code, replace(replace(replace(t.token, '-', ''), '/', ''), '.', '') AS form
-    FROM segments AS g
-    JOIN tokens AS t ON t.entry_id = g.entry_id
-    WHERE contains(replace(replace(replace(t.token, '-', ''), '/', ''), '.', ''), g.code)
-)
 SELECT s.entry_id, s.code AS short, c.expectation_id, c.code
-FROM parts AS s
+FROM token_parts AS s
 JOIN (
     SELECT f.form, c.expectation_id, c.code
     FROM (
@@ -15,7 +9,7 @@ JOIN (
         FROM codes AS c
         JOIN part_sizes AS k ON k.size < length(c.code)
     ) AS c
-    JOIN (SELECT DISTINCT form FROM parts) AS f ON f.form = c.start
+    JOIN (SELECT DISTINCT form FROM token_parts) AS f ON f.form = c.start
     QUALIFY row_number() OVER (PARTITION BY f.form ORDER BY c.code, c.expectation_id) <= 5
 ) AS c ON c.form = s.form
 QUALIFY row_number() OVER (PARTITION BY s.entry_id, s.code ORDER BY c.code, c.expectation_id) <= 5

@@ -25,7 +25,7 @@ FROM (
                                 FROM beside
                             ) AS b
                             CROSS JOIN (
-                                SELECT greatest(min(s.size) - 4, max(u.min_damaged)) AS least, max(s.size) + 1 AS most
+                                SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
                                 FROM sizes AS s
                                 CROSS JOIN rules AS u
                             ) AS z

@@ -18,7 +18,7 @@ FROM (
         FROM looked_at AS w
         CROSS JOIN rules AS u
     ) AS tokens_of_words
-    WHERE length(token) >= min_damaged AND coalesce(replace(token, '-', '') <> code, TRUE)
+    WHERE length(token) >= min_damaged - 1 AND coalesce(replace(token, '-', '') <> code, TRUE)
         AND regexp_matches(token, '[0-9]')
     UNION ALL
     SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
@@ -31,14 +31,24 @@ FROM (
         CROSS JOIN rules AS u
         WHERE NOT w.is_plain
     ) AS spaced_words
-    WHERE length(token) >= min_damaged AND regexp_matches(token, '[^A-Z0-9./-]')
+    WHERE length(token) >= min_damaged - 1 AND regexp_matches(token, '[^A-Z0-9./-]')
     UNION ALL
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
         min_damaged, TRUE AS is_end
     FROM (
         SELECT w.entry_id, w.code, w.other_code, u.min_damaged,
             regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
-        FROM looked_at AS w
+        FROM (
+            SELECT entry_id, field, code, other_code, text FROM looked_at
+            UNION ALL
+            SELECT entry_id, field, code, other_code, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS text
+            FROM looked_at
+            WHERE NOT is_plain AND contains(text, chr(10))
+            UNION ALL
+            SELECT entry_id, field, code, other_code, trim(regexp_replace(text, ' +', ' ', 'g')) AS text
+            FROM looked_at
+            WHERE contains(text, '  ')
+        ) AS w
         SEMI JOIN cut_lengths AS k
             ON k.length = length(w.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
         CROSS JOIN rules AS u
@@ -55,5 +65,5 @@ LEFT JOIN (
     WHERE f.code <> f.other_code
 ) AS n ON n.entry_id = found.entry_id AND n.code = found.form
 WHERE n.entry_id IS NULL AND coalesce(found.form <> found.code AND found.form <> found.other_code, n.code IS NULL)
-    AND ((length(found.form) >= found.min_damaged AND regexp_matches(found.form, '[0-9]'))
+    AND ((length(found.form) >= found.min_damaged - 1 AND regexp_matches(found.form, '[0-9]'))
         OR (found.is_end AND length(found.form) >= 6 AND regexp_matches(found.form, '[^0-9]')))

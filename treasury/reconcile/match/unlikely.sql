@@ -1,5 +1,5 @@
 -- Lines that name such a code, not in a structured field, behind a label, by check digits of its own, or with the
--- amount that is expected.
+-- amount that is expected; and those where it is part of an account.
 SELECT a.entry_id, a.expectation_id
 FROM inexact_pairs AS a
 JOIN unlikely_codes AS k ON k.code = a.code
@@ -17,3 +17,7 @@ LEFT JOIN (
         OR contains(w.padded, ' ' || b.label || ' ' || n.code || ' ')
 ) AS told ON told.entry_id = a.entry_id AND told.code = a.code
 WHERE s.entry_id IS NULL AND told.entry_id IS NULL
+UNION
+SELECT a.entry_id, a.expectation_id
+FROM inexact_pairs AS a
+JOIN account_parts AS p ON p.entry_id = a.entry_id AND p.code = a.code
