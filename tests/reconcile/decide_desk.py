@@ -28,6 +28,11 @@ def copy_of(workspace: Workspace, folder: Path) -> Workspace:
     return Workspace(folder)
 
 
+def payable(workspace: Workspace) -> list[dict[str, Any]]:
+    """The requests that are to be paid, as they wait now."""
+    return [row for row in workspace.awaiting_funds().to_pylist() if row["state"] == "PAY"]
+
+
 def file_made(workspace: Workspace, name: str, body: object, at: datetime = FILED) -> None:
     """Journal a payment file that anna made, before the bank answers to it."""
     colleague = Journal(workspace.folder, now=lambda: at)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from decide_desk import ANNA, BERT, FILED, copy_of, file_made
+from decide_desk import ANNA, BERT, FILED, copy_of, file_made, payable
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
@@ -23,13 +23,12 @@ IBAN = "NL05TEST0417164300"
 class Filed:
     """A desk whose first payable request has left in a file, and what its bank answers."""
 
-    def __init__(self, desk: Workspace, folder: Path) -> None:
+    def __init__(self, desk: Workspace, folder: Path, model: Workspace) -> None:
+        """`model` has the same records and is read to find the request."""
         self.desk, self._folder, self._count = desk, folder, 0
         desk.journal = Journal(desk.folder, now=lambda: FILED)
         self.answers = "all"
-        self.request = next(
-            row for row in desk.awaiting_funds().to_pylist() if row["state"] == "PAY"
-        )
+        self.request = payable(model)[0]
         self.reference = self.request["reference"]
         self.leave(FILE, "PAY-ABC")
 
@@ -76,7 +75,7 @@ class Filed:
 
 @pytest.fixture
 def filed(month_end: Workspace, tmp_path: Path) -> Filed:
-    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path)
+    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
 
 
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(
@@ -326,7 +325,7 @@ def test_a_desk_of_one_accepts_a_close_match_with_a_reason_and_is_marked_so(
 ) -> None:
     desk = copy_of(month_end, tmp_path / "one")
     (desk.folder / "policy.toml").write_text("one_person = true\n")
-    alone = Filed(desk, tmp_path)
+    alone = Filed(desk, tmp_path, month_end)
     alone.answer("RVMC", text="Ramp Operator B.V.")
     accepted = desk.funding.accept_payee(alone.request["request"], "called them", actor=ANNA)
     assert accepted.alone

@@ -9,7 +9,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from decide_desk import BERT, copy_of, double, edit, file_made, first_line
+from decide_desk import BERT, copy_of, double, edit, file_made, first_line, october, payable
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
@@ -21,10 +21,10 @@ FILE, MESSAGE = "payments-1.xml", "PAY-ABC"
 class Batch:
     """A desk where two requests left in a file, and one debit came of it."""
 
-    def __init__(self, desk: Workspace) -> None:
-        self.desk = desk
-        waiting = [r for r in desk.awaiting_funds().to_pylist() if r["state"] == "PAY"]
-        self.first, self.second = waiting[:2]
+    def __init__(self, desk: Workspace, model: Workspace) -> None:
+        """`model` has the same records and is read to find the requests and a debit."""
+        self.desk, self._model = desk, model
+        self.first, self.second = payable(model)[:2]
         body = {
             "requests": [self.first["request"], self.second["request"]],
             "references": [self.first["reference"], self.second["reference"]],
@@ -35,8 +35,7 @@ class Batch:
 
     def debited(self, amount: Decimal, text: str = MESSAGE) -> str:
         """A debit of the own account, as the bank books a batch."""
-        lines = self.desk.reconcile("2026-10").lines.to_pylist()
-        model = first_line(lines, "matched", "on_ramp", "DBIT")
+        model = first_line(october(self._model), "matched", "on_ramp", "DBIT")
         return double(
             self.desk, model["entry_id"], amount=amount, end_to_end_id=text, remittance=[],
             structured_references=[], counterparty_name=None, additional_information=None,
@@ -50,7 +49,7 @@ class Batch:
 
 @pytest.fixture
 def batch(month_end: Workspace, tmp_path: Path) -> Batch:
-    return Batch(copy_of(month_end, tmp_path / "desk"))
+    return Batch(copy_of(month_end, tmp_path / "desk"), month_end)
 
 
 def test_one_debit_pays_every_request_of_its_file(batch: Batch) -> None:

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from decide_desk import BERT, clock_at, copy_of, double, edit, file_made, first_line, october
+from decide_desk import (
+    BERT,
+    clock_at,
+    copy_of,
+    double,
+    edit,
+    file_made,
+    first_line,
+    october,
+    payable,
+)
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused
@@ -25,11 +35,11 @@ WHOLE_PLACES = ("message_id", "payment_information_id")
 class Filed:
     """A desk where two requests left in a file that says what it orders."""
 
-    def __init__(self, desk: Workspace, **changed: Any) -> None:
+    def __init__(self, desk: Workspace, model: Workspace, **changed: Any) -> None:
+        """`model` has the same records and is read to find the requests and a debit."""
         self.desk = desk
-        waiting = [r for r in desk.awaiting_funds().to_pylist() if r["state"] == "PAY"]
-        self.first, self.second = waiting[:2]
-        self.model = first_line(october(desk), "matched", "on_ramp", "DBIT")
+        self.first, self.second = payable(model)[:2]
+        self.model = first_line(october(model), "matched", "on_ramp", "DBIT")
         body = {
             "requests": [self.first["request"], self.second["request"]],
             "references": [self.first["reference"], self.second["reference"]],
@@ -52,11 +62,14 @@ class Filed:
         return double(self.desk, self.model["entry_id"], **{**given, **changed})
 
     def answered(self, folder: Path, reference: str, *status: str) -> None:
-        """What the bank says of a payment of the file."""
+        """What the bank says of a payment of the file; of both of them without a reference."""
         answer = folder / f"answer-{len(list(folder.glob('answer-*')))}.xml"
-        ordered = next(r for r in (self.first, self.second) if r["reference"] == reference)
-        told = payment(reference, *status, amount=f"{ordered['send']:.2f}")
-        answer.write_text(report(told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
+        told = [
+            payment(ordered["reference"], *status, amount=f"{ordered['send']:.2f}")
+            for ordered in (self.first, self.second)
+            if reference in ("", ordered["reference"])
+        ]
+        answer.write_text(report(*told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
         self.desk.statements.add(answer)
 
     def came_back(self, line: str, **changed: Any) -> str:
@@ -85,8 +98,8 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def filed(desk: Workspace) -> Filed:
-    return Filed(desk)
+def filed(desk: Workspace, month_end: Workspace) -> Filed:
+    return Filed(desk, month_end)
 
 
 @pytest.mark.parametrize(
@@ -152,14 +165,16 @@ def test_anything_less_is_asked_of_a_person(filed: Filed, changed: dict[str, Any
 @pytest.mark.parametrize(
     "body", [{"amounts": None}, {"amounts": [1, 2]}, {"payer": "BE71096123456769"}, {"payer": ""}]
 )
-def test_a_file_that_says_otherwise_is_asked_about(desk: Workspace, body: dict[str, Any]) -> None:
-    filed = Filed(desk, **body)
+def test_a_file_that_says_otherwise_is_asked_about(
+    desk: Workspace, month_end: Workspace, body: dict[str, Any]
+) -> None:
+    filed = Filed(desk, month_end, **body)
     assert filed.outcome(filed.debited())["outcome"] != "matched"
     assert "SENT" not in filed.states
 
 
-def test_a_debit_of_another_account_is_not_the_files(desk: Workspace) -> None:
-    filed = Filed(desk, payer="BE71096123456769")
+def test_a_debit_of_another_account_is_not_the_files(desk: Workspace, month_end: Workspace) -> None:
+    filed = Filed(desk, month_end, payer="BE71096123456769")
     line = filed.debited()
     with pytest.raises(ActionRefused, match=r"no debit of the account that payments-1\.xml pays"):
         desk.matches.accept_file(line, FILE, reason="it is", actor=BERT)
@@ -239,8 +254,7 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
 def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
     filed: Filed, tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    for request in (filed.first, filed.second):
-        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    filed.answered(tmp_path, "", "RJCT", "AC04")
     assert filed.states == {"REJECTED"}
     filed.debited(**changed)
     assert filed.states == {"CHECK BANK"}
@@ -254,15 +268,13 @@ def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
 def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alone(
     filed: Filed, tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    for request in (filed.first, filed.second):
-        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    filed.answered(tmp_path, "", "RJCT", "AC04")
     filed.debited(**{"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"], **changed})
     assert filed.states == {"REJECTED"}
 
 
 def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(filed: Filed, tmp_path: Path) -> None:
-    for request in (filed.first, filed.second):
-        filed.answered(tmp_path, request["reference"], "RJCT", "AC04")
+    filed.answered(tmp_path, "", "RJCT", "AC04")
     line = filed.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
     assert filed.outcome(line)["line_class"] == "bank_charge"
     assert filed.states == {"REJECTED"}
@@ -311,8 +323,7 @@ def test_a_payment_of_the_debit_that_came_back_is_to_be_paid_again_and_no_other(
     filed: Filed, tmp_path: Path, back: str
 ) -> None:
     """Whichever comes first by its id: what came back is that of the request which it names."""
-    for request in (filed.first, filed.second):
-        filed.answered(tmp_path, request["reference"], "ACSC")
+    filed.answered(tmp_path, "", "ACSC")
     mine, other = filed.first, filed.second
     if back == "second":
         mine, other = other, mine
@@ -341,8 +352,7 @@ def test_what_came_back_without_a_name_is_nobodys_until_a_person_says_whose(file
 def test_a_debit_that_was_booked_back_whole_leaves_all_its_payments_to_be_paid_again(
     filed: Filed, tmp_path: Path
 ) -> None:
-    for request in (filed.first, filed.second):
-        filed.answered(tmp_path, request["reference"], "ACSC")
+    filed.answered(tmp_path, "", "ACSC")
     line = filed.debited(**SOON)
     back = filed.came_back(line, is_reversal=True, return_reason=None, message_id=MESSAGE)
     assert filed.states == {"SENT"}
