@@ -215,3 +215,13 @@ def test_what_an_earlier_sum_may_have_paid_is_a_question() -> None:
     assert "is exactly what they expect together" in reason["reason"]
     matches = match([line("a", "150", both, 4), line("b", "100", one, 3)], expectations)
     assert outcome(matches, "b")["outcome"] == "matched"
+
+
+def test_a_strangers_payment_of_far_too_much_does_not_hold_up_the_payers_own() -> None:
+    stranger, payer = {"counterparty_account": "DE2"}, {"counterparty_account": "DE1"}
+    lines = [line("a", "5000", LONG, 1, **stranger), line("b", "60", LONG, 2, **payer)]
+    lines += [line("c", "40", LONG, 3, **payer), line("d", "60", LONG, 4, **stranger)]
+    matches = match(lines, [request("r", LONG, "100")])
+    outcomes = [row["outcome"] for row in matches.lines.to_pylist()]
+    assert outcomes == ["suggested", "matched", "matched", "suggested"]
+    assert state(matches, "r")["received"] == 100

@@ -16,9 +16,10 @@ SELECT v.entry_id, 'it is more than what remains, from a payer who is not known 
 FROM (
     SELECT v.entry_id, v.expectation_id, v.booking_date
     FROM provisional AS v
+    LEFT JOIN paid_before AS b ON b.entry_id = v.entry_id
     CROSS JOIN rules AS u
     WHERE v.accepted_reason IS NULL
-        AND v.amount > greatest(v.expected - v.before, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
+        AND v.amount > greatest(v.expected - coalesce(b.amount, v.before), CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
         AND NOT (v.before >= v.expected AND v.amount = v.expected)
 ) AS v
 JOIN expectations AS e ON e.expectation_id = v.expectation_id
