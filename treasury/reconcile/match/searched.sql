@@ -4,10 +4,10 @@
 SELECT DISTINCT found.entry_id, found.token, found.form, found.is_end
 FROM (
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
-        min_damaged, FALSE AS is_end
+        shortest, FALSE AS is_end
     FROM (
         SELECT
-            w.entry_id, w.code, w.other_code, u.min_damaged,
+            w.entry_id, w.code, w.other_code, u.shortest,
             unnest(string_split(
                 CASE
                     WHEN w.is_plain THEN substr(w.text, 1, u.max_text)
@@ -16,27 +16,27 @@ FROM (
                 ' '
             )) AS token
         FROM looked_at AS w
-        CROSS JOIN rules AS u
+        CROSS JOIN search_bounds AS u
     ) AS tokens_of_words
-    WHERE length(token) >= min_damaged - 1 AND coalesce(replace(token, '-', '') <> code, TRUE)
+    WHERE length(token) >= shortest AND coalesce(replace(token, '-', '') <> code, TRUE)
         AND regexp_matches(token, '[0-9]')
     UNION ALL
     SELECT entry_id, code, other_code, '' AS token, regexp_replace(token, '[^\p{L}\p{N}]+', '', 'g') AS form,
-        min_damaged, FALSE AS is_end
+        shortest, FALSE AS is_end
     FROM (
         SELECT
-            w.entry_id, w.code, w.other_code, u.min_damaged,
+            w.entry_id, w.code, w.other_code, u.shortest,
             unnest(string_split(regexp_replace(substr(w.text, 1, u.max_text), '[\t\n\f\r]|[^\P{Z} ]', ' ', 'g'), ' ')) AS token
         FROM looked_at AS w
-        CROSS JOIN rules AS u
+        CROSS JOIN search_bounds AS u
         WHERE NOT w.is_plain
     ) AS spaced_words
-    WHERE length(token) >= min_damaged - 1 AND regexp_matches(token, '[^A-Z0-9./-]')
+    WHERE length(token) >= shortest AND regexp_matches(token, '[^A-Z0-9./-]')
     UNION ALL
     SELECT entry_id, code, other_code, token, replace(replace(replace(token, '-', ''), '/', ''), '.', '') AS form,
-        min_damaged, TRUE AS is_end
+        shortest, TRUE AS is_end
     FROM (
-        SELECT w.entry_id, w.code, w.other_code, u.min_damaged,
+        SELECT w.entry_id, w.code, w.other_code, u.shortest,
             regexp_extract(substr(w.text, 1, u.max_text), '[\p{L}\p{N}./-]*\z') AS token
         FROM (
             SELECT entry_id, field, code, other_code, text FROM looked_at
@@ -51,11 +51,11 @@ FROM (
         ) AS w
         SEMI JOIN cut_lengths AS k
             ON k.length = length(w.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(w.text) OR (k.is_most AND k.field = w.field AND length(w.text) >= k.length)
-        CROSS JOIN rules AS u
+        CROSS JOIN search_bounds AS u
     ) AS last_words
     UNION ALL
     SELECT entry_id, CAST(NULL AS VARCHAR) AS code, CAST(NULL AS VARCHAR) AS other_code, token, form,
-        (SELECT min_damaged FROM rules) AS min_damaged, FALSE AS is_end
+        (SELECT shortest FROM search_bounds) AS shortest, FALSE AS is_end
     FROM runs
 ) AS found
 LEFT JOIN (
@@ -65,5 +65,5 @@ LEFT JOIN (
     WHERE f.code <> f.other_code
 ) AS n ON n.entry_id = found.entry_id AND n.code = found.form
 WHERE n.entry_id IS NULL AND coalesce(found.form <> found.code AND found.form <> found.other_code, n.code IS NULL)
-    AND ((length(found.form) >= found.min_damaged - 1 AND regexp_matches(found.form, '[0-9]'))
+    AND ((length(found.form) >= found.shortest AND regexp_matches(found.form, '[0-9]'))
         OR (found.is_end AND length(found.form) >= 6 AND regexp_matches(found.form, '[^0-9]')))
