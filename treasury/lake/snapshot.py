@@ -169,9 +169,7 @@ class Snapshot:
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {engine.quoted(view)} AS {select}"
                         )
-            except (
-                duckdb.PermissionException
-            ) as error:  # a file that is gone is looked for beside it
+            except duckdb.PermissionException as error:  # as of a file that is gone
                 self._check_files(error)
                 raise
 

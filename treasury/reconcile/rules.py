@@ -146,7 +146,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_words: Size = 5
     """A code may be broken into up to this many words."""
     max_text: Size = 2000
-    """Broken and damaged references are looked for in this many characters of a field."""
+    """Broken and damaged references are looked for in this many characters of a field; a line with
+    a longer one is a question."""
     structured: tuple[StructuredKind, ...] = ("RF",)
     """References with check digits that prove a line by themselves, printed in any groups."""
     remittance_limit: Size = 140
@@ -154,7 +155,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reference_limit: Size = 35
     """The same for an end-to-end id or a creditor reference."""
     min_damaged: Size = 8
-    """A damaged reference is looked for in tokens of at least this many letters and digits."""
+    """A damaged reference is looked for in tokens of at least this many letters and digits, or of
+    one less where a code has just as many."""
     look_alikes: tuple[tuple[Written, Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),

@@ -1,4 +1,3 @@
--- How codes begin: what a damage of the rest of each leaves whole.
-SELECT DISTINCT substr(c.code, 1, h.length) AS edge, h.length
-FROM codes AS c
-JOIN halves AS h ON h.size = length(c.code)
+-- How codes begin: the characters of each that a damage of the rest leaves whole.
+SELECT DISTINCT substr(code, 1, 4) AS edge
+FROM codes

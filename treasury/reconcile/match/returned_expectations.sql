@@ -1,6 +1,6 @@
 -- Each expectation whose money came back: the return, the line it brings back, and when. A return of a whole line
--- brings back what all expectations received that a person, or a payment file, gave the line to; or what those expect together whose codes it names in
--- full.
+-- brings back what all expectations received that a person, or a payment file, gave the line to; or what those expect
+-- together whose codes it names in full.
 SELECT return_id, original_id, return_reason, booking_date, expectation_id
 FROM returns
 WHERE expectation_id <> ''

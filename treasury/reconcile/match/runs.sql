@@ -12,29 +12,24 @@ FROM (
             FROM (
                 SELECT DISTINCT r.entry_id, r.rest, r.joined, r.least, r.most, r.is_divided
                 FROM (
-                    SELECT s.entry_id, s.rest, s.joined, s.least, s.most, s.is_divided, k.length,
-                        substr(s.joined, 1, k.length) AS start
+                    SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
                     FROM (
-                        SELECT entry_id, rest, replace(rest, ' ', '') AS joined, least, most, is_divided
+                        SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
+                            b.is_divided
                         FROM (
-                            SELECT b.entry_id, substr(b.padded, b.p + 1, z.most + z.most) AS rest, z.least, z.most,
-                                b.is_divided
-                            FROM (
-                                SELECT entry_id, is_divided, ' ' || words AS padded,
-                                    unnest(generate_series(1, length(words))) AS p
-                                FROM beside
-                            ) AS b
-                            CROSS JOIN (
-                                SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
-                                FROM sizes AS s
-                                CROSS JOIN rules AS u
-                            ) AS z
-                            WHERE substr(b.padded, b.p, 2) IN (SELECT ' ' || initial FROM initials)
-                        ) AS rests
-                    ) AS s
-                    CROSS JOIN (SELECT DISTINCT length FROM halves) AS k
+                            SELECT entry_id, is_divided, ' ' || words AS padded,
+                                unnest(generate_series(1, length(words))) AS p
+                            FROM beside
+                        ) AS b
+                        CROSS JOIN (
+                            SELECT greatest(min(s.size) - 4, max(u.min_code)) AS least, max(s.size) + 1 AS most
+                            FROM sizes AS s
+                            CROSS JOIN rules AS u
+                        ) AS z
+                        WHERE substr(b.padded, b.p, 2) IN (SELECT ' ' || initial FROM initials)
+                    ) AS rests
                 ) AS r
-                JOIN edges AS e ON e.edge = r.start AND e.length = r.length
+                JOIN edges AS e ON e.edge = substr(r.joined, 1, 4)
             ) AS opened
         ) AS ends
         WHERE substr(rest, n, 1) <> ' ' AND substr(rest, n + 1, 1) IN (' ', '')
