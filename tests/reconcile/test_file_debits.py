@@ -64,12 +64,12 @@ class Filed:
     def answered(self, folder: Path, reference: str, *status: str) -> None:
         """What the bank says of a payment of the file; of both of them without a reference."""
         answer = folder / f"answer-{len(list(folder.glob('answer-*')))}.xml"
-        told = [
+        payments = [
             payment(ordered["reference"], *status, amount=f"{ordered['send']:.2f}")
             for ordered in (self.first, self.second)
             if reference in ("", ordered["reference"])
         ]
-        answer.write_text(report(*told, original=MESSAGE, at="2026-10-30T09:00:00Z"))
+        answer.write_text(report(*payments, original=MESSAGE, at="2026-10-30T09:00:00Z"))
         self.desk.statements.add(answer)
 
     def came_back(self, line: str, **changed: Any) -> str:

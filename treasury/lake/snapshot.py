@@ -69,7 +69,7 @@ class Snapshot:
         self._altered = altered
         self._workspace = workspace
         self._beside: dict[str, Callable[[], pa.Table]] = {}
-        self._brought: set[str] = set()
+        self._names = (*catalogue, COMMITS)
         self._shown: set[str] = set()
         self._lock = threading.Lock()
         self._shared: duckdb.DuckDBPyConnection | None = None
@@ -129,10 +129,10 @@ class Snapshot:
         """
         if alone or one_thread or beside:
             connection = self._new_database(one_thread=one_thread, beside=beside)
-            self._show(connection, (*self._catalogue, COMMITS))
+            self._show(connection, self._names)
             return connection
         with self._lock:
-            return self._showing((*self._catalogue, COMMITS)).cursor()
+            return self._showing(self._names).cursor()
 
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """The database that every connection shares, opened with the first, with these tables."""
@@ -187,13 +187,13 @@ class Snapshot:
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
-        with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
+        with self._cursor(query, self._names) as cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
 
     def select(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
-        named = [name for name in (*self._catalogue, COMMITS) if name in query]
+        named = [name for name in self._names if name in query]
         with self._cursor(query, named) as cursor:
             return engine.rows(cursor, query, params)
 
@@ -205,14 +205,14 @@ class Snapshot:
             # further tables that it may name; all of them where it asks which there are
             lists = any(word in folded for word in _LISTS)
             for name in self._beside:
-                if (lists or name in folded) and name not in self._brought:
+                if (lists or name in folded) and name not in self._shown:
                     given = f"{name}_given"
                     database.register(given, self._beside[name]())
                     database.execute(
                         f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(given)}"
                     )
                     database.unregister(given)
-                    self._brought.add(name)
+                    self._shown.add(name)
             cursor = database.cursor()
         with self._errors(), cursor:
             yield cursor

@@ -1,4 +1,4 @@
 -- Codes that read as what an IBAN ends with.
 SELECT code
-FROM (SELECT DISTINCT code FROM inexact_pairs WHERE length(code) > 10) AS c
+FROM (SELECT DISTINCT code FROM inexact_pairs) AS c
 WHERE regexp_matches(code, '^[A-Z]{1,4}[0-9]{10,}[A-Z0-9]*$')

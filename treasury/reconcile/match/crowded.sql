@@ -1,5 +1,6 @@
 -- What the whole references of a line amount to, where it has several: its first and last code, how many
--- expectations they name and how many of those nothing contradicts, and the first contradiction.
+-- expectations they name and how many of those nothing contradicts, whether they are one code that one of these may be
+-- paid by, and the first contradiction.
 SELECT
     p.entry_id,
     min(p.code) AS code,
@@ -7,6 +8,7 @@ SELECT
     CASE WHEN bool_or(p.tier = 'whole') THEN 'whole' ELSE 'structured' END AS tier,
     count(*) AS named,
     count(*) FILTER (WHERE p.contradiction IS NULL) AS viable,
+    min(p.code) = max(p.code) AND count(*) FILTER (WHERE p.contradiction IS NULL) = 1 AS is_single,
     min(p.expectation_id) AS any_id,
     min(p.contradiction) AS contradiction
 FROM pairs AS p

@@ -12,21 +12,11 @@ SELECT s.entry_id, e.code || ', one slip away, expects exactly this amount' AS w
 FROM slips AS s
 JOIN expectations AS e ON e.expectation_id = s.expectation_id
 UNION
-SELECT v.entry_id, 'it is more than what remains, from a payer who is not known for it' AS why
-FROM (
-    SELECT v.entry_id, v.expectation_id, v.booking_date
-    FROM provisional AS v
-    LEFT JOIN paid_before AS b ON b.entry_id = v.entry_id
-    CROSS JOIN rules AS u
-    WHERE v.accepted_reason IS NULL
-        AND v.amount > greatest(v.expected - coalesce(b.amount, v.before), CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
-        AND NOT (v.before >= v.expected AND v.amount = v.expected)
-) AS v
-JOIN expectations AS e ON e.expectation_id = v.expectation_id
-JOIN line_parties AS l ON l.entry_id = v.entry_id
-LEFT JOIN known_payers AS k
-    ON k.expectation_id = v.expectation_id AND k.party = l.party AND k.since < v.booking_date
-WHERE k.party IS NULL AND (e.counterparty_account IS NULL OR l.counterparty_account IS NULL)
+SELECT o.entry_id, 'it is more than what remains, from a payer who is not known for it' AS why
+FROM overpaying AS o
+LEFT JOIN paid_before AS b ON b.entry_id = o.entry_id
+CROSS JOIN rules AS u
+WHERE b.amount IS NULL OR o.amount > greatest(o.expected - b.amount, CAST(0 AS DECIMAL(38, 18))) + u.over_tolerance
 UNION
 SELECT v.entry_id, 'an earlier line names ' || e.code || ' beside others, and is exactly what they expect together' AS why
 FROM provisional AS v

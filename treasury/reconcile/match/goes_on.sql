@@ -10,16 +10,28 @@ texts_read AS (
     SELECT f.entry_id, f.field, f.text,
         regexp_replace(regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '\?[0-9]{2}', '', 'g'),
             '[^\p{L}\p{N}]+', '', 'g') AS letters,
-        regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters,
-        trim(regexp_replace(f.text, '[\s\p{Z}]+', ' ', 'g')) AS collapsed,
-        regexp_replace(f.text, '[\n\r]+', '', 'g') AS unfolded
+        regexp_replace(substr(f.text, 1, (SELECT max_text FROM rules)), '[^\p{L}\p{N}]+', '', 'g') AS all_letters
     FROM fields AS f
     JOIN (SELECT DISTINCT entry_id FROM nested) AS n ON n.entry_id = f.entry_id
 ),
 folds AS (
-    SELECT entry_id, fold, regexp_replace(fold, '[^\p{L}\p{N}]+', '', 'g') AS letters,
-        trim(regexp_replace(fold, '[\s\p{Z}]+', ' ', 'g')) AS collapsed
+    SELECT entry_id, fold, regexp_replace(fold, '[^\p{L}\p{N}]+', '', 'g') AS letters
     FROM (SELECT entry_id, unnest(string_split(replace(text, chr(13), ''), chr(10))) AS fold FROM texts_read) AS each
+),
+ends AS (
+    SELECT entry_id, field, text, all_letters AS letters FROM texts_read
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, regexp_replace(text, '[\n\r]+', '', 'g') AS text, all_letters AS letters
+    FROM texts_read
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, fold AS text, letters FROM folds
+    UNION ALL
+    SELECT entry_id, CAST(NULL AS VARCHAR) AS field, trim(regexp_replace(text, '[\s\p{Z}]+', ' ', 'g')) AS text, letters
+    FROM (
+        SELECT entry_id, text, all_letters AS letters FROM texts_read
+        UNION ALL
+        SELECT entry_id, fold AS text, letters FROM folds
+    ) AS wholes
 ),
 streams AS (
     SELECT entry_id, letters FROM texts_read
@@ -54,20 +66,10 @@ SELECT DISTINCT c.entry_id, c.short, coalesce(x.expectation_id, n.expectation_id
 FROM (
     SELECT n.entry_id, n.short
     FROM nested AS n
-    JOIN texts_read AS t ON t.entry_id = n.entry_id
+    JOIN ends AS t ON t.entry_id = n.entry_id
     JOIN cut_lengths AS k
         ON k.length = length(t.text) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.text)
-        OR k.length = length(t.collapsed) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.collapsed)
-        OR k.length = length(t.unfolded) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.unfolded)
         OR (k.is_most AND k.field = t.field AND length(t.text) >= k.length)
-    WHERE substr(t.all_letters, length(t.all_letters) - length(n.short) + 1) = n.short
-    UNION
-    SELECT n.entry_id, n.short
-    FROM nested AS n
-    JOIN folds AS t ON t.entry_id = n.entry_id
-    JOIN cut_lengths AS k
-        ON k.length = length(t.fold) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.fold)
-        OR k.length = length(t.collapsed) OR 8 * CAST(k.length AS BIGINT) = bit_length(t.collapsed)
     WHERE substr(t.letters, length(t.letters) - length(n.short) + 1) = n.short
 ) AS c
 JOIN lines AS l ON l.entry_id = c.entry_id

@@ -9,5 +9,5 @@ LEFT JOIN provisional AS v ON v.entry_id = p.entry_id AND v.expectation_id = p.e
 LEFT JOIN crowded AS n ON n.entry_id = p.entry_id
 LEFT JOIN other_readings AS o ON o.entry_id = p.entry_id AND o.expectation_id = p.expectation_id
 WHERE p.tier <> 'damaged' AND p.contradiction IS NULL AND p.proves AND o.entry_id IS NULL
-    AND (n.entry_id IS NULL OR (n.code = n.other_code AND n.viable = 1))
+    AND coalesce(n.is_single, TRUE)
     AND (p.expected IS NULL OR (p.expected <> p.amount AND p.expected - coalesce(v.before, 0) <> p.amount))

@@ -17,7 +17,7 @@ WITH named_here AS (
     JOIN lines AS l ON l.entry_id = p.entry_id
     JOIN expectations AS e ON e.expectation_id = p.expectation_id
     LEFT JOIN open_expectations AS s ON s.expectation_id = p.expectation_id
-    WHERE p.is_whole AND p.proves AND NOT (n.code = n.other_code AND n.viable = 1)
+    WHERE p.is_whole AND p.proves AND NOT n.is_single
         AND p.entry_id NOT IN (SELECT entry_id FROM doubts)
         AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
         AND p.entry_id NOT IN (SELECT return_id FROM returns)

@@ -16,7 +16,7 @@ WITH standing AS (
         FROM pairs AS p
         LEFT JOIN crowded AS n ON n.entry_id = p.entry_id
         WHERE p.is_whole AND p.contradiction IS NULL AND p.proves
-            AND (n.entry_id IS NULL OR (n.code = n.other_code AND n.viable = 1))
+            AND coalesce(n.is_single, TRUE)
             AND p.entry_id NOT IN (SELECT entry_id FROM other_readings)
             AND p.entry_id NOT IN (SELECT entry_id FROM decisions WHERE verdict IN ('accept', 'file', 'ignore'))
     ) AS p
