@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Final
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.errors import InputError, QueryError
 from treasury.lake import delta, engine
@@ -43,6 +44,37 @@ _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 FEW = 8 << 20
 """Bytes of Parquet that one thread reads as soon as several do."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
+_GIVEN: Final = "given_rows"
+_SHARED_AT_MOST: Final = 2
+"""Databases that are kept: of the latest records, and of those that they are compared with."""
+
+
+class _Database:
+    """A database in memory with the tables that were defined in it."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self.defined: set[str] = set()
+        self.lock = threading.Lock()
+
+
+_LOCK: Final = threading.Lock()
+_DATABASES: Final[dict[Hashable, _Database]] = {}
+"""The databases over few records, which snapshots of the same files share: opening one and defining
+its tables takes as long as many a question."""
+
+
+def _shared_database(
+    key: Hashable | None, opened: Callable[[], duckdb.DuckDBPyConnection]
+) -> _Database:
+    if key is None:
+        return _Database(opened())
+    with _LOCK:
+        database = _DATABASES.pop(key, None) or _Database(opened())
+        _DATABASES[key] = database  # the latest last
+        while len(_DATABASES) > _SHARED_AT_MOST:
+            del _DATABASES[next(iter(_DATABASES))]
+    return database
 
 
 class Snapshot:
@@ -68,11 +100,8 @@ class Snapshot:
         self._commits = commits
         self._altered = altered
         self._workspace = workspace
-        self._beside: dict[str, Callable[[], pa.Table]] = {}
-        self._names = (*catalogue, COMMITS)
-        self._shown: set[str] = set()
-        self._lock = threading.Lock()
-        self._shared: duckdb.DuckDBPyConnection | None = None
+        self._given: dict[str, Callable[[], pa.Table]] = {COMMITS: self._listed_commits}
+        self._shared: _Database | None = None
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
         """The same snapshot, with further tables for `sql` and `table`.
@@ -80,7 +109,7 @@ class Snapshot:
         Each is asked for when a query first names it, so that whoever does not need it neither
         waits for it nor meets its errors.
         """
-        self._beside = dict(tables)
+        self._given = {COMMITS: self._listed_commits, **tables}
         return self
 
     def without_rows(self) -> Snapshot:
@@ -129,25 +158,36 @@ class Snapshot:
         """
         if alone or one_thread or beside:
             connection = self._new_database(one_thread=one_thread, beside=beside)
-            self._show(connection, self._names)
-            return connection
-        with self._lock:
-            return self._showing(self._names).cursor()
+            self._show(connection, self._catalogue)
+        else:
+            connection = self._showing(self._catalogue)
+        self._give(connection, (COMMITS,))
+        return connection
 
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """The database that every connection shares, opened with the first, with these tables."""
+        """A connection to the database that is shared, in which these tables are defined."""
         if self._shared is None:
-            self._shared = self._new_database()
-        unseen = [name for name in names if name not in self._shown]
-        self._show(self._shared, unseen)
-        self._shown.update(unseen)
-        return self._shared
+            self._shared = _shared_database(self._sharing_key(), self._new_database)
+        shared = self._shared
+        with shared.lock:
+            undefined = [name for name in names if name not in shared.defined]
+            self._show(shared.connection, undefined)
+            shared.defined.update(undefined)
+            return shared.connection.cursor()
+
+    def _sharing_key(self) -> Hashable | None:
+        """What the views are a function of; None where the database is this snapshot's alone."""
+        key = self.key() if self._size() < FEW else None
+        return None if key is None else (key, *self._catalogue.values())
+
+    def _size(self) -> int:
+        return sum(file.size for stored in self.stored().values() for file in stored.files)
 
     def _new_database(
         self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
     ) -> duckdb.DuckDBPyConnection:
         """A database that reads the snapshot's files, of several threads where much is stored."""
-        size = sum(file.size for stored in self.stored().values() for file in stored.files)
+        size = self._size()
         workspace = None if size < FEW else self._workspace
         connection = engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
         for name, database in beside.items():
@@ -162,9 +202,6 @@ class Snapshot:
         with self._errors():
             try:
                 for name in names:
-                    if name == COMMITS:
-                        self._list_commits(connection)
-                        continue
                     for view, select in self._views_of(self._catalogue[name]).items():
                         connection.execute(
                             f"CREATE OR REPLACE VIEW {engine.quoted(view)} AS {select}"
@@ -173,53 +210,50 @@ class Snapshot:
                 self._check_files(error)
                 raise
 
-    def _list_commits(self, connection: duckdb.DuckDBPyConnection) -> None:
-        last = 0 if self.commit is None else self.commit.number
-        connection.register(
-            "listed_commits", self._commits() if last else COMMITS_SCHEMA.empty_table()
-        )
-        until = f' AND "at" <= {engine.moment(self.at)}' if self.at is not None else ""
-        connection.execute(
-            f"CREATE OR REPLACE TABLE {COMMITS} AS FROM listed_commits"
-            f" WHERE number <= {last}{until}"
-        )
-        connection.unregister("listed_commits")
+    def _give(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+        """Give this one connection the rows of the tables that are not in files of the snapshot."""
+        for name in names:
+            connection.register(_GIVEN, self._given[name]())
+            connection.execute(f"CREATE TEMP TABLE {engine.quoted(name)} AS FROM {_GIVEN}")
+            connection.unregister(_GIVEN)
+
+    def _listed_commits(self) -> pa.Table:
+        """The commits up to this snapshot's, and up to its instant."""
+        if self.commit is None:
+            return COMMITS_SCHEMA.empty_table()
+        listed = self._commits()
+        shown = pc.less_equal(listed["number"], self.commit.number)
+        if self.at is not None:
+            until = pa.scalar(self.at, COMMITS_SCHEMA.field("at").type)
+            shown = pc.and_(shown, pc.less_equal(listed["at"], until))
+        return listed.filter(shown)
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
-        with self._cursor(query, self._names) as cursor:
+        with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
 
     def select(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
-        named = [name for name in self._names if name in query]
+        named = [name for name in self._catalogue if name in query]
         with self._cursor(query, named) as cursor:
             return engine.rows(cursor, query, params)
 
     @contextmanager
-    def _cursor(self, query: str, tables: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _cursor(self, query: str, tables: Collection[str]) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection for a query that may read `tables`; errors are told as the snapshot's."""
-        with self._lock:
-            database, folded = self._showing(tables), query.casefold()
-            # further tables that it may name; all of them where it asks which there are
-            lists = any(word in folded for word in _LISTS)
-            for name in self._beside:
-                if (lists or name in folded) and name not in self._shown:
-                    given = f"{name}_given"
-                    database.register(given, self._beside[name]())
-                    database.execute(
-                        f"CREATE TABLE {engine.quoted(name)} AS FROM {engine.quoted(given)}"
-                    )
-                    database.unregister(given)
-                    self._shown.add(name)
-            cursor = database.cursor()
-        with self._errors(), cursor:
-            yield cursor
+        folded = query.casefold()
+        lists = any(word in folded for word in _LISTS)  # it asks which there are
+        given = [name for name in self._given if lists or name in folded or name in tables]
+        with self._showing(name for name in tables if name in self._catalogue) as cursor:
+            self._give(cursor, given)
+            with self._errors():
+                yield cursor
 
     def table(self, name: str) -> pa.Table:
         """A whole table or history; InputError says which there are."""
-        if name != COMMITS and name not in self._beside:
+        if name not in self._given:
             self.declared(name.removesuffix(HISTORY))
         return self.sql(f"FROM {engine.quoted(name)}")
 
@@ -254,7 +288,7 @@ class Snapshot:
 
     def declared(self, name: str) -> Table:
         """The declaration of a table; InputError says which there are."""
-        if name in self._beside:
+        if name in self._given:
             raise InputError(
                 f"{name} is not kept version by version", do=f"read it whole: SELECT * FROM {name}"
             )
