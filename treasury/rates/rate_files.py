@@ -20,7 +20,8 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.rates.file_rate import FileRate, exact_rate, read_at
+from treasury.money import parse_amount
+from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
@@ -143,7 +144,7 @@ def _banks_rates(path: Path, rows: Sequence[tuple[int, list[str]]]) -> Iterator[
         published_on = read_at(where, partial(day, cells[0].strip(), "Date"))
         for code, cell in zip(codes, map(str.strip, cells[1:]), strict=True):
             if cell not in NOT_PUBLISHED:
-                rate = exact_rate(where, cell, code)
+                rate = read_at(where, partial(parse_amount, cell, name=code))
                 yield FileRate(line, published_on, None, "EUR", code, rate, cell)
 
 

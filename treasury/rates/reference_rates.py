@@ -27,7 +27,7 @@ from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
-__all__ = ["ReferenceRate", "ReferenceRates", "ReferenceValue"]
+__all__ = ["RateSources", "ReferenceRate", "ReferenceRates", "ReferenceValue"]
 
 INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""
@@ -41,9 +41,7 @@ SELECT publisher, day, observed_at, base, quote, rate, source FROM {REFERENCE_RA
 WHERE vanished_at IS NULL AND (base = $code OR quote = $code)"""  # noqa: S608 - declared names
 
 
-class _Leg(msgspec.Struct, frozen=True):
-    """A published or assumed rate on the way from one currency to another."""
-
+class _Rate(msgspec.Struct, frozen=True):
     rate: Fraction
     day: date | None = None
     """None where nothing published is in it."""
@@ -52,6 +50,10 @@ class _Leg(msgspec.Struct, frozen=True):
     assumption: str = ""
     publishers: tuple[str, ...] = ()
     via: tuple[str, ...] = ()
+
+
+class _Leg(_Rate, frozen=True):
+    """A published or assumed rate on the way from one currency to another."""
 
     def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
         """The rate of a pair, as an answer to the question of a day."""
@@ -84,7 +86,7 @@ class _Leg(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(whole, via=tuple(dict.fromkeys((bridge, *whole.via))))
 
 
-class ReferenceRate(_Leg, frozen=True, kw_only=True):
+class ReferenceRate(_Rate, frozen=True, kw_only=True):
     """What one `base` cost in `quote`: the exact fraction, and what it rests on.
 
     `asked` is the day of the question, `day` the one that the rate was published for: the earliest,
@@ -131,6 +133,27 @@ class ReferenceValue(msgspec.Struct, frozen=True, kw_only=True):
     def amount(self) -> Decimal:
         """The value rounded half up, once."""
         return rounded(self.exact, exponent(self.currency))
+
+
+class RateSources:
+    """The sources of the rates that were taken, each to its last day, and what was assumed."""
+
+    def __init__(self) -> None:
+        self._last_days: dict[str, date] = {}
+        self._assumptions: set[str] = set()
+
+    def add(self, rate: ReferenceRate) -> None:
+        """Note that a rate was taken."""
+        if rate.source:
+            last = self._last_days.get(rate.source, rate.day)
+            self._last_days[rate.source] = max(last, rate.day)
+        if rate.assumption:
+            self._assumptions.add(rate.assumption)
+
+    def words(self) -> tuple[str, ...]:
+        """`ECB, to 2026-10-30`, for each source; then `assumed: 1 USDC = 1 USD`."""
+        sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
+        return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
 
 class _Asked(msgspec.Struct, frozen=True):
