@@ -75,7 +75,7 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tup
         if kinds[place] == "i"
         and any(_has(plain(name), word) for word in HEADERS["counterparty_name"])
     ]
-    columns = {"counterparty_account": (others[0],)} if others else {}
+    columns: dict[str, tuple[int, ...]] = {"counterparty_account": (others[0],)} if others else {}
     used_places = set(others[:1])
     for role, words in HEADERS.items():
         allowed = _KINDS.get(role, "")

@@ -36,6 +36,7 @@ _REPORT: Final = "CstmrPmtStsRpt"
 _BATCH: Final = "OrgnlPmtInfAndSts"
 _ORIGINAL: Final = "OrgnlGrpInfAndSts"
 _MOST_STATUSES: Final = 1_000_000
+_COLUMNS: Final = PAYMENT_STATUSES.row_schema.names
 _IDENTITY: Final = (
     "message_id", "created_at", "level", "original_message_id", "original_batch_id",
     "original_end_to_end_id", "original_instruction_id", "status",
@@ -115,11 +116,11 @@ class StatusReportFile(BankFile):
 
     def status_table(self) -> pa.Table:
         """The statuses in the columns of PAYMENT_STATUSES and `raw`."""
-        schema, count = PAYMENT_STATUSES.row_schema, len(self._statuses)
-        columns = zip(*self._statuses, strict=True) if count else [()] * len(schema)
-        table = pa.table(list(map(column, columns, schema.types)), schema=schema)
+        schema, rows = PAYMENT_STATUSES.row_schema, self._statuses
+        columns = [column([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
+        table = pa.table(columns, schema=schema)
         place = schema.get_field_index("file_sha256")
-        return table.set_column(place, "file_sha256", pa.repeat(self.sha256, count))
+        return table.set_column(place, "file_sha256", pa.repeat(self.sha256, len(rows)))
 
     def _outside(self, piece: Piece, line: int) -> None:
         if piece.name == "GrpHdr":
@@ -198,7 +199,7 @@ class StatusReportFile(BankFile):
         key = content_id((*map(row.get, _IDENTITY), *row["reasons"]))
         ordinal = self._ordinals.next(int(key[:16], 16))
         row["status_id"] = content_id((key, ordinal)) if ordinal else key
-        self._statuses.append(tuple(map(row.get, PAYMENT_STATUSES.row_schema.names)))
+        self._statuses.append(tuple(map(row.get, _COLUMNS)))
         if len(self._statuses) > _MOST_STATUSES:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_STATUSES:,} statuses in one file",
