@@ -79,8 +79,9 @@ class FetchedRows:
         """Let observations be added."""
         self._batches.append(_Batch("append", table, self._keep(rows)))
 
-    def vanish(self, table: Table, keys: pa.Table) -> None:
-        """Let the records with these keys be marked as gone."""
+    def vanish(self, table: Table, ids: Sequence[str]) -> None:
+        """Let the records with these ids be marked as gone."""
+        keys = pa.table({"id": pa.array(ids, pa.string())})
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:

@@ -288,10 +288,6 @@ class SyncRun:
         self._fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
-    def vanish(self, form: Form, keys: pa.Table) -> None:
-        """Mark records that the service has no more."""
-        self.fetched.vanish(form.table, keys)
-
     def observe(self, form: Form, records: Iterable[Received]) -> None:
         """Add observations."""
         self.fetched.append(form.table, rows(form, records))

@@ -275,7 +275,7 @@ class _Sync:
         offered = [row for row in unmet.to_pylist() if row["kind"] not in self._unoffered]
         self._stored.look_up([row["id"] for row in offered])
         vanished = [row["id"] for row in offered if row["kind"] == ACCOUNT_TO_ACCOUNT]
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
+        self._run.fetched.vanish(TRANSFERS.table, vanished)
         self._read([row for row in offered if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def _read(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -292,7 +292,7 @@ class _Sync:
                 )
             else:
                 self._run.notice(f"transfers: {name} stays as it was: {answer.what}")
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
+        self._run.fetched.vanish(TRANSFERS.table, vanished)
 
     def _ask(self, row: dict[str, Any]) -> Record[Transfer] | ServiceError | None:
         account = row["sender_account_id"] or row["receiver_account_id"]

@@ -58,7 +58,7 @@ def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
         staged.clear()
     details = Details(run, staged)
     details.read(listing.queue())
-    run.vanish(RAMP_REQUESTS, pa.table({"id": pa.array(details.gone, pa.string())}))
+    run.fetched.vanish(RAMP_REQUESTS.table, details.gone)
     if details.refused:
         run.skip(RAMP_REQUESTS, details.refused[0])
         first = details.refused[0].what
