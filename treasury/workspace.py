@@ -446,7 +446,7 @@ class Workspace:
 
     def status_durations(self, name: str = "ramp_requests") -> Rows:
         """How long each record was in each status, and whether events or observation say so."""
-        from treasury.extract.lifecycles import LIFECYCLES
+        from treasury.extract.synced_tables import LIFECYCLES
         from treasury.lake import durations
         from treasury.reconcile import Rows
 

@@ -47,5 +47,11 @@ def maker(own: tuple[Sandbox, Served], tmp_path: Path) -> Iterator[Client]:
 
 
 @pytest.fixture
+def calm_maker(calm: tuple[Sandbox, Served], tmp_path: Path) -> Iterator[Client]:
+    with client_for(tmp_path, *calm) as client:
+        yield client
+
+
+@pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return lake_in(tmp_path)

@@ -19,8 +19,7 @@ from treasury.extract import (
     ramp_tables,
     sync,
 )
-from treasury.extract.record_rows import Form, form, forms, text
-from treasury.extract.record_sources import whole
+from treasury.extract.record_rows import Form, Whole, form, forms, text
 from treasury.extract.synced_tables import FORMS
 from treasury.lake import Lake
 from treasury.sandbox import Sandbox, Served
@@ -98,7 +97,7 @@ NETWORKS = form(
     text("name", "of the network"),
     key=("name",),
     title="One table more",
-    source=whole(lambda client: client.ramp.chains.all()),
+    source=Whole(lambda client: client.ramp.chains.all()),
 )
 
 

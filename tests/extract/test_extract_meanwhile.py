@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -60,9 +61,9 @@ def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
     own: Own, maker: Client, tmp_path: Path
 ) -> None:
     sandbox, _ = own
-    lake, other = lake_in(tmp_path / "a"), lake_in(tmp_path / "b")
-    for each in (lake, other):
-        sync(maker, each, sandbox.now)
+    lake = lake_in(tmp_path / "a")
+    sync(maker, lake, sandbox.now)
+    other = lake_in(shutil.copytree(lake.workspace, tmp_path / "b"))
     open_ones = lake.snapshot().sql(
         "SELECT id FROM ramp_requests WHERE status = 'PROCESSING' ORDER BY id"
     )
@@ -80,10 +81,10 @@ def test_a_later_sync_supersedes_the_same_with_other_work_in_between(
 
 
 def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
-    own: Own, maker: Client, lake: Lake
+    calm: Own, calm_maker: Client, synced: tuple[Lake, SyncReport], tmp_path: Path
 ) -> None:
-    sandbox, _ = own
-    sync(maker, lake, sandbox.now)
+    sandbox, _ = calm
+    lake = lake_in(shutil.copytree(synced[0].workspace, tmp_path / "desk"))
     before = contents(lake)
 
     def work() -> None:  # as a pull from another desk, or a repair
@@ -92,30 +93,30 @@ def test_rows_of_the_services_that_were_written_meanwhile_are_not_written_over(
             writer.vanish(ACCOUNTS, pa.table({"id": keys["id"]}))
 
     with pytest.raises(CommitOvertaken, match="accounts: written by another"):
-        sync(maker, lake, sandbox.now, meanwhile=once(work))
+        sync(calm_maker, lake, sandbox.now, meanwhile=once(work))
     assert kinds(lake) == ["sync", "repair"]
     assert contents(lake)["ramp_requests"] == before["ramp_requests"]
-    sync(maker, lake, sandbox.now)
+    sync(calm_maker, lake, sandbox.now)
     assert contents(lake)["accounts"] == before["accounts"]
 
 
 def test_of_two_syncs_the_second_is_refused_while_the_first_asks(
-    own: Own, maker: Client, lake: Lake
+    calm: Own, calm_maker: Client, lake: Lake
 ) -> None:
-    sandbox, _ = own
+    sandbox, _ = calm
 
     def work() -> None:
         with pytest.raises(WorkspaceLocked, match="another process is writing to"):
-            sync(maker, lake_in(lake.workspace), sandbox.now)
+            sync(calm_maker, lake_in(lake.workspace), sandbox.now)
 
-    sync(maker, lake, sandbox.now, meanwhile=once(work))
+    sync(calm_maker, lake, sandbox.now, meanwhile=once(work))
     assert kinds(lake) == ["sync"]
 
 
 def test_who_writes_when_everything_is_fetched_is_waited_for(
-    own: Own, maker: Client, lake: Lake
+    calm: Own, calm_maker: Client, lake: Lake
 ) -> None:
-    sandbox, _ = own
+    sandbox, _ = calm
     holds, ends = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -130,7 +131,7 @@ def test_who_writes_when_everything_is_fetched_is_waited_for(
         holds.wait(60)
         threading.Timer(3, ends.set).start()
 
-    sync(maker, lake, sandbox.now, meanwhile=once(work))
+    sync(calm_maker, lake, sandbox.now, meanwhile=once(work))
     holder.join()
     assert kinds(lake) == ["sync"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 import pytest
-from practice import NO_WAITING, secret_file, services_of
+from practice import NO_WAITING, lake_in, secret_file, services_of
 
 from treasury.api import Client
 from treasury.extract import Scope, SyncReport, sync
@@ -55,12 +56,15 @@ class Desk:
 
     def __init__(self, calm: Calm, lake: Lake, folder: Path) -> None:
         self.lake = lake
+        self.now = calm[0].now
         self._calm = calm
         self._folder = folder
 
     def sync(
-        self, path: str = "nowhere", change: Change = dict, scope: Scope | None = None
+        self, path: str = "nowhere", change: Change = dict, *tables: str, full: bool = False
     ) -> SyncReport:
+        """A sync of the tables, or of all."""
+        scope = Scope(tables=frozenset(tables) or None, full=full)
         sandbox, served = self._calm
         with Client(
             services_of(served),
@@ -68,7 +72,7 @@ class Desk:
             clock=NO_WAITING,
             inner=Altered(path, change),
         ) as client:
-            return sync(client, self.lake, sandbox.now, scope=scope)
+            return sync(client, self.lake, self.now, scope=scope)
 
     @property
     def findings(self) -> list[SyncFinding]:
@@ -80,9 +84,18 @@ def desk(calm: Calm, lake: Lake, tmp_path: Path) -> Desk:
     return Desk(calm, lake, tmp_path)
 
 
-def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk: Desk) -> None:
-    for scope in (None, None, Scope(full=True), Scope(tables=frozenset({"transfers"}))):
-        assert desk.sync(scope=scope).notices == ()
+@pytest.fixture
+def desk_after_sync(calm: Calm, synced: tuple[Lake, SyncReport], tmp_path: Path) -> Desk:
+    """A desk with a copy of the lake that a first sync of everything left."""
+    assert synced[1].notices == ()
+    copied = shutil.copytree(synced[0].workspace, tmp_path / "copied")
+    return Desk(calm, lake_in(copied), tmp_path)
+
+
+def test_where_everything_agrees_nothing_is_said_and_nothing_written(desk_after_sync: Desk) -> None:
+    desk = desk_after_sync
+    for tables, full in (((), False), ((), True), (("transfers",), False)):
+        assert desk.sync("nowhere", dict, *tables, full=full).notices == ()
     assert desk.findings == []
     commit = desk.lake.last_commit()
     assert commit is not None
@@ -95,12 +108,12 @@ def with_field(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_new_field_is_named_once_and_stays_known(desk: Desk) -> None:
-    desk.sync()
-    report = desk.sync("/company", with_field)
+    desk.sync("/company", dict, "company", "fees")
+    report = desk.sync("/company", with_field, "company")
     assert report.notices == ("company: field moon is new; it is kept in raw",)
     assert desk.findings == [SyncFinding("field", "company", "moon")]
-    assert desk.sync("/company", with_field).notices == ()
-    assert desk.sync().notices == ()
+    assert desk.sync("/company", with_field, "company").notices == ()
+    assert desk.sync("/company", dict, "company", "fees").notices == ()
     assert desk.findings == [SyncFinding("field", "company", "moon")]
 
 
@@ -109,7 +122,7 @@ def test_a_new_field_within_a_part_of_a_record_is_named_by_its_path(desk: Desk) 
         parties = [p | {"address": p["address"] | {"planet": "B"}} for p in body["result"]]
         return body | {"result": parties}
 
-    assert desk.sync("/parties", with_planet).notices == (
+    assert desk.sync("/parties", with_planet, "parties").notices == (
         "parties: field address.planet is new; it is kept in raw",
     )
 
@@ -119,20 +132,20 @@ def test_hostile_names_of_fields_are_left_out_and_there_is_an_end_of_them(desk: 
         many = {f"f{number}": 1 for number in range(500)} | {"\x1b[2J": 1}
         return body | {"result": body["result"] | many}
 
-    report = desk.sync("/company", crowded)
+    report = desk.sync("/company", crowded, "company")
     assert len(report.notices) == 50
     assert all(notice.isprintable() for notice in report.notices)
 
 
 def test_a_list_that_is_refused_is_a_finding_until_it_is_read(desk: Desk) -> None:
-    desk.sync()
-    report = desk.sync("/fees", lambda _: 403)
+    desk.sync("/fees", dict, "fees", "parties")
+    report = desk.sync("/fees", lambda _: 403, "fees", "parties")
     assert [skip.table for skip in report.skipped] == ["fees"]
     (finding,) = desk.findings
     assert (finding.kind, finding.table_name) == ("refused", "fees")
-    desk.sync(scope=Scope(tables=frozenset({"parties"})))  # which says nothing of fees
+    desk.sync("/fees", dict, "parties")  # which says nothing of fees
     assert desk.findings == [finding]
-    desk.sync()
+    desk.sync("/fees", dict, "fees", "parties")
     assert desk.findings == []
 
 
@@ -145,8 +158,8 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
         counted = stated | {"numberOfElements": stated["numberOfElements"] + 2}
         return settled(body) | {"pagination": counted}
 
-    desk.sync("transfers", settled)
-    report = desk.sync("transfers", more)
+    desk.sync("transfers", settled, "transfers")
+    report = desk.sync("transfers", more, "transfers")
     findings = desk.findings
     assert {finding.kind for finding in findings} == {"count"}
     assert "between accounts" in {finding.subject for finding in findings}
@@ -157,7 +170,7 @@ def test_a_count_that_is_higher_than_what_is_held_is_a_finding_until_it_agrees(d
             f"transfers: the service counts {finding.listed} in the list {finding.subject} and"
             f" {finding.held} are held: run `treasury sync --full`"
         ) in report.notices
-    desk.sync("transfers", settled)
+    desk.sync("transfers", settled, "transfers")
     assert desk.findings == []
 
 
@@ -169,7 +182,8 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
         return body | {"result": body["result"][1:], "pagination": left}
 
     hidden: list[str] = []
-    report = desk.sync("/finance/v1/accounts", without_one)
+    tables = ("accounts", "transfers")
+    report = desk.sync("/finance/v1/accounts", without_one, *tables)
     (row,) = named_nowhere(desk.lake.snapshot())
     assert (row["missing_from"], row["id"]) == ("accounts", hidden[0])
     assert row["records"] > 0
@@ -177,7 +191,7 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
         f"accounts: {hidden[0]} is named by {row['named_by']} and no list has it" in report.notices
     )
     assert "transfers.sender_account_id" in row["named_by"]
-    desk.sync()
+    desk.sync("/finance/v1/accounts", dict, *tables)
     assert named_nowhere(desk.lake.snapshot()) == []
 
 
@@ -192,17 +206,16 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
     ],
 )
 def test_a_gap_is_named_where_a_series_is_close(
-    desk: Desk, numbers: range | list[int], gaps: list[tuple[str, str, int]]
+    desk_after_sync: Desk, numbers: range | list[int], gaps: list[tuple[str, str, int]]
 ) -> None:
-    desk.sync(scope=Scope(tables=frozenset({"ramp_requests"})))
-    lake, table = desk.lake, RAMP_REQUESTS.table
+    lake, table = desk_after_sync.lake, RAMP_REQUESTS.table
     row = lake.snapshot().sql("SELECT * FROM ramp_requests LIMIT 1").to_pylist()[0]
     rows = [
         {name: row[name] for name in table.row_schema.names}
         | {"id": f"x{number}", "payment_reference": f"INV-{number:04}"}
         for number in numbers
     ]
-    with lake.writer("sync", desk._calm[0].now) as writer:
+    with lake.writer("sync", desk_after_sync.now) as writer:
         writer.upsert(table, pa.Table.from_pylist(rows, table.row_schema))
     named = [(gap["first"], gap["last"], gap["missing"]) for gap in reference_gaps(lake.snapshot())]
     assert named == gaps

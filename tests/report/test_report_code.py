@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
-from treasury.close.evidence import _FILES, _ROOMS, code_of
+import treasury
+from treasury.close.evidence import _FILES, _ROOMS, _SOURCES, code_of
 
 NOT_OF_AN_ANSWER = {"actions", "api", "errors", "settings", "workspace"}
 """What is loaded beside: the journal's actions and settings are inputs, errors are no answer."""
@@ -21,6 +23,13 @@ def test_every_room_that_a_pack_is_made_in_is_part_of_the_hash_of_the_code() -> 
     )
     covered = {*_ROOMS, *(name.removesuffix(".py") for name in _FILES)}
     assert set(loaded.stdout.split()) - NOT_OF_AN_ANSWER == covered
+
+
+def test_what_is_read_from_the_package_is_part_of_the_hash_of_the_code() -> None:
+    package = Path(treasury.__file__).parent
+    data = {path.suffix for room in _ROOMS for path in (package / room).rglob("*.toml")}
+    assert data
+    assert data <= set(_SOURCES)
 
 
 def test_the_hash_of_the_code_is_made_of_files_that_are_there() -> None:

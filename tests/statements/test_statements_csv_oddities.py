@@ -195,7 +195,7 @@ def test_a_bank_that_is_not_known_is_read_as_one_that_is(
     """What no column shows is left out: Revolut's fee comes on top of the amount."""
     names = ("account", "currency", "direction", "amount", "booking_date")
     known = read(tmp_path, BANKS[bank])
-    monkeypatch.setattr("treasury.statements.csv.csv_file.BUILT_IN", ())
+    monkeypatch.setattr("treasury.statements.csv.csv_file.built_in_profiles", tuple)
     guessed = read(tmp_path, BANKS[bank])
     assert guessed.format == "CSV proposed"
     found = rows(guessed.entries, *names)

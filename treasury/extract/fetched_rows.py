@@ -8,7 +8,8 @@ whatever is stored by then. Only where the services' own tables were written mea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -23,18 +24,10 @@ from treasury.extract.sync_staging import storing
 from treasury.lake import Changes, Snapshot, Table, Writer
 from treasury.lake.writer import stored_rows
 
-__all__ = ["FetchedRows", "WrittenRows"]
+__all__ = ["FetchedRows"]
 
 IN_MEMORY: Final = 16 << 20
 """Compressed bytes that wait in memory; the first sync of a large company has more."""
-
-
-class WrittenRows(msgspec.Struct, frozen=True):
-    """What one batch of rows changed in its table; `observed` counts what was looked at again."""
-
-    table: str
-    changes: Changes
-    observed: int = 0
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -86,12 +79,15 @@ class FetchedRows:
         """Let observations be added."""
         self._batches.append(_Batch("append", table, self._keep(rows)))
 
-    def vanish(self, table: Table, keys: pa.Table) -> None:
-        """Let the records with these keys be marked as gone."""
+    def vanish(self, table: Table, ids: Sequence[str]) -> None:
+        """Let the records with these ids be marked as gone."""
+        keys = pa.table({"id": pa.array(ids, pa.string())})
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
-    def write(self, writer: Writer, tables: Iterable[str]) -> Iterator[WrittenRows]:
-        """Write everything, in the order in which it came; what each batch changed.
+    def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
+        """Write everything, in the order in which it came; the counts of what it changed by table.
+
+        They are those of `Changes`, and `observed`: what was looked at once more.
 
         CommitOvertaken, before anything is written, where one of `tables` was written since the
         sync began: what it fetched may be the older.
@@ -103,6 +99,7 @@ class FetchedRows:
                 f"{', '.join(moved)}: written by another while the services were asked",
                 do="run `treasury sync` again; nothing of it was stored",
             )
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
         changes = Changes()
         for batch in self._batches:
             if batch.after_change and not (changes.new or changes.changed):
@@ -118,7 +115,8 @@ class FetchedRows:
                 observed = writer.append(batch.table, rows)
             else:
                 changes = Changes(vanished=writer.vanish(batch.table, rows))
-            yield WrittenRows(batch.table.name, changes, observed)
+            counts[batch.table.name].update(observed=observed, **msgspec.structs.asdict(changes))
+        return counts
 
     def close(self) -> None:
         """Forget the rows."""

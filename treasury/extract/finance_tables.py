@@ -20,7 +20,9 @@ from treasury.api.models import (
     Wallet,
 )
 from treasury.extract.record_rows import (
+    PerAccount,
     ReceivedRecord,
+    Whole,
     amount,
     flag,
     form,
@@ -30,7 +32,6 @@ from treasury.extract.record_rows import (
     text,
     texts,
 )
-from treasury.extract.record_sources import PerAccount, whole
 
 __all__ = [
     "ACCOUNTS", "FINANCE", "PARTIES", "PARTY_ROLES", "TRANSFERS", "TRANSFERS_FINAL",
@@ -73,7 +74,7 @@ PARTIES: Final = form(
     _VERSION,
     title="Persons and companies that hold accounts",
     model=Party,
-    source=whole(
+    source=Whole(
         lambda client: client.finance.parties.iterate(),
         detail=lambda client, party: client.finance.parties.get(party),
         lacks=lambda party: party.kyc_status is None and party.kyb_status is None,
@@ -93,7 +94,7 @@ ACCOUNTS: Final = form(
     _VERSION,
     title="Accounts at the finance service",
     model=Account,
-    source=whole(lambda client: client.finance.accounts.iterate()),
+    source=Whole(lambda client: client.finance.accounts.iterate()),
     volatile=("partyRoles",),  # copies of what `party_roles` and `parties` hold
 )
 

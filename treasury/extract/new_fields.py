@@ -6,13 +6,15 @@ path is held against the model.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import duckdb
 import msgspec
 import pyarrow as pa
 from msgspec import inspect
+
+from treasury.extract.record_rows import Form
 
 __all__ = ["FieldWatch"]
 
@@ -33,19 +35,11 @@ class FieldWatch:
         self._types: dict[str, inspect.Type] = {}
         self.fields: dict[str, set[str]] = {}
 
-    def look(
-        self,
-        name: str,
-        model: type[Any] | None,
-        raw: pa.ChunkedArray,
-        unread: Collection[str] = (),
-    ) -> None:
-        """Note the fields of a table's records that the model does not know.
-
-        `unread` are fields that are known and stay in `raw` alone.
-        """
-        if model is None or not len(raw):
+    def look(self, form: Form, raw: pa.ChunkedArray) -> None:
+        """Note the fields of a table's records that the form's model does not know."""
+        if form.model is None or not len(raw):
             return
+        name = form.table.name
         if len(raw) > _READ:
             raw = raw.take(pa.array(range(0, len(raw), -(-len(raw) // _READ))))
         if self._connection is None:
@@ -53,12 +47,12 @@ class FieldWatch:
         self._connection.register("received", pa.table({"raw": raw}))
         shapes = {row[0] for row in self._connection.execute(_SHAPES).fetchall() if row[0]}
         if name not in self._types:
-            self._types[name] = inspect.type_info(model)
+            self._types[name] = inspect.type_info(form.model)
         met = self._met.setdefault(name, set())
         fields = self.fields.setdefault(name, set())
         for shape in shapes - met:
             for path in _unknown(msgspec.json.decode(shape), self._types[name]):
-                if path not in unread and len(fields) < MOST and path.isprintable():
+                if path not in form.unread and len(fields) < MOST and path.isprintable():
                     fields.add(path[:_LONGEST])
         met |= shapes
 

@@ -28,6 +28,7 @@ from treasury.api.models import (
 from treasury.extract.record_rows import (
     ReceivedRecord,
     RecordField,
+    Whole,
     amount,
     flag,
     form,
@@ -36,7 +37,6 @@ from treasury.extract.record_rows import (
     integer,
     text,
 )
-from treasury.extract.record_sources import Whole, whole
 from treasury.lake import BOOL, INTEGER, TEXT
 
 if TYPE_CHECKING:
@@ -92,11 +92,6 @@ def _id_of(field: str) -> Callable[[ReceivedRecord], str | None]:
 def _event(record: ReceivedRecord, *kinds: str) -> RampEvent:
     request: RampRequest = record.value
     return request.event(*kinds) or RampEvent()
-
-
-def _creator(record: ReceivedRequest) -> str | None:
-    event = _event(record, "CREATED")
-    return event.email or event.username or record.listed_by or record.value.created_by
 
 
 def _part(prefix: str, path: str, **fields: tuple[pa.DataType, str]) -> Iterator[RecordField]:
@@ -187,7 +182,9 @@ RAMP_REQUESTS: Final = form(
         version=(INTEGER, "counter that every change of it raises"),
     ),
     _CREATED,
-    text("created_by", "the service's user who asked for it", _creator, "createdBy"),
+    text("created_by", "the service's user who asked for it",
+         lambda f: _event(f, "CREATED").email or _event(f, "CREATED").username or f.listed_by
+         or f.value.created_by, "createdBy"),
     instant("approved_at", "time of the approval", lambda f: _event(f, "APPROVED").created_at,
             "events[APPROVED].createdAt"),
     instant("completed_at", "time of completion: the month of the fee",
@@ -254,7 +251,7 @@ FEES: Final = form(
     _VERSION,
     title="Fee tiers",
     model=Fee,
-    source=whole(lambda client: client.ramp.fees.all()),
+    source=Whole(lambda client: client.ramp.fees.all()),
 )
 
 
@@ -299,7 +296,7 @@ FIAT_CURRENCIES: Final = form(
     _VERSION,
     title="Fiat currencies of the ramp service",
     model=FiatCurrency,
-    source=whole(lambda client: client.ramp.fiat_currencies.all()),
+    source=Whole(lambda client: client.ramp.fiat_currencies.all()),
 )
 
 CRYPTO_CURRENCIES: Final = form(
@@ -314,7 +311,7 @@ CRYPTO_CURRENCIES: Final = form(
     _VERSION,
     title="Cryptocurrencies of the ramp service, by network",
     model=CryptoCurrency,
-    source=whole(lambda client: client.ramp.crypto_currencies.all()),
+    source=Whole(lambda client: client.ramp.crypto_currencies.all()),
 )
 
 CHAINS: Final = form(
@@ -323,7 +320,7 @@ CHAINS: Final = form(
     text("name", "of the network"),
     key=("name",),
     title="Blockchain networks of the ramp service",
-    source=whole(lambda client: client.ramp.chains.all()),
+    source=Whole(lambda client: client.ramp.chains.all()),
 )
 
 BANK_ACCOUNT_CONFIG: Final = form(
@@ -334,7 +331,7 @@ BANK_ACCOUNT_CONFIG: Final = form(
     text("name", "its name"),
     key=("kind", "code"),
     title="What a company bank account may be",
-    source=whole(lambda client: client.ramp.bank_config.all()),
+    source=Whole(lambda client: client.ramp.bank_config.all()),
 )
 
 COMPANY: Final = form(
@@ -348,7 +345,7 @@ COMPANY: Final = form(
     _CREATED,
     title="The company of the credential",
     model=Company,
-    source=whole(lambda client: [client.ramp.company.get()]),
+    source=Whole(lambda client: [client.ramp.company.get()]),
 )
 
 COMPANY_USERS: Final = form(
@@ -364,7 +361,7 @@ COMPANY_USERS: Final = form(
     text("invitation_status", "PENDING, ACCEPTED"),
     title="Users of the company; the link of an invitation is not kept",
     model=CompanyUser,
-    source=whole(lambda client: client.ramp.users.all()),
+    source=Whole(lambda client: client.ramp.users.all()),
 )
 
 COMPANY_BANK_ACCOUNTS: Final = form(
@@ -379,16 +376,10 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     text("phone_number", "whom the service calls about it"),
     text("bank_country", "two-letter code"),
     *(
-        text(f"beneficiary_{part}", meaning)
-        for part, meaning in (
-            ("address_line1", "of the holder's address"),
-            ("address_line2", "of the holder's address"),
-            ("city", "of the holder's address"),
-            ("state", "of the holder's address"),
-            ("postal_code", "of the holder's address"),
-            ("country", "of the holder's address, two-letter code"),
-        )
+        text(f"beneficiary_{part}", "of the holder's address")
+        for part in ("address_line1", "address_line2", "city", "state", "postal_code")
     ),
+    text("beneficiary_country", "of the holder's address, two-letter code"),
     text("bank_account_type", "EUR_SEPA, GBP_FPS, …"),
     text("supported_ramp_type", "ON_RAMP, OFF_RAMP or both"),
     text("verification_status", "PENDING, VERIFIED, DENIED"),
@@ -410,7 +401,7 @@ COMPANY_BANK_ACCOUNTS: Final = form(
     _VERSION,
     title="Bank accounts that the company registered",
     model=CompanyBankAccount,
-    source=whole(
+    source=Whole(
         lambda client: client.ramp.bank_accounts.iterate(),
         detail=lambda client, account: client.ramp.bank_accounts.get(account),
     ),
@@ -431,7 +422,7 @@ COMPANY_WALLETS: Final = form(
     _VERSION,
     title="Wallets that the company registered; the service shows no balance of them",
     model=CompanyWallet,
-    source=whole(
+    source=Whole(
         lambda client: client.ramp.wallets.iterate(),
         detail=lambda client, wallet: client.ramp.wallets.get(wallet),
     ),

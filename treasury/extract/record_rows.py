@@ -3,30 +3,59 @@
 A form is a table of the lake whose columns also know how to take their value out of a record: by a
 path through the model ("deposit_bank_account.iban", nothing where a step is missing) or by a
 function where the value is derived. It also says where the records come from, so that a form is all
-there is to say about a table. One loop turns records into an Arrow table.
+there is to say about a table: a small one is asked for whole at every sync, so that a record which
+is listed no more can be marked; transfers and ramp requests, which grow without end, have modules
+of their own. One loop turns records into an Arrow table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.extract.record_sources import PerAccount, ReceivedRecord, Whole
+from treasury.api.codec import Record
 from treasury.ground.decoding import decode_json
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 from treasury.text import camel_case
 
+if TYPE_CHECKING:
+    from treasury.api import Client
+
 __all__ = [
-    "Form", "ReceivedRecord", "RecordField", "amount", "first_of_each", "flag", "form", "forms",
-    "instant", "integer", "rows", "text", "texts",
+    "Form", "PerAccount", "Received", "ReceivedRecord", "RecordField", "Whole", "amount",
+    "first_of_each", "flag", "form", "forms", "instant", "integer", "rows", "text", "texts",
 ]  # fmt: skip
 
-
 Take = Callable[[Any], Any]
+
+
+class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record as it was met: the model, its bytes, and the account whose list it was in."""
+
+    value: Any
+    raw: bytes
+    account_id: str | None = None
+
+
+Received = Record[Any] | ReceivedRecord
+
+
+class Whole(msgspec.Struct, frozen=True):
+    """One list fills the table; `detail` where `lacks` says that a list item is not enough."""
+
+    ask: Callable[[Client], Iterable[Received]]
+    detail: Callable[[Client, str], Record[Any]] | None = None
+    lacks: Callable[[Any], bool] = lambda _value: True
+
+
+class PerAccount(msgspec.Struct, frozen=True):
+    """The table has a list for each account."""
+
+    ask: Callable[[Client, str], Iterable[Record[Any]]]
 
 
 class RecordField(msgspec.Struct, frozen=True):
@@ -131,7 +160,7 @@ def forms(module: Mapping[str, object]) -> tuple[Form, ...]:
     return tuple(value for value in module.values() if isinstance(value, Form))
 
 
-def rows(form: Form, records: Iterable[ReceivedRecord]) -> pa.Table:
+def rows(form: Form, records: Iterable[Received]) -> pa.Table:
     """One row for each record: the declared columns and `raw`, the record as received."""
     listed = list(records)
     columns = [

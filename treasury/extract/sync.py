@@ -14,22 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from treasury.api.codec import Record
 from treasury.api.models import Wallet
 from treasury.errors import InputError, ServiceError
-from treasury.extract import drift
+from treasury.extract import drift, finance_tables
 from treasury.extract.completeness import unseen_sentences
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.extract.finance_tables import (
-    ACCOUNTS,
-    TRANSFERS,
-    WALLET_BALANCES,
-    WALLETS,
-    ReceivedBalance,
-)
+from treasury.extract.finance_tables import ACCOUNTS, TRANSFERS, WALLETS
 from treasury.extract.ramp_tables import RAMP_REQUEST_EVENTS, RAMP_REQUESTS
-from treasury.extract.record_rows import Form, ReceivedRecord
-from treasury.extract.record_sources import PerAccount, Whole
+from treasury.extract.record_rows import Form, PerAccount, Received, ReceivedRecord, Whole
 from treasury.extract.requests.ramp_requests import sync_requests
 from treasury.extract.sync_run import REFUSED, Progress, Scope, Silent, SyncReport, SyncRun, asking
 from treasury.extract.sync_staging import Staged
@@ -57,7 +49,7 @@ PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.s
 
 TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
-    (WALLETS.table.name, WALLET_BALANCES.table.name),
+    (WALLETS.table.name, finance_tables.WALLET_BALANCES.table.name),
 )
 """Tables that come from the same answers."""
 
@@ -114,8 +106,7 @@ def sync(
                 sync_requests(run, staged)
             run.write_findings()
         with lake.writer("sync", fetched.now, patience=PATIENCE) as writer:
-            run.write(writer, [table.name for table in SERVICE_TABLES])
-            report = run.report()
+            report = run.write(writer, [table.name for table in SERVICE_TABLES])
             if scope.full and scope.since is None:
                 # What was asked for whole is whole again; a refusal leaves a table as it was.
                 skipped = {skip.table for skip in report.skipped}
@@ -171,26 +162,22 @@ def _whole(run: SyncRun) -> list[str]:
     for form, source, answer in questions:
         if form is ACCOUNTS:
             accounts = [account.value.id for account in run.answer(answer)]
-        lists, complete = run.collect(form, [answer])
-        records = [record for batch in lists for record in batch]
+        records, complete = run.collect(form, [answer])
         if complete and run.scope.has(form.table.name):
             run.store(form, _detailed(run, form, source, records), complete=True)
     return accounts
 
 
-def _detailed(
-    run: SyncRun, form: Form, source: Whole, records: list[ReceivedRecord]
-) -> list[ReceivedRecord]:
+def _detailed(run: SyncRun, form: Form, source: Whole, records: list[Received]) -> list[Received]:
     """The records, those that a list leaves incomplete as their details."""
-    detail = source.detail
-    if detail is None:
+    if source.detail is None:
         return records
     answers = {
-        record.value.id: run.ask(detail, run.client, record.value.id)
+        record.value.id: run.ask(source.detail, run.client, record.value.id)
         for record in records
         if source.lacks(record.value)
     }
-    details: dict[str, Record[object]] = {}
+    details: dict[str, Received] = {}
     refused: list[ServiceError] = []
     for name, answer in answers.items():
         try:
@@ -200,11 +187,7 @@ def _detailed(
     if refused:
         table = form.table.name
         run.notice(f"{table}: {len(refused)} are known from the list only ({refused[0].what})")
-    return [
-        msgspec.structs.replace(record, value=detail.value, raw=detail.raw) if detail else record
-        for record in records
-        for detail in [details.get(record.value.id)]
-    ]
+    return [details.get(record.value.id, record) for record in records]
 
 
 def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
@@ -222,10 +205,9 @@ def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
         if run.scope.has(form.table.name)
     ]
     for form, answers in questions:
-        lists, complete = run.collect(form, answers)
-        records = [record for batch in lists for record in batch]
+        records, complete = run.collect(form, answers)
         if form is WALLETS:
-            run.observe(WALLET_BALANCES, _balances(run, records))
+            run.observe(finance_tables.WALLET_BALANCES, _balances(run, records))
             records = [wallet for wallet in records if wallet.value.id is not None]
         run.store(form, records, complete=complete)
 
@@ -234,7 +216,9 @@ class _RawBalances(msgspec.Struct, frozen=True):
     balances: tuple[msgspec.Raw, ...] = ()
 
 
-def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedBalance]:
+def _balances(
+    run: SyncRun, wallets: list[ReceivedRecord]
+) -> Iterator[finance_tables.ReceivedBalance]:
     """The balances of each wallet, observed now; a balance that does not add up is noticed."""
     for record in wallets:
         wallet: Wallet = record.value
@@ -249,7 +233,7 @@ def _balances(run: SyncRun, wallets: list[ReceivedRecord]) -> Iterator[ReceivedB
                     f" {holding.available} available and {holding.reserved} reserved"
                     f" do not make {holding.total}"
                 )
-            yield ReceivedBalance(
+            yield finance_tables.ReceivedBalance(
                 value=holding,
                 raw=raw,
                 account_id=record.account_id,

@@ -19,16 +19,12 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import Forbidden, NotFound, NotOffered, ServiceError
-from treasury.extract.completeness import (
-    SYNC_FINDINGS,
-    SyncFinding,
-    stored_findings,
-    write_findings,
-)
+from treasury.extract import completeness
+from treasury.extract.completeness import SyncFinding
 from treasury.extract.fetched_rows import FetchedRows
 from treasury.extract.new_fields import FieldWatch
-from treasury.extract.record_rows import Form, ReceivedRecord, first_of_each, rows
-from treasury.lake import Changes, Writer, schema_of
+from treasury.extract.record_rows import Form, Received, first_of_each, rows
+from treasury.lake import Writer, schema_of
 from treasury.tables.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -60,17 +56,8 @@ class Progress(Protocol):
         """The task is done."""
 
 
-class Silent:
+class Silent(Progress):
     """Progress that nobody watches."""
-
-    def start(self, task: str, total: int) -> None:
-        """Show nothing."""
-
-    def advance(self, task: str) -> None:
-        """Show nothing."""
-
-    def finish(self, task: str) -> None:
-        """Show nothing."""
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,9 +231,6 @@ class SyncRun:
         self.progress = progress
         self._pool = pool
         self._meanwhile = meanwhile
-        self._at = fetched.now
-        self._changes: dict[str, Changes] = {}
-        self._observed: dict[str, int] = {}
         self._skipped: dict[str, str] = {}
         self._unoffered: dict[Unoffered, None] = {}
         self._notices: dict[str, None] = {}
@@ -276,23 +260,23 @@ class SyncRun:
             waiting.extend(self.ask(question, subject) for subject in islice(subjects, 1))
             yield answer
 
-    def collect(self, form: Form, answers: Sequence[Future[T]]) -> tuple[list[T], bool]:
-        """The answers in order, and whether all came; those refused are left out and reported."""
+    def collect(self, form: Form, answers: Sequence[Future[list[T]]]) -> tuple[list[T], bool]:
+        """What the answers hold, and whether all came; those refused are left out and reported."""
         task = form.table.name
         self.progress.start(task, len(answers))
-        lists: list[T] = []
+        records: list[T] = []
+        complete = True
         for answer in answers:
             try:
-                lists.append(self.answer(answer))
+                records += self.answer(answer)
             except REFUSED as error:
                 self.skip(form, error)
+                complete = False
             self.progress.advance(task)
         self.progress.finish(task)
-        return lists, len(lists) == len(answers)
+        return records, complete
 
-    def store(
-        self, form: Form, records: Iterable[ReceivedRecord], *, complete: bool = False
-    ) -> None:
+    def store(self, form: Form, records: Iterable[Received], *, complete: bool = False) -> None:
         """Write records, each key once; `complete` where they are all that the service has."""
         distinct = first_of_each(rows(form, records), form.table.key)
         self.upsert(form, distinct, complete=complete)
@@ -301,29 +285,27 @@ class SyncRun:
         self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
         """Write rows, each key once; with `after_change` where those before them change some."""
-        self._fields.look(form.table.name, form.model, table["raw"], form.unread)
+        self._fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
-    def vanish(self, form: Form, keys: pa.Table) -> None:
-        """Mark records that the service has no more."""
-        self.fetched.vanish(form.table, keys)
-
-    def observe(self, form: Form, records: Iterable[ReceivedRecord]) -> None:
+    def observe(self, form: Form, records: Iterable[Received]) -> None:
         """Add observations."""
         self.fetched.append(form.table, rows(form, records))
 
-    def write(self, writer: Writer, tables: Sequence[str]) -> None:
-        """Write everything that was fetched of the tables, and add up what it changed."""
-        self._at = writer.now
-        for written in self.fetched.write(writer, (*tables, SYNC_FINDINGS.name)):
-            name = written.table
-            if name not in tables:  # the findings are said by themselves
-                continue
-            pair = map(
-                msgspec.structs.astuple, (self._changes.get(name, Changes()), written.changes)
-            )
-            self._changes[name] = Changes(*map(sum, zip(*pair, strict=True)))
-            self._observed[name] = self._observed.get(name, 0) + written.observed
+    def write(self, writer: Writer, tables: Sequence[str]) -> SyncReport:
+        """Write everything that was fetched of the tables; the report adds up what it changed."""
+        written = self.fetched.write(writer, (*tables, completeness.SYNC_FINDINGS.name))
+        return SyncReport(
+            at=writer.now,
+            tables=tuple(
+                TableReport(name, **counts)
+                for name, counts in written.items()
+                if name in tables  # the findings are said by themselves
+            ),
+            skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
+            notices=tuple(self._notices),
+            unoffered=tuple(self._unoffered),
+        )
 
     def skip(self, form: Form, error: ServiceError) -> None:
         """Remember that (part of) a table could not be had, or is not offered."""
@@ -358,7 +340,10 @@ class SyncRun:
         What stood of tables that were not looked at stays; of those that were, the fields do.
         """
         self._fields.close()
-        stored = {finding.finding_id: finding for finding in stored_findings(self.fetched.base)}
+        stored = {
+            finding.finding_id: finding
+            for finding in completeness.stored_findings(self.fetched.base)
+        }
         found = [
             *self._counts.values(),
             *(SyncFinding("refused", name, "", why=why) for name, why in self._skipped.items()),
@@ -377,17 +362,4 @@ class SyncRun:
             for name, finding in stored.items()
             if finding.kind == "field" or not self.scope.has(finding.table_name)
         )
-        write_findings(self.fetched, found, stand=stand)
-
-    def report(self) -> SyncReport:
-        """The report of the sync so far."""
-        return SyncReport(
-            at=self._at,
-            tables=tuple(
-                TableReport(name, **msgspec.structs.asdict(c), observed=self._observed.get(name, 0))
-                for name, c in self._changes.items()
-            ),
-            skipped=tuple(Skipped(name, why) for name, why in self._skipped.items()),
-            notices=tuple(self._notices),
-            unoffered=tuple(self._unoffered),
-        )
+        completeness.write_findings(self.fetched, found, stand=stand)

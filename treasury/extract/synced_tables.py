@@ -1,20 +1,47 @@
-"""Every table that a sync fills, for the lake's catalogue.
+"""Every table that a sync fills, for the lake's catalogue, and the events that tell a status.
 
-Their declarations are in `finance` and `ramp`, in the order of the specifications.
+The tables' declarations are in `finance_tables` and `ramp_tables`, in the order of the
+specifications. STATUS_CHANGED does not say to what; the status that we observed with the event's
+version does. Source: the ramp service's event types, and `States and transitions` of its
+specification.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from treasury.extract.completeness import SYNC_FINDINGS
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
-from treasury.lake import Table
+from treasury.lake import Events, Table
 
-__all__ = ["FORMS", "SERVICE_TABLES", "TABLES"]
+__all__ = ["FORMS", "LIFECYCLES", "SERVICE_TABLES", "TABLES"]
 
 FORMS: Final = (*FINANCE, *RAMP)
 SERVICE_TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in FORMS)
 """Those that are filled from the services."""
 TABLES: Final = (*SERVICE_TABLES, SYNC_FINDINGS)
+
+LIFECYCLES: Final[Mapping[str, Events]] = MappingProxyType(
+    {
+        "ramp_requests": Events(
+            table="ramp_request_events",
+            record="ramp_request_id",
+            statuses={
+                "CREATED": "AWAITING_APPROVAL",
+                "AWAITING_APPROVAL": "AWAITING_APPROVAL",
+                "APPROVED": "AWAITING_FUNDS",
+                "REJECTED": "REJECTED",
+                "ADMIN_REJECTED": "DENIED",
+                "CANCELLED": "CANCELLED",
+                "PAYMENT_RECEIVED": "PROCESSING",
+                "COMPLETED": "SUCCEEDED",
+                "FAILED": "FAILED",
+            },
+            untold=frozenset({"STATUS_CHANGED"}),
+        )
+    }
+)
+"""By the table whose statuses they tell; every other table's are known from observation."""

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -73,9 +72,23 @@ class StoredTransfers:
 
 
 class Walk:
-    """One list under way: whether it comes newest first, and whether it may end here."""
+    """One list under way: whether it comes newest first, and whether it may end here.
 
-    def __init__(self, pages: Iterator[ListPage[Transfer]], must_meet: set[str]) -> None:
+    `name` is what people call the list, `kind` that of its transfers where the list says it,
+    `account` whose list it is; None for that between accounts.
+    """
+
+    def __init__(
+        self,
+        pages: Iterator[ListPage[Transfer]],
+        must_meet: set[str],
+        name: str = "",
+        kind: str | None = None,
+        account: str | None = None,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.account = account
         self._pages = pages
         self._missing = must_meet
         self._last: datetime | None = None
@@ -109,29 +122,17 @@ class Walk:
         return reached and stored.all_settled(page)
 
 
-class _List(msgspec.Struct, frozen=True):
-    """A list of transfers: the walk, its name for people, and the kind where the list says it.
-
-    `account` is whose list it is; None for that between accounts.
-    """
-
-    walk: Walk
-    name: str
-    kind: str | None
-    account: str | None = None
-
-
 def sync_transfers(run: SyncRun, accounts: Sequence[str]) -> None:
     """Walk every account's list and the list between accounts; store what they brought."""
     stored = StoredTransfers(run.fetched.read(TRANSFERS.table, _COLUMNS, "vanished_at IS NULL"))
     sync = _Sync(run, stored)
     pages = run.client.finance.account_to_account_transfers.pages(size=PAGE, sort_order="DESC")
     still_open = {name for name, row in stored.open.items() if row["kind"] == ACCOUNT_TO_ACCOUNT}
-    lists = [_List(Walk(pages, still_open), "between accounts", ACCOUNT_TO_ACCOUNT)]
+    walks = [Walk(pages, still_open, "between accounts", ACCOUNT_TO_ACCOUNT)]
     for account in accounts:
         own = run.client.finance.transfers.pages(account, size=PAGE, sort_order="DESC")
-        lists.append(_List(Walk(own, set()), f"of account {account}", None, account))
-    complete = sync.walk(lists)
+        walks.append(Walk(own, set(), f"of account {account}", account=account))
+    complete = sync.walk(walks)
     sync.count_held()
     sync.read_open()
     if run.scope.full and run.scope.since is None and complete:
@@ -152,63 +153,64 @@ class _Sync:
         self._listed: set[str] = set()
         self._new: dict[str, tuple[str, set[str | None]]] = {}
         self._mixed: set[str | None] = set()
-        self._ended_early: list[_List] = []
+        self._ended_early: list[Walk] = []
         self.statuses: set[str | None] = set()
         since = run.scope.since
         self._since = None if since is None else datetime.combine(since, time(), UTC)
 
-    def walk(self, lists: Sequence[_List]) -> bool:
+    def walk(self, walks: Sequence[Walk]) -> bool:
         """Walk lists side by side; whether each could be read to where it may end.
 
         A list that the service itself says it does not have is not missing: what is stored of its
         kind stays as it is.
         """
         progress, task = self._run.progress, TRANSFERS.table.name
-        progress.start(task, len(lists))
+        progress.start(task, len(walks))
         complete = True
-        unfinished = list(lists)
+        unfinished = list(walks)
         while unfinished:
-            questions = [(list_, self._run.ask(list_.walk.next_page)) for list_ in unfinished]
+            questions = [(walk, self._run.ask(walk.next_page)) for walk in unfinished]
             pages = []
-            for list_, answer in questions:
+            for walk, answer in questions:
                 try:
-                    pages.append((list_, self._run.answer(answer)))
+                    pages.append((walk, self._run.answer(answer)))
                 except REFUSED as error:
-                    pages.append((list_, None))
-                    if list_.walk.number == 0 and self._run.lacks(TRANSFERS, error):
-                        self._unoffered.add(list_.kind)
+                    pages.append((walk, None))
+                    if walk.number == 0 and self._run.lacks(TRANSFERS, error):
+                        self._unoffered.add(walk.kind)
                     else:
                         self._run.skip(TRANSFERS, error)
                         complete = False
-            unfinished = self._add_pages(
-                [(list_, page) for list_, page in pages if page is not None]
-            )
+            unfinished = self._add_pages([(walk, page) for walk, page in pages if page is not None])
             for _ in range(len(questions) - len(unfinished)):
                 progress.advance(task)
         progress.finish(task)
         return complete
 
-    def _add_pages(self, round_: Sequence[tuple[_List, Sequence[Record[Transfer]]]]) -> list[_List]:
+    def _add_pages(self, round_: Sequence[tuple[Walk, Sequence[Record[Transfer]]]]) -> list[Walk]:
         """Take a page of each list; the lists that go on."""
         self._stored.look_up([record.value.id for _, page in round_ for record in page])
         goes_on = []
-        for list_, page in round_:
+        for walk, page in round_:
             transfers = [record.value for record in page]
             for record in page:
-                self._add(record, list_.kind)
-                if list_.account is not None and self._is_between(record.value.id):
-                    self._mixed.add(list_.account)
-            was_in_order = list_.walk.in_order
-            ends = list_.walk.may_end(transfers, self._stored, self._since)
-            if was_in_order and not list_.walk.in_order and self._stored.rows.num_rows:
+                self._add(record, walk.kind)
+                name = record.value.id
+                stored = self._stored.of(name)
+                is_between = stored is not None and stored[0] == ACCOUNT_TO_ACCOUNT
+                if walk.account is not None and (is_between or name in self._between):
+                    self._mixed.add(walk.account)
+            was_in_order = walk.in_order
+            ends = walk.may_end(transfers, self._stored, self._since)
+            if was_in_order and not walk.in_order and self._stored.rows.num_rows:
                 self._run.notice(
-                    f"transfers: the list {list_.name} does not come newest first;"
+                    f"transfers: the list {walk.name} does not come newest first;"
                     " all of it was read"
                 )
             if not ends or self._run.scope.full:
-                goes_on.append(list_)
+                goes_on.append(walk)
             else:
-                self._ended_early.append(list_)
+                self._ended_early.append(walk)
         if len(self._received) >= BATCH:
             self.store()
         return goes_on
@@ -231,11 +233,6 @@ class _Sync:
             value=value, raw=record.raw, kind=known_kind, first_seen_at=first
         )
 
-    def _is_between(self, name: str) -> bool:
-        """Whether a transfer is known to be one between two accounts."""
-        stored = self._stored.of(name)
-        return name in self._between or (stored is not None and stored[0] == ACCOUNT_TO_ACCOUNT)
-
     def count_held(self) -> None:
         """Hold what the service counts in a list that was not walked to its end against ours.
 
@@ -244,24 +241,24 @@ class _Sync:
         """
         rows = self._stored.rows
         between = pc.equal(rows["kind"], ACCOUNT_TO_ACCOUNT)
-        for list_ in self._ended_early:
+        for walk in self._ended_early:
             kinds = between
-            if list_.account is not None:
+            if walk.account is not None:
                 own = pc.or_kleene(
-                    pc.equal(rows["sender_account_id"], list_.account),
-                    pc.equal(rows["receiver_account_id"], list_.account),
+                    pc.equal(rows["sender_account_id"], walk.account),
+                    pc.equal(rows["receiver_account_id"], walk.account),
                 )
-                is_mixed = list_.account in self._mixed
+                is_mixed = walk.account in self._mixed
                 kinds = own if is_mixed else pc.and_kleene(own, pc.invert(between))
             held = pc.sum(pc.fill_null(kinds, False)).as_py() or 0
             held += sum(
-                (kind == ACCOUNT_TO_ACCOUNT) == (list_.account is None)
-                or (list_.account in self._mixed)
+                (kind == ACCOUNT_TO_ACCOUNT) == (walk.account is None)
+                or (walk.account in self._mixed)
                 for kind, accounts in self._new.values()
-                if list_.account is None or list_.account in accounts
+                if walk.account is None or walk.account in accounts
             )
-            if list_.walk.total is not None and list_.walk.total > held:
-                self._run.count(TRANSFERS, list_.name, list_.walk.total, held)
+            if walk.total is not None and walk.total > held:
+                self._run.count(TRANSFERS, walk.name, walk.total, held)
 
     def read_open(self) -> None:
         """Read by themselves the transfers that we hold as open and that no list brought."""
@@ -278,7 +275,7 @@ class _Sync:
         offered = [row for row in unmet.to_pylist() if row["kind"] not in self._unoffered]
         self._stored.look_up([row["id"] for row in offered])
         vanished = [row["id"] for row in offered if row["kind"] == ACCOUNT_TO_ACCOUNT]
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
+        self._run.fetched.vanish(TRANSFERS.table, vanished)
         self._read([row for row in offered if row["kind"] != ACCOUNT_TO_ACCOUNT])
 
     def _read(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -295,7 +292,7 @@ class _Sync:
                 )
             else:
                 self._run.notice(f"transfers: {name} stays as it was: {answer.what}")
-        self._run.vanish(TRANSFERS, pa.table({"id": pa.array(vanished, pa.string())}))
+        self._run.fetched.vanish(TRANSFERS.table, vanished)
 
     def _ask(self, row: dict[str, Any]) -> Record[Transfer] | ServiceError | None:
         account = row["sender_account_id"] or row["receiver_account_id"]

@@ -83,8 +83,11 @@ def due_items(
 
 def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
     is_act = item.subject in {"action", "notice"}
+    # Since when it is tells one delay from the next.
+    since = synced_at if item.kind == _NOT_READ else item.since
+    parts = (item.item_id, item.kind, item.state, item.turn, str(since))
     return DueItem(
-        mark=_mark(item, synced_at if item.kind == _NOT_READ else item.since),
+        mark=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32],
         kind=item.kind,
         turn=item.turn,
         state=item.state,
@@ -97,9 +100,3 @@ def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
         action_id=item.subject_id if item.subject == "action" else "",
         channel=item.subject_id if item.kind == IN_DOUBT else "",
     )
-
-
-def _mark(item: OpenItem, since: date | None) -> str:
-    """What stands for an item in its state; since when it is tells one delay from the next."""
-    parts = (item.item_id, item.kind, item.state, item.turn, str(since))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

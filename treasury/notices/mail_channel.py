@@ -40,7 +40,15 @@ def opened_mail(
     if server.password is not None:
         password = secret_at(server.password, "the mail server", "password")
     client: list[smtplib.SMTP] = []
-    late = threading.Timer(seconds, lambda: _hang_up(client))
+
+    def hang_up() -> None:
+        """End an exchange that takes too long: what is being waited for fails."""
+        sock = client[0].sock if client else None
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    late = threading.Timer(seconds, hang_up)
     late.daemon = True
     late.start()
     try:
@@ -68,10 +76,9 @@ def _connect(
     trust = ssl.create_default_context()
     if server.security == "tls":
         smtp: smtplib.SMTP = smtplib.SMTP_SSL(local_hostname=ours, timeout=SECONDS, context=trust)
-        smtp._host = server.host  # type: ignore[attr-defined]  # noqa: SLF001 - whose certificate it is
     else:
         smtp = smtplib.SMTP(local_hostname=ours, timeout=SECONDS)
-        smtp._host = server.host  # type: ignore[attr-defined]  # noqa: SLF001 - as connecting by name does
+    smtp._host = server.host  # type: ignore[attr-defined]  # noqa: SLF001 - whose certificate it is
     client.append(smtp)
     smtp.connect(server.host, server.usual_port)
     if server.security == "starttls":
@@ -122,11 +129,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate: {error.verify_message}"
     return type(error).__name__
-
-
-def _hang_up(client: list[smtplib.SMTP]) -> None:
-    """End an exchange that takes too long: what is being waited for fails."""
-    sock = client[0].sock if client else None
-    if sock is not None:
-        with suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)

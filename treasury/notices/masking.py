@@ -7,6 +7,7 @@ strangers' servers, so of such a text only words and payment references stay.
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final
 
 from treasury.text import clean
@@ -18,6 +19,7 @@ _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(r"[A-Z]{2,6}(?:-[A-Z0-9]{1,8}){1,3}", re.ASCII)
 _MOST_DIGITS: Final = 10
 """Digits of a payment reference, as in PAY-2026-005358; account numbers have more, or no dashes."""
+_MARKS: Final = ",;:"
 _CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
 _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
 """What may stand between two groups of a number: marks, and characters that do not show."""
@@ -39,22 +41,17 @@ _MASKED: Final = tuple(
 
 def masked(name: str) -> str:
     """A name as a message may show it: one harmless line without numbers, amounts or links."""
-    words = []
-    for word in clean(name).split(" "):
-        bare = word.rstrip(",;:")
-        digits = sum(char.isdigit() for char in bare)
-        is_reference = _REFERENCE.fullmatch(bare) is not None and digits <= _MOST_DIGITS
-        words.append((is_reference, bare if is_reference else word))
+
+    def is_reference(word: str) -> bool:
+        bare = word.rstrip(_MARKS)
+        return bool(_REFERENCE.fullmatch(bare)) and sum(map(str.isdigit, bare)) <= _MOST_DIGITS
+
     parts: list[str] = []
-    run: list[str] = []
-    for is_reference, word in [*words, (True, "")]:
-        if not is_reference:
-            run.append(word)
-            continue
-        if run:
-            parts.append(_without_numbers(" ".join(run)))
-            run.clear()
-        parts.append(word)
+    for are_references, words in groupby(clean(name).split(" "), is_reference):
+        if are_references:
+            parts += (word.rstrip(_MARKS) for word in words)
+        else:
+            parts.append(_without_numbers(" ".join(words)))
     return " ".join(filter(None, parts))[:_LONGEST].strip()
 
 

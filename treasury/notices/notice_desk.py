@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Literal
-from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
@@ -103,10 +102,6 @@ class NoticeDesk:
         self._waiting_for = waiting_for
         self._until = until
 
-    @property
-    def _zone(self) -> ZoneInfo:
-        return self._settings.zone
-
     def send(self, *, dry_run: bool = False) -> NoticeReport:
         """Tell every channel what is new to it; what fails at one keeps nothing from the others.
 
@@ -121,7 +116,7 @@ class NoticeDesk:
             )
         if not dry_run:
             self._give_up()
-        until = quiet_until(self._settings.now().astimezone(self._zone), terms)
+        until = quiet_until(self._settings.now().astimezone(self._settings.zone), terms)
         if until is not None and not dry_run:
             return NoticeReport(quiet_until=until)
         lost = {notice.channel for notice in self._notices().values() if notice.state == "unknown"}
@@ -150,13 +145,11 @@ class NoticeDesk:
         if channel.person is not None:
             waiting = self._waiting_for(channel.person)
         own = [item for item in due if channel.concerns(item, waiting)]
-        if dry_run:
-            return len(self._new(own, channel))
-        if not self._new(own, channel):
-            return 0
+        new = self._new(own, channel)
+        if dry_run or not new:
+            return len(new)
         who, process = self._journal.who(), {"host": socket.gethostname(), "pid": os.getpid()}
         with channel.opened() as post:
-            new: list[DueItem] = []
 
             def build(_: Head) -> list[Draft]:
                 new[:] = self._new(own, channel)
@@ -283,7 +276,7 @@ class NoticeDesk:
             }
             for notice in reversed(list(self._notices().values()))
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._zone)
+        return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._settings.zone)
 
 
 NOTICES: Final = pa.schema(

@@ -46,8 +46,7 @@ def opened_webhook(
         token = secret_at(webhook.token, holder, "token").reveal()
         headers["Authorization"] = f"Bearer {token}"
     network = Network(connections=1, trust_env=True)
-    client = httpx.Client(transport=network, headers=headers, follow_redirects=False)
-    with client:
+    with httpx.Client(transport=network, headers=headers, follow_redirects=False) as client:
         yield lambda digest: _post(client, target, name, digest, seconds)
 
 
@@ -62,10 +61,7 @@ def _post(
                 "POST",
                 target,
                 content=msgspec.json.encode(digest.to_json()),
-                headers={
-                    "Content-Type": "application/json",
-                    "Idempotency-Key": digest.key,
-                },
+                headers={"Content-Type": "application/json", "Idempotency-Key": digest.key},
                 timeout=seconds,
             ) as answer,
         ):

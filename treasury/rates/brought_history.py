@@ -19,8 +19,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import parse_amount
-from treasury.rates.banks_file import NOT_PUBLISHED, is_banks_file
-from treasury.rates.rate_files import opened_rates
+from treasury.rates.rate_files import NOT_PUBLISHED, is_banks_file, opened_rates
 from treasury.tables.csv_input import csv_rows, small_file
 
 __all__ = ["BroughtHistory", "brought_history"]

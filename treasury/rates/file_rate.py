@@ -11,10 +11,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.errors import InputError
-from treasury.money import parse_amount
 from treasury.rates.currency_codes import CODES
 
-__all__ = ["FileRate", "exact_rate", "read_at"]
+__all__ = ["FileRate", "read_at"]
 
 T = TypeVar("T")
 
@@ -60,8 +59,3 @@ def read_at(where: str, read: Callable[[], T]) -> T:
         return read()
     except InputError as error:
         raise InputError(f"{where}, {error.what}", do=error.do) from None
-
-
-def exact_rate(where: str, cell: str | int | Decimal, name: str) -> Decimal:
-    """A cell as an exact decimal."""
-    return read_at(where, lambda: parse_amount(cell, name=name))

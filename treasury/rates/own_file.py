@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -16,8 +17,8 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.money import plain_digits
-from treasury.rates.file_rate import FileRate, exact_rate, read_at
+from treasury.money import parse_amount, plain_digits
+from treasury.rates.file_rate import FileRate, read_at
 from treasury.tables.csv_input import LARGEST, CsvColumn, csv_lines, text
 from treasury.tables.csv_input import day as read_day
 
@@ -122,7 +123,8 @@ def _own_rate(where: str, number: int, values: dict[str, Any]) -> FileRate:
     base, quote = (str(values[name]).strip().upper() for name in ("base", "quote"))
     cell = values["rate"]
     published = plain_digits(cell) if isinstance(cell, Decimal) else str(cell).strip()
-    return FileRate(number, day, at, base, quote, exact_rate(where, published, "rate"), published)
+    rate = read_at(where, partial(parse_amount, published, name="rate"))
+    return FileRate(number, day, at, base, quote, rate, published)
 
 
 def _day_or_instant(cell: str, zone: ZoneInfo) -> tuple[date, datetime | None]:

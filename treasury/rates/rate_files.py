@@ -1,6 +1,7 @@
 """Files of reference rates: the ECB's `eurofxref-hist.csv`, a company's own CSV or Parquet.
 
-Either may be the one file of a zip. A rate is an exact decimal above zero, never a float.
+The ECB's has a line for each day and a column for each currency: what one euro cost. Either may be
+the one file of a zip. A rate is an exact decimal above zero, never a float.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -18,14 +20,18 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.rates.banks_file import banks_rates, is_banks_file
-from treasury.rates.file_rate import FileRate
+from treasury.money import parse_amount
+from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
-from treasury.tables.csv_input import LARGEST, csv_rows, small_file
+from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
 
-__all__ = ["FileRates", "inverse_id", "opened_rates", "read_rates"]
+__all__ = [
+    "NOT_PUBLISHED", "FileRates", "inverse_id", "is_banks_file", "opened_rates", "read_rates",
+]  # fmt: skip
 
+NOT_PUBLISHED: Final = frozenset({"", "N/A"})
+"""What stands in the file for a currency that was not published that day."""
 _BROKEN: Final = (
     OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
@@ -74,20 +80,29 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
     currency; a float.
     """
     shown, content = opened_rates(path)
-    publisher, word, rates = _rates_in(shown, content, zone)
+    publisher, word = OWN, "line"
+    if content.startswith(b"PAR1"):
+        word, rates = "row", parquet_rates(shown, content, zone)
+    else:
+        rows = csv_rows(shown, content)
+        if rows and is_banks_file(rows[0][1]):
+            publisher, rates = BANK, _banks_rates(shown, rows)
+        else:
+            rates = csv_rates(shown, rows, zone)
     kept: dict[str, FileRate] = {}
     for rate in rates:
         where = f"{shown}, {word} {rate.place}"
         rate.require_plausible(where, now, zone)
         moment = rate.day if rate.at is None else rate.at.isoformat()
-        inverse = kept.get(inverse_id(f"{publisher} {rate.base}/{rate.quote} {moment}"))
+        rate_id = f"{publisher} {rate.base}/{rate.quote} {moment}"
+        inverse = kept.get(inverse_id(rate_id))
         if inverse is not None:
             raise InputError(
                 f"{where}: {rate.base}/{rate.quote} of {moment} stands the other way round on"
                 f" {word} {inverse.place}",
                 do="leave one of them: two rates of a pair need not agree",
             )
-        other = kept.setdefault(f"{publisher} {rate.base}/{rate.quote} {moment}", rate)
+        other = kept.setdefault(rate_id, rate)
         if other.rate != rate.rate:
             raise InputError(
                 f"{where}: {rate.base}/{rate.quote} of {moment} is {rate.published}, and"
@@ -107,14 +122,30 @@ def inverse_id(rate_id: str) -> str:
     return f"{publisher} {quote}/{base} {moment}"
 
 
-def _rates_in(path: Path, content: bytes, zone: ZoneInfo) -> tuple[str, str, Iterator[FileRate]]:
-    """Whose rates a file has, what their places are called, and the rates."""
-    if content.startswith(b"PAR1"):
-        return OWN, "row", parquet_rates(path, content, zone)
-    rows = csv_rows(path, content)
-    if rows and is_banks_file(rows[0][1]):
-        return BANK, "line", banks_rates(path, rows)
-    return OWN, "line", csv_rates(path, rows, zone)
+def is_banks_file(head: Sequence[str]) -> bool:
+    """Whether these headings are the ECB's: Date, then a column for each currency."""
+    names = [name.strip().lower() for name in head]
+    return names[0] == "date" and "rate" not in names
+
+
+def _banks_rates(path: Path, rows: Sequence[tuple[int, list[str]]]) -> Iterator[FileRate]:
+    """The rates of its lines, the headings first; InputError names a line that is not whole."""
+    number, head = rows[0]
+    codes = [name.strip().upper() for name in head[1:]]
+    twice = next((code for code in codes if code and codes.count(code) > 1), "")
+    if twice:
+        raise InputError(f"{path}, line {number}: {twice!r:.40} twice", do="fetch the file again")
+    for line, cells in rows[1:]:
+        where = f"{path}, line {line}"
+        if len(cells) != len(head):
+            raise InputError(
+                f"{where}: {len(cells)} cells for {len(head)} columns", do="fetch the file again"
+            )
+        published_on = read_at(where, partial(day, cells[0].strip(), "Date"))
+        for code, cell in zip(codes, map(str.strip, cells[1:]), strict=True):
+            if cell not in NOT_PUBLISHED:
+                rate = read_at(where, partial(parse_amount, cell, name=code))
+                yield FileRate(line, published_on, None, "EUR", code, rate, cell)
 
 
 def opened_rates(path: Path) -> tuple[Path, bytes]:

@@ -27,7 +27,7 @@ from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
-__all__ = ["ReferenceRate", "ReferenceRates", "ReferenceValue"]
+__all__ = ["RateSources", "ReferenceRate", "ReferenceRates", "ReferenceValue"]
 
 INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""
@@ -41,7 +41,52 @@ SELECT publisher, day, observed_at, base, quote, rate, source FROM {REFERENCE_RA
 WHERE vanished_at IS NULL AND (base = $code OR quote = $code)"""  # noqa: S608 - declared names
 
 
-class ReferenceRate(msgspec.Struct, frozen=True, kw_only=True):
+class _Rate(msgspec.Struct, frozen=True):
+    rate: Fraction
+    day: date | None = None
+    """None where nothing published is in it."""
+    at: datetime | None = None
+    source: str = ""
+    assumption: str = ""
+    publishers: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
+
+
+class _Leg(_Rate, frozen=True):
+    """A published or assumed rate on the way from one currency to another."""
+
+    def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
+        """The rate of a pair, as an answer to the question of a day."""
+        parts = {**msgspec.structs.asdict(self), "day": self.day or day}
+        return ReferenceRate(base=base, quote=quote, asked=day, **parts)
+
+    def inverse(self) -> _Leg:
+        """The rate the other way round."""
+        return msgspec.structs.replace(self, rate=1 / self.rate)
+
+    def then(self, other: _Leg) -> _Leg:
+        """Both, one after the other; of an instant only where all that is published in it is."""
+        published = [leg for leg in (self, other) if leg.source]
+        instants = [leg.at for leg in published if leg.at is not None]
+        return _Leg(
+            self.rate * other.rate,
+            min((leg.day for leg in published if leg.day is not None), default=None),
+            min(instants) if instants and len(instants) == len(published) else None,
+            " · ".join(dict.fromkeys(leg.source for leg in published)),
+            " · ".join(filter(None, dict.fromkeys((self.assumption, other.assumption)))),
+            tuple(dict.fromkeys((*self.publishers, *other.publishers))),
+            tuple(dict.fromkeys((*self.via, *other.via))),
+        )
+
+    def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
+        """Both, one after the other, with the currency or coin between them by name."""
+        whole = self.then(onward)
+        if bridge == EURO or not self.source:
+            return whole
+        return msgspec.structs.replace(whole, via=tuple(dict.fromkeys((bridge, *whole.via))))
+
+
+class ReferenceRate(_Rate, frozen=True, kw_only=True):
     """What one `base` cost in `quote`: the exact fraction, and what it rests on.
 
     `asked` is the day of the question, `day` the one that the rate was published for: the earliest,
@@ -53,14 +98,8 @@ class ReferenceRate(msgspec.Struct, frozen=True, kw_only=True):
 
     base: str
     quote: str
-    rate: Fraction
     asked: date
     day: date
-    at: datetime | None = None
-    source: str = ""
-    assumption: str = ""
-    publishers: tuple[str, ...] = ()
-    via: tuple[str, ...] = ()
 
     @property
     def has_instant(self) -> bool:
@@ -96,50 +135,25 @@ class ReferenceValue(msgspec.Struct, frozen=True, kw_only=True):
         return rounded(self.exact, exponent(self.currency))
 
 
-class _Leg(msgspec.Struct, frozen=True):
-    """A published or assumed rate on the way from one currency to another."""
+class RateSources:
+    """The sources of the rates that were taken, each to its last day, and what was assumed."""
 
-    rate: Fraction
-    day: date | None = None
-    """None where nothing published is in it."""
-    at: datetime | None = None
-    source: str = ""
-    assumption: str = ""
-    publishers: tuple[str, ...] = ()
-    via: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self._last_days: dict[str, date] = {}
+        self._assumptions: set[str] = set()
 
-    def rate_of(self, base: str, quote: str, day: date) -> ReferenceRate:
-        """The rate of a pair, as an answer to the question of a day."""
-        return ReferenceRate(
-            base=base, quote=quote, rate=self.rate, asked=day, day=self.day or day, at=self.at,
-            source=self.source, assumption=self.assumption, publishers=self.publishers,
-            via=self.via,
-        )  # fmt: skip
+    def add(self, rate: ReferenceRate) -> None:
+        """Note that a rate was taken."""
+        if rate.source:
+            last = self._last_days.get(rate.source, rate.day)
+            self._last_days[rate.source] = max(last, rate.day)
+        if rate.assumption:
+            self._assumptions.add(rate.assumption)
 
-    def inverse(self) -> _Leg:
-        """The rate the other way round."""
-        return msgspec.structs.replace(self, rate=1 / self.rate)
-
-    def then(self, other: _Leg) -> _Leg:
-        """Both, one after the other; of an instant only where all that is published in it is."""
-        published = [leg for leg in (self, other) if leg.source]
-        instants = [leg.at for leg in published if leg.at is not None]
-        return _Leg(
-            self.rate * other.rate,
-            min((leg.day for leg in published if leg.day is not None), default=None),
-            min(instants) if instants and len(instants) == len(published) else None,
-            " · ".join(dict.fromkeys(leg.source for leg in published)),
-            " · ".join(filter(None, dict.fromkeys((self.assumption, other.assumption)))),
-            tuple(dict.fromkeys((*self.publishers, *other.publishers))),
-            tuple(dict.fromkeys((*self.via, *other.via))),
-        )
-
-    def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
-        """Both, one after the other, with the currency or coin between them by name."""
-        whole = self.then(onward)
-        if bridge == EURO or not self.source:
-            return whole
-        return msgspec.structs.replace(whole, via=tuple(dict.fromkeys((bridge, *whole.via))))
+    def words(self) -> tuple[str, ...]:
+        """`ECB, to 2026-10-30`, for each source; then `assumed: 1 USDC = 1 USD`."""
+        sources = [f"{source}, to {day}" for source, day in sorted(self._last_days.items())]
+        return (*sources, *(f"assumed: {assumed}" for assumed in sorted(self._assumptions)))
 
 
 class _Asked(msgspec.Struct, frozen=True):

@@ -23,11 +23,7 @@ from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.mt.mt_tags import looks_like_mt
 from treasury.statements.mt.mt_text import plain_head
 from treasury.statements.named_formats import named_format
-from treasury.statements.pain.pain002 import (
-    StatusReportFile,
-    looks_like_status_report,
-    status_table,
-)
+from treasury.statements.pain.pain002 import StatusReportFile, looks_like_status_report
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
@@ -108,7 +104,7 @@ def read_document(
 
 def statuses_of(file: BankFile) -> pa.Table | None:
     """The rows of a payment status report that is read; None of any other file."""
-    return status_table(file.statuses) if isinstance(file, StatusReportFile) else None
+    return file.status_table() if isinstance(file, StatusReportFile) else None
 
 
 def all_problems(file: BankFile, name: str) -> tuple[Problem, ...]:

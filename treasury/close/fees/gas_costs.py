@@ -24,7 +24,7 @@ from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import exponent, rounded, total
 from treasury.rates import ReferenceRates
-from treasury.rates.rate_sources import RateSources
+from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 
 __all__ = [

@@ -19,16 +19,10 @@ import pyarrow.compute as pc
 
 from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.extract.record_rows import first_of_each
+from treasury.extract.requests import request_queue
 from treasury.extract.requests.request_details import Details
 from treasury.extract.requests.request_pages import listed_requests, stated_total
-from treasury.extract.requests.request_queue import (
-    BACKLOG,
-    QUEUE,
-    StoredRequests,
-    queued,
-    ranked,
-    unlisted,
-)
+from treasury.extract.requests.request_queue import StoredRequests
 from treasury.extract.sync_run import SyncRun
 from treasury.extract.sync_staging import Spool, Staged
 from treasury.lake import HASH
@@ -64,7 +58,7 @@ def _store(run: SyncRun, staged: Staged, listing: _Listing) -> None:
         staged.clear()
     details = Details(run, staged)
     details.read(listing.queue())
-    run.vanish(RAMP_REQUESTS, pa.table({"id": pa.array(details.gone, pa.string())}))
+    run.fetched.vanish(RAMP_REQUESTS.table, details.gone)
     if details.refused:
         run.skip(RAMP_REQUESTS, details.refused[0])
         first = details.refused[0].what
@@ -86,7 +80,7 @@ class _Listing:
         stored = run.fetched.read(RAMP_REQUESTS.table, StoredRequests.COLUMNS, where)
         self._stored = StoredRequests(stored)
         self._spool = Spool(run.staging, RAMP_REQUESTS.table.row_schema.append(HASH))
-        self._queues = [QUEUE.empty_table()]
+        self._queues = [request_queue.QUEUE.empty_table()]
         self._listed = [pa.array([], pa.string())]
         self._waiting = 0
         self._stores = 0
@@ -111,10 +105,10 @@ class _Listing:
         self._listed.append(rows["id"].combine_chunks())
         if not self._run.scope.full:
             rows = _filtered(rows, pc.invert(self._stored.settled_as(rows)))
-        queue = queued(rows, self._stored, month=self._month)
+        queue = request_queue.queued(rows, self._stored, month=self._month)
         plain = pc.invert(queue["has_detail"])  # never less than we hold
         if self._run.scope.details == 0 and not self._run.scope.full:
-            direct = pc.and_(pc.equal(queue["rank"], BACKLOG), plain)
+            direct = pc.and_(pc.equal(queue["rank"], request_queue.BACKLOG), plain)
             self._store(_filtered(rows, direct))
             keep = pc.invert(direct)
             rows, queue, plain = rows.filter(keep), queue.filter(keep), plain.filter(keep)
@@ -138,11 +132,11 @@ class _Listing:
     def queue(self) -> pa.Table:
         """The requests to be read one by one, in order."""
         due = None if self._since is None else self._since + OVERLAP
-        missing = unlisted(self._stored.unlisted(self._all_listed(), due))
+        missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
         self._queues = []
         limit = None if self._run.scope.full else self._run.scope.details
-        chosen = ranked(queue, backlog=limit)
+        chosen = request_queue.ranked(queue, backlog=limit)
         self._waiting = queue.num_rows - chosen.num_rows
         return chosen
 

@@ -43,13 +43,9 @@ SLICE: Final = 500
 """Details that are records at once, before they are columns."""
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    """The service's answer about one request of the queue."""
-
-    id: str
-    listed: bool
-    by: str | None
-    outcome: Record[RampRequest] | ServiceError
+_Question = tuple[str, bool, str | None]
+"""A request of the queue: its id, whether a list has it, and by whom that says it was made."""
+_Outcome = Record[RampRequest] | ServiceError
 
 
 class Details:
@@ -90,32 +86,29 @@ class Details:
         progress = self._run.progress
         progress.start(TASK, queue.num_rows)
         for answers in self._run.answers(self._ask, _parts(queue)):
-            for answer in answers:
-                self._keep(answer)
+            for question, outcome in answers:
+                self._keep(*question, outcome)
                 progress.advance(TASK)
         progress.finish(TASK)
         self._store()
         self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
 
-    def _ask(self, part: list[tuple[str, bool, str | None]]) -> list[_Answer]:
-        answers = []
-        for name, listed, by in part:
-            outcome: Record[RampRequest] | ServiceError
+    def _ask(self, part: list[_Question]) -> list[tuple[_Question, _Outcome]]:
+        answers: list[tuple[_Question, _Outcome]] = []
+        for question in part:
             try:
-                outcome = self._run.client.ramp.requests.get(name)
+                answers.append((question, self._run.client.ramp.requests.get(question[0])))
             except REFUSED as error:
-                outcome = error
-            answers.append(_Answer(name, listed, by, outcome))
+                answers.append((question, error))
         return answers
 
-    def _keep(self, answer: _Answer) -> None:
-        outcome = answer.outcome
+    def _keep(self, name: str, listed: bool, by: str | None, outcome: _Outcome) -> None:
         if isinstance(outcome, Record):
             if outcome.value.status in RAMP_FINAL:
                 self._staged.keep(outcome.raw)
-            self._add(outcome.value, outcome.raw, answer.by)
-        elif isinstance(outcome, NotFound) and not answer.listed:
-            self.gone.append(answer.id)
+            self._add(outcome.value, outcome.raw, by)
+        elif isinstance(outcome, NotFound) and not listed:
+            self.gone.append(name)
         else:
             self.refused.append(outcome)
 
@@ -149,7 +142,7 @@ class Details:
         self._requests, self._events = [], []
 
 
-def _parts(queue: pa.Table) -> Iterator[list[tuple[str, bool, str | None]]]:
+def _parts(queue: pa.Table) -> Iterator[list[_Question]]:
     """The queue in parts that one thread asks about at a time."""
     for batch in queue.select(["id", "listed", "created_by"]).to_batches(PART):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -6,7 +6,7 @@ become rows. A record may come twice, from two pages or from two walks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -41,7 +41,7 @@ TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
     """The rows of every page of the list, hashed, from a day on where one is given."""
-    ask = _question(run, since)
+    ask = partial(_pages, run, since)
     first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:
         pages = iter(run.client.ramp.requests.pages(size=PAGE, from_date=since))
@@ -82,17 +82,12 @@ def stated_total(run: SyncRun) -> int | None:
     return stated.number_of_pages if stated.page_size == 1 else None
 
 
-def _question(run: SyncRun, since: date | None) -> Callable[[range], PagePart[pa.Table]]:
-    def ask(numbers: range) -> PagePart[pa.Table]:
-        replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
-        rows = listed_rows(
-            [(reply.result, partial(reply.records, RampRequest)) for reply in replies]
-        )
-        rows = with_hash(rows, RAMP_REQUESTS.table.volatile)
-        stated = tuple(reply.pagination or Pagination() for reply in replies)
-        return PagePart(numbers, rows, rows["id"], stated)
-
-    return ask
+def _pages(run: SyncRun, since: date | None, numbers: range) -> PagePart[pa.Table]:
+    replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
+    rows = listed_rows([(reply.result, partial(reply.records, RampRequest)) for reply in replies])
+    rows = with_hash(rows, RAMP_REQUESTS.table.volatile)
+    stated = tuple(reply.pagination or Pagination() for reply in replies)
+    return PagePart(numbers, rows, rows["id"], stated)
 
 
 def _ask(run: SyncRun, since: date | None, *, page: int, size: int) -> Reply:

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.statements.csv.csv_rows import CsvMovement
 from treasury.statements.statement_draft import MOST_PROBLEMS
 
 __all__ = ["Course", "Off"]
@@ -44,12 +45,14 @@ class Course:
         self._since = Decimal(0)
         self._above = Decimal(0)
         self._above_line = 0
-        self._forward: list[Off] = []
-        self._backward: list[Off] = []
+        self._off: tuple[list[Off], list[Off]] = ([], [])
+        """Oldest first, and newest first; so are the counts."""
         self._wrong = [0, 0]
 
-    def add(self, line: int, day: date | None, moved: Decimal, balance: Decimal | None) -> None:
-        """A row: what it moved, 0 where that does not count, and the balance it states."""
+    def add(self, movement: CsvMovement) -> None:
+        """Follow a row on: what it moved, if that is booked, and the balance that it states."""
+        line, day, balance = movement.row.line, movement.booked, movement.balance
+        moved = movement.signed if movement.status == "BOOK" else Decimal(0)
         if day is not None:
             self.first_day = min(self.first_day or day, day)
             self.last_day = max(self.last_day or day, day)
@@ -64,17 +67,17 @@ class Course:
         else:
             # Oldest first: the last balance and all since then, this row too, give this one.
             reached = _EXACT.add(self._last, _EXACT.add(self._since, moved))
-            self._compare(0, self._forward, Off(line, balance, reached))
+            self._compare(0, Off(line, balance, reached))
             # Newest first: this balance and what moved from the row above down to it gives that.
             above = _EXACT.add(balance, self._above)
-            self._compare(1, self._backward, Off(self._above_line, self._last, above))
+            self._compare(1, Off(self._above_line, self._last, above))
         self._last, self._since, self._above, self._above_line = balance, Decimal(0), moved, line
 
-    def _compare(self, way: int, off: list[Off], comparison: Off) -> None:
+    def _compare(self, way: int, comparison: Off) -> None:
         if comparison.stated != comparison.reached:
             self._wrong[way] += 1
-            if len(off) < MOST_PROBLEMS:
-                off.append(comparison)
+            if len(self._off[way]) < MOST_PROBLEMS:
+                self._off[way].append(comparison)
 
     @property
     def off_count(self) -> int:
@@ -101,7 +104,7 @@ class Course:
     @property
     def off(self) -> list[Off]:
         """Where the balances do not follow the movements."""
-        return self._backward if self.is_newest_first else self._forward
+        return self._off[self.is_newest_first]
 
     @property
     def ends(self) -> tuple[Decimal | None, Decimal | None]:

@@ -7,7 +7,6 @@ above the table, else those of the balance column, which has to follow the amoun
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import islice
 from typing import Final, Literal
 
@@ -23,7 +22,7 @@ from treasury.statements.csv.csv_layout import SAMPLE, Layout, layout_of
 from treasury.statements.csv.csv_proposal import proposal
 from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key, stated_above
 from treasury.statements.csv.csv_text import CsvRow, CsvText
-from treasury.statements.csv.profiles import BUILT_IN, Profile
+from treasury.statements.csv.profiles import Profile, built_in_profiles
 from treasury.statements.entry_rows import EntryRow, Problem, entry_batches
 from treasury.statements.field_values import account_number, reference
 from treasury.statements.statement_draft import (
@@ -65,7 +64,7 @@ class CsvFile(BankFile):
         self.layout: Layout | None = None
         self.decimal: Literal["", ",", "."] = ""
         """What separates the decimals in it, once its rows were looked at."""
-        self._profiles = (*profiles, *BUILT_IN)
+        self._profiles = (*profiles, *built_in_profiles())
         self._account = account
         self._currencies = currencies or {}
         self._lost: list[tuple[Key, int, str]] = []
@@ -74,21 +73,17 @@ class CsvFile(BankFile):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
-        with CsvText(self._source, self.file_name) as text:
-            if text.has_nul:
-                raise self._unknown()
-            if text.encoding[:3] != "utf":
-                self.note(f"not UTF-8; read as {text.encoding.title()}")
-            layout = self.layout = self._layout(text)
+        with CsvText.opened(self._source, self.file_name) as self._text:
+            self.layout = layout = self._read_layout()
             self.format = f"CSV {layout.profile.name}"
-            above = list(islice(text.rows(layout.delimiter), layout.header + 1))
+            above = list(islice(self._text.rows(layout.delimiter), layout.header + 1))
             stated = stated_above(above[:-1])
             rows = CsvRows(layout, stated, self._account, self.file_name, self._currencies)
-            rows.learn(_below(text, layout))
+            self._rows = rows
+            rows.learn(self._below())
             self.decimal = rows.decimal
-            courses = self._courses(text, rows, layout)
-            drafts = self._drafts(courses, rows, layout)
-            yield from entry_batches(self._entries(text, rows, layout, drafts))
+            drafts = self._drafts(self._courses())
+            yield from entry_batches(self._entries(drafts))
         head = "\n".join(row.raw for row in above)
         self._done = [draft.finish(head) for draft in drafts.values()]
         row_notes = (Problem(self.file_name, "", note, line) for line, note in rows.notes.items())
@@ -97,85 +92,81 @@ class CsvFile(BankFile):
             self.problems += draft.problems[: max(0, MOST_PROBLEMS - len(self.problems))]
         self.end("there is no movement in the file")
 
-    def _layout(self, text: CsvText) -> Layout:
-        lines = list(islice(text.lines(), SAMPLE))
+    def _read_layout(self) -> Layout:
+        lines: list[str] = []
+        if not self._text.has_nul:
+            if self._text.encoding[:3] != "utf":
+                self.note(f"not UTF-8; read as {self._text.encoding.title()}")
+            lines += islice(self._text.lines(), SAMPLE)
         layout = (
             layout_of(lines, self._profiles, self.file_name)
             or headerless_layout(lines, self._profiles, self.file_name)
             or proposal(lines, self.file_name)
         )
         if layout is None:
-            raise self._unknown()
+            raise UnknownFormat(
+                f"{self.file_name}: not a bank statement in any known format",
+                do="give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an"
+                " unknown bank describe its columns, see `treasury statements profile FILE`",
+            )
         return layout
 
-    def _unknown(self) -> UnknownFormat:
-        reason = f"{self.file_name}: not a bank statement in any known format"
-        return UnknownFormat(reason, do=_READABLE_FORMATS)
+    def _below(self) -> Iterator[CsvRow]:
+        """The rows below the header."""
+        layout = self._rows.layout
+        return islice(self._text.rows(layout.delimiter), layout.header + 1, None)
 
-    def _courses(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
+    def _courses(self) -> dict[Key, Course]:
         """Days and balances of each account and currency, in the order of the file.
 
         Where balances do not follow, fees that stand beside the amounts may be part of them or not:
         what the balances follow counts.
         """
-        courses = self._followed(text, rows, layout)
+        rows, courses = self._rows, self._followed()
         off = _off_count(courses)
-        if off and "fee" in layout.columns:
-            self._forget()
+        if off and "fee" in rows.layout.columns:
+            self._lost.clear()
+            self.lost_count = self._read_count = 0
             rows.fee_included = not rows.fee_included
-            others = self._followed(text, rows, layout)
+            others = self._followed()
             if _off_count(others) < off:
                 return others
             rows.fee_included = not rows.fee_included
         return courses
 
-    def _forget(self) -> None:
-        """Count what is lost anew: the rows are gone over once more."""
-        self._lost.clear()
-        self.lost_count = self._read_count = 0
-
-    def _followed(self, text: CsvText, rows: CsvRows, layout: Layout) -> dict[Key, Course]:
+    def _followed(self) -> dict[Key, Course]:
         courses: dict[Key, Course] = {}
-        for movement in self._movements(text, rows, layout):
+        for movement in self._movements():
             course = courses.get(movement.key)
             if course is None:
                 course = courses[movement.key] = Course(movement.row.line)
-            moved = movement.signed if movement.status == "BOOK" else Decimal(0)
-            course.add(
-                movement.row.line,
-                movement.booked if movement.status else None,
-                moved,
-                movement.balance,
-            )
+            course.add(movement)
             if len(courses) > _MOST_GROUPS:
                 raise StatementError(
                     f"{self.file_name}: more than {_MOST_GROUPS} accounts in one file",
                     do="look whether the profile names the right column for the account",
                 )
-        if not courses:
-            courses = {key: Course(line) for key, line, _ in reversed(self._lost)}
-        return courses
+        return courses or {key: Course(line) for key, line, _ in reversed(self._lost)}
 
-    def _entries(
-        self, text: CsvText, rows: CsvRows, layout: Layout, drafts: dict[Key, StatementDraft]
-    ) -> Iterator[EntryRow]:
+    def _entries(self, drafts: dict[Key, StatementDraft]) -> Iterator[EntryRow]:
         self._is_told = True
-        for movement in self._movements(text, rows, layout):
+        for movement in self._movements():
             if not movement.status:
                 continue
-            entry = self._entry(movement, rows)
+            entry = self._entry(movement)
             draft = drafts[movement.key]
             raw = "\n".join((movement.row.raw, *movement.raw))
             draft.take(entry, entry.account_servicer_reference, f"line {movement.row.line}", raw)
             draft.count(entry)
             yield entry
 
-    def _movements(self, text: CsvText, rows: CsvRows, layout: Layout) -> Iterator[CsvMovement]:
+    def _movements(self) -> Iterator[CsvMovement]:
         """The movements, each with the rows of text below it."""
+        rows = self._rows
         last: CsvMovement | None = None
-        for row in _below(text, layout):
+        for row in self._below():
             rows.check_quotes(row)
-            movement = self._read(row, rows)
+            movement = self._read(row)
             if movement is not None:
                 if last is not None:
                     yield last
@@ -192,7 +183,8 @@ class CsvFile(BankFile):
         if last is not None:
             yield last
 
-    def _read(self, row: CsvRow, rows: CsvRows) -> CsvMovement | None:
+    def _read(self, row: CsvRow) -> CsvMovement | None:
+        rows = self._rows
         try:
             movement = rows.read(row)
         except StatementError:
@@ -219,8 +211,8 @@ class CsvFile(BankFile):
                 do="look whether the profile names the right columns",
             )
 
-    def _entry(self, movement: CsvMovement, rows: CsvRows) -> EntryRow:
-        (account, currency), row = movement.key, movement.row
+    def _entry(self, movement: CsvMovement) -> EntryRow:
+        (account, currency), row, rows = movement.key, movement.row, self._rows
 
         def cell_text(role: str) -> str | None:
             return rows.cell(row, role) or None
@@ -254,11 +246,8 @@ class CsvFile(BankFile):
             setattr(entry, f"{side}_{part}", getattr(entry, f"counterparty_{part}"))
         return entry
 
-    def _drafts(
-        self, courses: dict[Key, Course], rows: CsvRows, layout: Layout
-    ) -> dict[Key, StatementDraft]:
-        stated = (rows.above("opening"), rows.above("closing"))
-        drafts = {key: self._draft(key, course, stated, layout) for key, course in courses.items()}
+    def _drafts(self, courses: dict[Key, Course]) -> dict[Key, StatementDraft]:
+        drafts = {key: self._draft(key, course) for key, course in courses.items()}
         for key, line, why in self._lost:
             # A row that names an account of no other row may be of any of them.
             for draft in [drafts[key]] if key in drafts else drafts.values():
@@ -268,24 +257,25 @@ class CsvFile(BankFile):
             next(iter(drafts.values())).problem("", f"and {more} rows more that cannot be read")
         return drafts
 
-    def _draft(
-        self,
-        key: Key,
-        course: Course,
-        stated: tuple[Decimal | None, Decimal | None],
-        layout: Layout,
-    ) -> StatementDraft:
-        account, currency = key
-        first, last = course.first_day, course.last_day
+    def _draft(self, key: Key, course: Course) -> StatementDraft:
+        (account, currency), layout = key, self._rows.layout
+        days = (course.first_day, course.last_day)
+        # Balances are as stated above the table, else as the balance column has them.
+        stated = map(self._rows.above, ("opening", "closing"))
+        ends = (a if a is not None else b for a, b in zip(stated, course.ends, strict=True))
         head = StatementHead(
             file_name=self.file_name,
             format=self.format,
             place=f"line {course.line}",
             account=account,
             currency=currency,
-            from_date=first,
-            to_date=last,
-            balances=_balances(course, stated, currency or ""),
+            from_date=course.first_day,
+            to_date=course.last_day,
+            balances=tuple(
+                StatementBalance(code, amount, currency or "", day)
+                for code, amount, day in zip(("OPBD", "CLBD"), ends, days, strict=True)
+                if amount is not None
+            ),
             told_apart_by=("CSV",),
         )
         draft = StatementDraft(head, self._ids)
@@ -304,29 +294,5 @@ class CsvFile(BankFile):
         return draft
 
 
-def _balances(
-    course: Course, stated: tuple[Decimal | None, Decimal | None], currency: str
-) -> tuple[StatementBalance, ...]:
-    """Opening and closing: as stated above the table, else as the balance column has them."""
-    ends = [a if a is not None else b for a, b in zip(stated, course.ends, strict=True)]
-    days = (course.first_day, course.last_day)
-    return tuple(
-        StatementBalance(code, amount, currency, day)
-        for code, amount, day in zip(("OPBD", "CLBD"), ends, days, strict=True)
-        if amount is not None
-    )
-
-
 def _off_count(courses: Mapping[Key, Course]) -> int:
     return sum(course.off_count for course in courses.values())
-
-
-def _below(text: CsvText, layout: Layout) -> Iterator[CsvRow]:
-    """The rows below the header."""
-    return islice(text.rows(layout.delimiter), layout.header + 1, None)
-
-
-_READABLE_FORMATS: Final = (
-    "give camt.052/.053/.054, MT940/942, CODA, CFONB 120 or CSV; for the CSV of an unknown bank"
-    " describe its columns, see `treasury statements profile FILE`"
-)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Final
 
 from treasury.errors import InputError
@@ -18,7 +17,7 @@ from treasury.statements.csv.csv_layout import Layout, is_header, samples
 from treasury.statements.csv.csv_rows import CsvRows, Key
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
-from treasury.statements.csv.profiles import BUILT_IN, Profile
+from treasury.statements.csv.profiles import Profile, built_in_profiles
 from treasury.statements.field_values import account_number
 
 __all__ = ["headerless_layout"]
@@ -44,7 +43,7 @@ def headerless_layout(
                 for role, names in profile.columns.items()
             }
             layout = Layout(profile, delimiter, -1, columns)
-            if profile not in BUILT_IN or _is_signed(layout, rows, file_name):
+            if profile not in built_in_profiles() or _is_signed(layout, rows, file_name):
                 return layout
     return None
 
@@ -89,6 +88,5 @@ def _is_signed(layout: Layout, sample: Sequence[CsvRow], file_name: str) -> bool
         except InputError:
             return False
         if movement is not None:
-            moved = movement.signed if movement.status == "BOOK" else Decimal(0)
-            courses[movement.key].add(row.line, movement.booked, moved, movement.balance)
+            courses[movement.key].add(movement)
     return bool(courses) and all(course.is_shown for course in courses.values())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -46,23 +47,21 @@ class Layout(msgspec.Struct, frozen=True):
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:
     """The layout of a file with a header row of one of the profiles; that with most columns."""
-    candidates = tuple(profiles)
-    layouts: list[tuple[int, Layout]] = []
+    candidates = [profile for profile in profiles if not profile.shape]
+    layouts = []
     for delimiter, sample in samples(lines, file_name):
         for number, row in enumerate(sample[:MOST_BEFORE_HEADER]):
             headers = [plain(text) for text in row.cells]
             if sum(map(bool, headers)) < 3:
                 continue
             for profile in candidates:
-                if not profile.shape and _has_all(headers, profile.needs or _first(profile)):
-                    columns = _columns(headers, profile)
-                    if is_complete(columns):
-                        currency = header_currency(row.cells, columns)
-                        layout = Layout(
-                            profile, delimiter, number, columns, currency, headers=headers
-                        )
-                        layouts.append((len(columns) + len(profile.needs), layout))
-    return max(layouts, key=lambda one: one[0])[1] if layouts else None
+                columns = _columns(headers, profile)
+                if is_complete(columns):
+                    currency = header_currency(row.cells, columns)
+                    layouts.append(
+                        Layout(profile, delimiter, number, columns, currency, headers=headers)
+                    )
+    return max(layouts, key=lambda one: len(one.columns) + len(one.profile.needs), default=None)
 
 
 def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[CsvRow]]]:
@@ -70,26 +69,12 @@ def samples(lines: Sequence[str], file_name: str) -> Iterator[tuple[str, list[Cs
     head = lines[:SAMPLE]
     for delimiter in _DELIMITERS:
         if any(delimiter in line for line in head):
-            yield delimiter, list(_whole(head, delimiter, file_name))
-
-
-def _whole(lines: Sequence[str], delimiter: str, file_name: str) -> Iterator[CsvRow]:
-    """The rows in some lines, of which the last may end within a cell."""
-    try:
-        yield from rows_of(iter(lines), delimiter, file_name)
-    except StatementError:
-        return  # another delimiter may cut it better; the file itself is read strictly
-
-
-def _first(profile: Profile) -> tuple[str, ...]:
-    return tuple("|".join(headers) for headers in profile.columns.values())
-
-
-def _has_all(headers: Sequence[str], needs: Iterable[str]) -> bool:
-    return all(
-        any(is_same(header, plain(name)) for name in need.split("|") for header in headers)
-        for need in needs
-    )
+            rows: list[CsvRow] = []
+            # The last may end within a cell, and another delimiter may cut it better; the file
+            # itself is read strictly.
+            with suppress(StatementError):
+                rows.extend(rows_of(iter(head), delimiter, file_name))
+            yield delimiter, rows
 
 
 def is_same(header: str, name: str) -> bool:
@@ -100,17 +85,23 @@ def is_same(header: str, name: str) -> bool:
 
 
 def _columns(headers: Sequence[str], profile: Profile) -> dict[str, tuple[int, ...]]:
-    columns: dict[str, tuple[int, ...]] = {}
-    for role, names in profile.columns.items():
-        places = [
+    """Where the columns of a profile stand; none where a header that it needs is missing."""
+    needs = profile.needs or map("|".join, profile.columns.values())
+    if not all(
+        any(is_same(header, plain(name)) for name in need.split("|") for header in headers)
+        for need in needs
+    ):
+        return {}
+    columns = {
+        role: dict.fromkeys(
             place
             for name in names
             for place, header in enumerate(headers)
             if header and is_same(header, plain(name))
-        ]
-        if places:
-            columns[role] = tuple(dict.fromkeys(places))
-    return columns
+        )
+        for role, names in profile.columns.items()
+    }
+    return {role: tuple(places) for role, places in columns.items() if places}
 
 
 def is_header(row: CsvRow) -> bool:

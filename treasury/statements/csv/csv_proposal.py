@@ -12,17 +12,11 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from treasury.identifiers import is_iban
-from treasury.statements.csv.csv_layout import (
-    MOST_BEFORE_HEADER,
-    Layout,
-    header_currency,
-    is_complete,
-    is_same,
-    samples,
-)
+from treasury.statements.csv import csv_layout
+from treasury.statements.csv.csv_layout import Layout
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
-from treasury.statements.csv.csv_words import IN, OUT
+from treasury.statements.csv.csv_words import HEADERS, IN, OUT, POSTAGE
 from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
@@ -34,13 +28,12 @@ def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
 
     None where days or amounts cannot be told from the rest.
     """
-    best: tuple[int, Layout] | None = None
-    for delimiter, sample in samples(lines, file_name):
-        for number, row in enumerate(sample[:MOST_BEFORE_HEADER]):
-            layout = _proposed(row, sample[number + 1 :], delimiter, number)
-            if layout is not None and (best is None or len(layout.columns) > best[0]):
-                best = len(layout.columns), layout
-    return best[1] if best else None
+    layouts = (
+        _proposed(row, sample[number + 1 :], delimiter, number)
+        for delimiter, sample in csv_layout.samples(lines, file_name)
+        for number, row in enumerate(sample[: csv_layout.MOST_BEFORE_HEADER])
+    )
+    return max(filter(None, layouts), key=lambda one: len(one.columns), default=None)
 
 
 def _proposed(
@@ -48,29 +41,25 @@ def _proposed(
 ) -> Layout | None:
     names = [cell(text) for text in header.cells]
     rows = [row.cells for row in below if len(row.cells) >= len(names) - 1 > 0]
-    if len([name for name in names if name]) < 3 or not rows:
-        return None
-    if any(is_day(name) or is_amount(name) for name in names if name):
+    if not rows or not csv_layout.is_header(header):
         return None
     columns = _roles(names, rows)
     has_one_side = len({"debit", "credit"} & columns.keys()) == 1 and "amount" not in columns
-    if not is_complete(columns) or has_one_side:
+    if not csv_layout.is_complete(columns) or has_one_side:
         return None
     order, is_shown = _day_order(rows, columns["booking_date"][0])
     profile = Profile(
         name="proposed",
         columns={role: tuple(names[p] for p in places) for role, places in columns.items()},
-        needs=tuple(name for name in names if name),
+        needs=tuple(filter(None, names)),
         day_order=order,
-        decimal="",
     )
-    currency = header_currency(names, columns)
     return Layout(
         profile,
         delimiter,
         number,
         columns,
-        currency,
+        csv_layout.header_currency(names, columns),
         headers=[plain(text) for text in header.cells],
         is_proposed=True,
         are_days_shown=is_shown,
@@ -84,13 +73,11 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, tup
         place
         for place, name in enumerate(names)
         if kinds[place] == "i"
-        and any(_has(plain(name), word) for word in _WORDS["counterparty_name"])
+        and any(_has(plain(name), word) for word in HEADERS["counterparty_name"])
     ]
-    columns: dict[str, tuple[int, ...]] = {}
-    if others:
-        columns["counterparty_account"] = (others[0],)
+    columns: dict[str, tuple[int, ...]] = {"counterparty_account": (others[0],)} if others else {}
     used_places = set(others[:1])
-    for role, words in _WORDS.items():
+    for role, words in HEADERS.items():
         allowed = _KINDS.get(role, "")
         places = [
             place
@@ -131,12 +118,12 @@ def _fits_role(role: str, name: str, word: str, rows: Sequence[Sequence[str]], p
     header = plain(name)
     if not header or not _has(header, word):
         return False
-    if role in {"fee", "amount"} and any(word in header for word in _POSTAGE):
+    if role in {"fee", "amount"} and any(word in header for word in POSTAGE):
         return False
     if word == "net":
         return header == word
     if role in {"debit", "credit"}:
-        return not all(any(_has(header, w) for w in _WORDS[way]) for way in ("debit", "credit"))
+        return not all(any(_has(header, w) for w in HEADERS[way]) for way in ("debit", "credit"))
     return role != "sign" or _says_sign(rows, place)
 
 
@@ -145,7 +132,7 @@ def _has(header: str, word: str) -> bool:
     if "\ufffd" not in header:
         return word in header
     parts = (header[at : at + len(word)] for at in range(len(header) - len(word) + 1))
-    return any(is_same(part, word) for part in parts)
+    return any(csv_layout.is_same(part, word) for part in parts)
 
 
 def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
@@ -156,14 +143,16 @@ def _says_sign(rows: Sequence[Sequence[str]], place: int) -> bool:
 
 def _kind(rows: Sequence[Sequence[str]], place: int) -> str:
     """What most cells of a column are: d day, a amount, i IBAN, t text, - nothing."""
-    kinds = Counter[str]()
-    for cells in rows[:100]:
-        text = cell(cells[place]) if place < len(cells) else ""
-        if text:
-            is_number = is_iban(account_number(text))
-            kinds[
-                "d" if is_day(text) else "a" if is_amount(text) else "i" if is_number else "t"
-            ] += 1
+
+    def letter(text: str) -> str:
+        if is_day(text):
+            return "d"
+        if is_amount(text):
+            return "a"
+        return "i" if is_iban(account_number(text)) else "t"
+
+    texts = (cell(cells[place]) for cells in rows[:100] if place < len(cells))
+    kinds = Counter(map(letter, filter(None, texts)))
     return kinds.most_common(1)[0][0] if kinds else "-"
 
 
@@ -197,87 +186,7 @@ _MORE_THAN_SIGN: Final = frozenset({
     "counterparty_account", "counterparty_name", "reference",
 })  # fmt: skip
 """Roles of columns that say something else even where debit and credit is all that they say."""
-_POSTAGE: Final = (
-    "expedition", "shipping", "versand", "spedizione", "verzend", "envio", "insurance",
-    "assurance", "salestax",
-)  # fmt: skip
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
     "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-",
-}  # fmt: skip
-_WORDS: Final[dict[str, tuple[str, ...]]] = {
-    # In the order in which a column is given away: the particular before the general.
-    "value_date": (
-        "valuutapaiva", "arvopaiva", "vardedag", "valuta", "valuedate", "datevaleur",
-        "datedevaleur", "wertstellung", "rentedatum", "fechavalor", "datavaluta", "datavalor",
-        "waluty"
-    ),
-    "booking_date": (
-        "bokforingsdag", "bokforing", "bokføring", "bogføring", "bogforing", "kirjauspaiva",
-        "kuupaev", "dataoperacji", "dataoperacao", "konyvelesdatuma", "bookingdate",
-        "buchungstag", "buchungsdatum", "boekdatum", "boekingsdatum", "datecomptable",
-        "dateoperation", "datedoperation", "datacontabile", "fechaoperacion", "dataksiegowania",
-        "bookedat", "transactiondate", "completeddate", "posted", "date", "datum", "data",
-        "fecha", "dato", "dag", "paiva", "buchung", "wert"
-    ),
-    "balance": (
-        "saldo", "balance", "runningbal", "solde", "kontostand", "zustatek", "egyenleg", "likutis",
-        "atlikums"
-    ),
-    "fee": (
-        "fee", "gebuhr", "frais", "kosten", "commission", "oplata", "prowizja", "comissao",
-        "comision", "commissioni", "poplatek", "mokestis"
-    ),
-    "debit": (
-        "utfrakonto", "debito", "debet", "obciazenia", "terheles", "debit", "belastung",
-        "lastschrift", "soll", "addebito", "addebiti", "uitgaven", "cargo", "paidout",
-        "withdrawal", "dare", "uscite", "af"
-    ),
-    "credit": (
-        "innpakonto", "innpåkonto", "credito", "kredit", "uznania", "jovairas", "credit",
-        "gutschrift", "haben", "accredito", "accrediti", "inkomsten", "abono", "paidin",
-        "deposit", "avere", "entrate", "bij"
-    ),
-    "amount": (
-        "net", "netto", "amount", "betrag", "bedrag", "montant", "importo", "importe", "kwota",
-        "umsatz", "belop", "belopp", "beløp", "beløb", "belob", "summe", "summa", "maara", "castka",
-        "osszeg", "valor", "montante", "suma", "value", "debitcredit", "sollhaben"
-    ),
-    "currency": (
-        "mena", "currency", "devies", "valuutta", "valuuta", "penznem", "wahrung", "waehrung",
-        "devise", "munt", "valuta", "divisa", "moneta", "monnaie", "waluta", "ccy"
-    ),
-    "sign": (
-        "afbij", "debitcredit", "sollhaben", "creditdebit", "creditdebet", "debetcredit",
-        "deebetkreedit", "dc", "drcr", "cdt", "sh"
-    ),
-    "counterparty_account": (
-        "counterpartyiban", "counterpartyaccount", "tegenrekening", "comptecontrepartie",
-        "ibanzahlungsbeteiligter", "gegenkonto", "kontonummeriban", "payeeaccount",
-        "beneficiaryaccount", "rekeningtegenpartij"
-    ),
-    "counterparty_agent": ("bic", "swift"),
-    "counterparty_name": (
-        "counterpartyname", "counterparty", "naamtegenpartij", "nomcontrepartie", "beguenstigter",
-        "begunstigter", "auftraggeber", "payee", "empfanger", "zahlungsbeteiligter",
-        "beneficiary", "name", "partner", "namn", "navn", "nimi", "saaja", "odbiorca", "ordonnateur"
-    ),
-    "account": (
-        "iban", "auftragskonto", "rekening", "compte", "account", "konto", "cuenta", "conto"
-    ),
-    "mandate_id": ("mandat", "mandate"),
-    "end_to_end_id": ("endtoend", "e2e"),
-    "reference": (
-        "transactionid", "transactionno", "bankreference", "reference", "referenz", "referentie",
-        "riferimento", "id"
-    ),
-    "status": ("status", "state"),
-    "kind": ("type", "kind", "art", "code"),
-    "text": (
-        "description", "verwendungszweck", "omschrijving", "communication", "mededeling",
-        "libelle", "details", "text", "memo", "narrative", "descrizione", "causale", "concepto",
-        "remittance", "message", "notification", "purpose", "opis", "tekst", "beskriv", "viesti",
-        "selgitus", "popis", "descricao", "tytuł", "forklaring", "rubrik", "otsikko", "kozlemeny",
-        "meddelande", "zprava", "subject", "particulars"
-    ),
 }  # fmt: skip

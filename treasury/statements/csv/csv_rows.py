@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from treasury.errors import InputError, StatementError
+from treasury.statements.csv import csv_words
 from treasury.statements.csv.csv_layout import Layout, is_header
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import (
@@ -25,18 +26,6 @@ from treasury.statements.csv.csv_values import (
     decimal_sign,
     is_amount,
     is_day,
-)
-from treasury.statements.csv.csv_words import (
-    BALANCES,
-    CODE,
-    IN,
-    LABELS,
-    OUT,
-    SIGNS,
-    STATUS,
-    TOTAL_ENDS,
-    TOTALS,
-    TURNOVERS,
 )
 from treasury.statements.csv.profiles import plain
 from treasury.statements.field_values import account_number, own_account
@@ -95,7 +84,7 @@ class CsvRows:
         self.totals = 0
         self.decimal: Literal["", ",", "."] = layout.profile.decimal
         self.fee_included = layout.profile.fee_included
-        self._layout = layout
+        self.layout = layout
         self._stated = stated
         self._account = account
         self._file_name = file_name
@@ -113,7 +102,7 @@ class CsvRows:
     def learn(self, rows: Iterable[CsvRow]) -> None:
         """What only the whole file shows: decimal sign, sign of debits, currency, cells a row."""
         counts = Counter[int]()
-        places = [p for role in _AMOUNTS for p in self._layout.columns.get(role, ())]
+        places = [p for role in _AMOUNTS for p in self.layout.columns.get(role, ())]
         signs = Counter[bool]()
         currencies: set[str] = set()
 
@@ -126,23 +115,23 @@ class CsvRows:
                 counts[len(row.cells)] += bool(cells)
                 for text in filter(is_amount, map(cell, cells)):
                     if not text[0].isdigit() or not text[-1].isdigit():
-                        currencies.update(CODE.findall(text))
+                        currencies.update(csv_words.CODE.findall(text))
                     yield text
 
         # All amounts are gone through, also where the profile says the sign.
-        sign = decimal_sign(amounts(), is_guess=self._layout.is_proposed)
+        sign = decimal_sign(amounts(), is_guess=self.layout.is_proposed)
         self.decimal = self.decimal or sign
         self._usual_debit = -1 if signs[True] > signs[False] else 1
         self._usual_currency = currencies.pop() if len(currencies) == 1 else ""
         # How many cells nearly all rows with amounts have; 0 where they differ.
-        header = len(self._layout.headers)
+        header = len(self.layout.headers)
         usual = max(counts, key=lambda count: (counts[count], count == header), default=0)
         others = counts.total() - counts[usual]
         self._cell_count = usual if others <= max(1, counts.total() // 10) else 0
 
     def cell(self, row: CsvRow, role: str) -> str:
         """The first cell of a role that is not empty."""
-        for place in self._layout.columns.get(role, ()):
+        for place in self.layout.columns.get(role, ()):
             if place < len(row.cells) and (text := cell(row.cells[place])):
                 return text
         return ""
@@ -158,7 +147,7 @@ class CsvRows:
         if not is_day(day):
             if self._is_header_again(row, day):
                 return None
-            if STATUS.get(plain(day)) == "PDNG":
+            if csv_words.STATUS.get(plain(day)) == "PDNG":
                 self._note(row, f"left out: {day[:40]!r} instead of a day, so it is not booked yet")
                 return None
             if self._is_total(row, day):
@@ -168,9 +157,9 @@ class CsvRows:
         if not has_amount:
             return self._balance(row, self._amount(row, "balance"))
         label = "".join(plain(text) for text in self.texts(row))
-        if label in BALANCES:
+        if label in csv_words.BALANCES:
             return self._balance(row, self._signed(row)[0])
-        if label in TURNOVERS:
+        if label in csv_words.TURNOVERS:
             self._note(row, "left out as a turnover")
             return None
         return self._moved(row, day)
@@ -184,8 +173,8 @@ class CsvRows:
         if not is_header(row):
             return False
         headers = [plain(text) for text in row.cells]
-        if headers != self._layout.headers:
-            if sorted(headers) == sorted(self._layout.headers):
+        if headers != self.layout.headers:
+            if sorted(headers) == sorted(self.layout.headers):
                 raise StatementError(
                     f"{self._file_name} line {row.line}: another table begins: {day[:40]!r}",
                     do="put each table into a file of its own; nothing of it was stored",
@@ -201,7 +190,7 @@ class CsvRows:
             return
         is_dated = any(is_day(self.cell(row, role)) for role in ("booking_date", "value_date"))
         is_cut = is_dated and count < usual and count <= self._last_needed + 1
-        is_shifted = count > max(usual, len(self._layout.headers)) and (
+        is_shifted = count > max(usual, len(self.layout.headers)) and (
             is_dated or any(is_day(cell(text)) for text in row.cells)
         )
         if is_cut or is_shifted:
@@ -210,32 +199,32 @@ class CsvRows:
     def key(self, row: CsvRow) -> Key:
         """The account and currency that a row is about."""
         account = self.cell(row, "account") or self._stated.get("account", "")
-        currency = self._said_currency(row) or self._layout.profile.currency or self._usual_currency
+        currency = self._said_currency(row) or self.layout.profile.currency or self._usual_currency
         number = account_number(account.strip("'") if account else self._account or "")
         if number not in self._own:
             self._own[number] = own_account(number, self._currencies)
         number = self._own[number]
         currency = currency or self._currencies.get(number, "")
-        return number or None, SIGNS.get(currency, currency.upper()) or None
+        return number or None, csv_words.SIGNS.get(currency, currency.upper()) or None
 
     def _said_currency(self, row: CsvRow) -> str:
         """The currency that a row, its header or what stands above it states."""
         currency = self.cell(row, "currency")
         if not currency and (side := self._side(row)):
             currency = self.cell(row, "debit_currency" if side < 0 else "credit_currency")
-        currency = currency or self._layout.header_currency or self._stated.get("currency", "")
+        currency = currency or self.layout.header_currency or self._stated.get("currency", "")
         if currency:
             return currency
         for role in (*_MOVED, "balance"):  # it may stand beside an amount, as in `1,50 EUR`
             text = self.cell(row, role)
             is_bare = not text or (text[0].isdigit() and text[-1].isdigit())
-            if not is_bare and (matched := CODE.search(text)):
+            if not is_bare and (matched := csv_words.CODE.search(text)):
                 return matched[0]
         return ""
 
     def texts(self, row: CsvRow) -> tuple[str, ...]:
         """What the payment is for, a text once."""
-        places = self._layout.columns.get("text", ())
+        places = self.layout.columns.get("text", ())
         texts = (cell(row.cells[p]) for p in places if p < len(row.cells))
         return tuple(dict.fromkeys(text for text in texts if text))
 
@@ -244,19 +233,19 @@ class CsvRows:
 
         It says nothing else, and is not the small print below a table, which has few cells.
         """
-        if len(row.cells) < min(len(self._layout.columns), 3) or not self.texts(row):
+        if len(row.cells) < min(len(self.layout.columns), 3) or not self.texts(row):
             return False
         return not any(self.cell(row, role) for role in (*_MOVED, "balance"))
 
     def inferred(self, row: CsvRow, currency: str | None) -> tuple[str, ...]:
         """The columns that the row does not state by itself."""
         inferred = []
-        if plain(self.cell(row, "status")) not in STATUS:
+        if plain(self.cell(row, "status")) not in csv_words.STATUS:
             inferred.append("entry_status")
         if currency and not self._said_currency(row):
             inferred.append("currency")
-        places = self._layout.columns.get("booking_date", ())
-        is_other = places == self._layout.columns.get("value_date")
+        places = self.layout.columns.get("booking_date", ())
+        is_other = places == self.layout.columns.get("value_date")
         stated = cell(row.cells[places[0]]) if places and places[0] < len(row.cells) else ""
         if is_other or not stated:
             inferred.append("booking_date")
@@ -271,28 +260,20 @@ class CsvRows:
             return None  # not in the file's own notation, so no balance to prove anything by
 
     def _moved(self, row: CsvRow, day: str) -> CsvMovement:
-        order = self._layout.profile.day_order
+        order = self.layout.profile.day_order
         value = self.cell(row, "value_date")
         signed, is_reversal = self._signed(row)
         key = self.key(row)
-        fee = self._fee(row, key) if "fee" in self._layout.columns else Decimal(0)
+        fee = self._fee(row, key) if "fee" in self.layout.columns else Decimal(0)
         if fee and not self.fee_included:
             signed = _EXACT.subtract(signed, fee)
         balance = self._amount(row, "balance")
-        if balance is None and "balance_before" in self._layout.columns:
+        if balance is None and "balance_before" in self.layout.columns:
             before = self._amount(row, "balance_before")
             balance = None if before is None else _EXACT.add(before, signed)
-        return CsvMovement(
-            key,
-            row,
-            self._status(row),
-            day_in(day, order),
-            day_in(value, order) if value else None,
-            signed,
-            is_reversal,
-            fee,
-            balance,
-        )
+        status = self._status(row)
+        booked, valued = day_in(day, order), day_in(value, order) if value else None
+        return CsvMovement(key, row, status, booked, valued, signed, is_reversal, fee, balance)
 
     def _fee(self, row: CsvRow, key: Key) -> Decimal:
         """What a fee moved beside the amount; one in another currency, or the sender's, did not."""
@@ -306,7 +287,7 @@ class CsvRows:
     def _status(self, row: CsvRow) -> str:
         """Booked where nothing else is said; a word that is not known counts as pending."""
         text = self.cell(row, "status")
-        status = STATUS.get(plain(text)) if text else "BOOK"
+        status = csv_words.STATUS.get(plain(text)) if text else "BOOK"
         if status is None and text not in self._unknown and len(self._unknown) < MOST_PROBLEMS:
             self._unknown.add(text)
             self._note(row, f"the status {text[:40]!r} is not known; taken as pending")
@@ -322,13 +303,13 @@ class CsvRows:
         if amount is not None:
             sign_text = self.cell(row, "sign")
             sign = plain(sign_text)
-            if sign in OUT or sign_text in _MINUS:
+            if sign in csv_words.OUT or sign_text in _MINUS:
                 return -amount.copy_abs(), False
-            if sign_text and sign not in IN and sign_text != "+":
+            if sign_text and sign not in csv_words.IN and sign_text != "+":
                 raise InputError(f"{sign_text[:20]!r} says neither debit nor credit")
             return (amount.copy_abs() if sign_text else amount), False
         side = self._side(row)
-        if not side and {"sign", "debit_currency"} <= self._layout.columns.keys():
+        if not side and {"sign", "debit_currency"} <= self.layout.columns.keys():
             raise InputError(f"{self.cell(row, 'sign')[:20]!r} says neither debit nor credit")
         credit = self._amount(row, "credit") if side >= 0 else None
         debit = self._amount(row, "debit") if side <= 0 else None
@@ -343,10 +324,10 @@ class CsvRows:
 
     def _side(self, row: CsvRow) -> int:
         """-1 for a debit, 1 for a credit by a row's own word, where each side has its column."""
-        if "debit_currency" not in self._layout.columns:
+        if "debit_currency" not in self.layout.columns:
             return 0
         sign = plain(self.cell(row, "sign"))
-        return -1 if sign in OUT else 1 if sign in IN else 0
+        return -1 if sign in csv_words.OUT else 1 if sign in csv_words.IN else 0
 
     def counterparty_name(self, row: CsvRow, *, is_debit: bool) -> str:
         """The other party's name: of the two sides, where a row names both."""
@@ -375,10 +356,10 @@ class CsvRows:
         lines = row.raw.split("\n")
         if len(lines) == 1:
             return
-        (day, *_), amounts = self._layout.columns["booking_date"], self._layout.columns
+        (day, *_), amounts = self.layout.columns["booking_date"], self.layout.columns
         places = [p for role in _MOVED for p in amounts.get(role, ())]
         for at, line in enumerate(lines[1:], 1):
-            cells = [cell(text) for text in line.split(self._layout.delimiter)]
+            cells = [cell(text) for text in line.split(self.layout.delimiter)]
             if (
                 len(cells) >= len(row.cells)
                 and len(cells) > day
@@ -394,7 +375,11 @@ class CsvRows:
 
 def _says_total(text: str) -> bool:
     first, *others = (plain(word).lstrip("#") for word in text.split(maxsplit=2)[:2])
-    return first in TOTALS or first.endswith(TOTAL_ENDS) or "".join((first, *others)) in TOTALS
+    return (
+        first in csv_words.TOTALS
+        or first.endswith(csv_words.TOTAL_ENDS)
+        or "".join((first, *others)) in csv_words.TOTALS
+    )
 
 
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
@@ -403,7 +388,7 @@ def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
     for row in above[:200]:
         cells = [cell(text) for text in row.cells]
         for label, value in pairwise(cells):
-            role = LABELS.get(plain(label).lstrip("#"))
+            role = csv_words.LABELS.get(plain(label).lstrip("#"))
             if role and value:
                 stated.setdefault(role, value)
     if "iban" in stated:

@@ -12,8 +12,8 @@ import csv
 import io
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
-from typing import Final, Self
+from contextlib import contextmanager
+from typing import IO, Final, Self
 
 import msgspec
 
@@ -42,23 +42,19 @@ class CsvRow(msgspec.Struct, frozen=True, gc=False):
 class CsvText:
     """The file's text. `encoding` is what it was found to be in; `has_nul` says it is no text."""
 
-    def __init__(self, source: ByteSource, file_name: str) -> None:
+    def __init__(self, source: ByteSource, file_name: str, kept: IO[bytes]) -> None:
         self.encoding = ""
         self._nul_count = self._size = 0
-        self._source = source
         self._file_name = file_name
-        self._open = ExitStack()
+        self._kept = kept
+        self._keep(source)
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opening:
-            spooled = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
-            self._kept = opening.enter_context(spooled)
-            self._keep(self._source)
-            self._open = opening.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
+    @classmethod
+    @contextmanager
+    def opened(cls, source: ByteSource, file_name: str) -> Iterator[Self]:
+        """The text of a source, read to its end."""
+        with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as kept:
+            yield cls(source, file_name, kept)
 
     @property
     def has_nul(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -73,16 +75,16 @@ def sketch_profile(path: Path) -> str:
     Comments number its columns and show what stands in them. StatementError for no table at all.
     """
     (document, *_) = documents([path])
-    with document.open() as source, CsvText(source, document.name) as text:
+    with document.open() as source, CsvText.opened(source, document.name) as text:
         tables = [rows for _, rows in samples(list(islice(text.lines(), SAMPLE)), document.name)]
-    widest = max(tables, key=lambda rows: max(map(_width, rows), default=0), default=[])
-    count = max(map(_width, widest), default=0)
+    widest = max(tables, key=_width, default=[])
+    count = _width(widest)
     if count < _EXAMPLE_ROWS:
         raise StatementError(
             f"{document.name}: no table with columns in it",
             do="give the bank's CSV export, not a text or a picture of it",
         )
-    examples = [row for row in widest if _width(row) >= _EXAMPLE_ROWS][:_EXAMPLE_ROWS]
+    examples = [row for row in widest if len(row.cells) >= _EXAMPLE_ROWS][:_EXAMPLE_ROWS]
     columns = (
         f"#   #{place + 1}: "
         + " | ".join(
@@ -90,26 +92,9 @@ def sketch_profile(path: Path) -> str:
         )
         for place in range(count)
     )
-    return "\n".join((_SKETCH.format(name=document.name), *columns))
+    sketch = (files(__package__) / "profile_sketch.toml").read_text("utf-8").rstrip("\n")
+    return "\n".join((sketch.format(name=document.name), *columns))
 
 
-def _width(row: CsvRow) -> int:
-    return len(row.cells)
-
-
-_SKETCH: Final = """\
-# The days and amounts of {name} cannot be told from the rest. Say which columns they are:
-# a header as the file has it or, without headers, #1 for the first column; then keep this as
-# a file in the workspace's folder profiles, or read with --profile.
-name = "my bank"
-needs = []                 # headers that only this bank's files have together
-day_order = "dmy"          # dmy, mdy or ymd
-# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
-
-[columns]
-booking_date = []
-amount = []                # signed; or debit and credit, or amount and sign
-balance = []
-text = []
-
-# The columns and their first values:"""
+def _width(rows: Sequence[CsvRow]) -> int:
+    return max((len(row.cells) for row in rows), default=0)

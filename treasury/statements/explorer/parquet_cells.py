@@ -56,12 +56,8 @@ def parquet_cells(path: Path, content: bytes) -> list[tuple[int, list[str]]]:
 
 
 def _cell(stored: Any) -> str:
-    match stored:
-        case None:
-            return ""
-        case Decimal():
-            return plain_digits(stored)
-        case datetime():
-            return stored.isoformat()
-        case _:
-            return str(stored)
+    if isinstance(stored, Decimal):
+        return plain_digits(stored)
+    if isinstance(stored, datetime):
+        return stored.isoformat()
+    return "" if stored is None else str(stored)

@@ -16,14 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from treasury.errors import InputError
-from treasury.statements.explorer.export_lines import (
-    ExportLine,
-    at_instant,
-    gas_paid,
-    has_failed,
-    positive,
-    require_native,
-)
+from treasury.statements.explorer import export_lines
+from treasury.statements.explorer.export_lines import ExportLine
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.tables.csv_input import CsvColumn, csv_lines, text
 
@@ -54,7 +48,7 @@ def transaction_lines(
         raise InputError(
             f"{where}: fees in {' and in '.join(coins)[:80]}", do="export one chain's at a time"
         )
-    coin = require_native(coins[0], place, where)
+    coin = export_lines.require_native(coins[0], place, where)
     columns = _columns(coins[0], [name.strip().lower() for name in head])
     for line in csv_lines(path, rows, tuple(columns.values()), word):
         cells = {name: line.values.get(column.name) for name, column in columns.items()}
@@ -67,7 +61,7 @@ def _columns(coin: str, head: Sequence[str]) -> dict[str, CsvColumn]:
     time = (
         CsvColumn("unixtimestamp", _unix_instant)
         if "unixtimestamp" in head
-        else CsvColumn("datetime (utc)", at_instant)
+        else CsvColumn("datetime (utc)", export_lines.at_instant)
     )
     return {
         "hash": CsvColumn(next((name for name in _HASHES if name in head), _HASHES[0]), text),
@@ -75,10 +69,10 @@ def _columns(coin: str, head: Sequence[str]) -> dict[str, CsvColumn]:
         "from": CsvColumn("from", text),
         "to": CsvColumn("to", text, required=False),
         "contract": CsvColumn("contractaddress", text, required=False),
-        "came": CsvColumn(f"value_in({unit})", positive, required=False),
-        "went": CsvColumn(f"value_out({unit})", positive, required=False),
+        "came": CsvColumn(f"value_in({unit})", export_lines.positive, required=False),
+        "went": CsvColumn(f"value_out({unit})", export_lines.positive, required=False),
         "fee": CsvColumn(f"txnfee({unit})", text, required=False),
-        "status": CsvColumn("status", has_failed, required=False),
+        "status": CsvColumn("status", export_lines.has_failed, required=False),
         "error": CsvColumn("errcode", text, required=False),
     }
 
@@ -116,7 +110,7 @@ def _line(
         receiver=receiver,
         asset=coin,
         amount=next(iter(amounts)) if amounts and not failed else None,
-        gas=None if fee is None else gas_paid(fee, f"{where}, fee"),
+        gas=None if fee is None else export_lines.gas_paid(fee, f"{where}, fee"),
         gas_text=fee or "",
         failed=failed,
     )
@@ -129,4 +123,4 @@ def _unix_instant(cell: str, label: str) -> datetime:
         raise InputError(
             f"{label}: {cell[:40]!r} is no number of seconds", do="write it as 1790931600"
         )
-    return at_instant(datetime.fromtimestamp(int(cell), UTC).isoformat(), label)
+    return export_lines.at_instant(datetime.fromtimestamp(int(cell), UTC).isoformat(), label)

@@ -52,10 +52,9 @@ def lacking_movements(
     ]
 
 
-def require_moved(
-    writer: Writer, export: WalletExport, place: WalletPlace, dropped: set[str]
-) -> None:
+def require_moved(writer: Writer, export: WalletExport, dropped: set[str]) -> None:
     """InputError for a transaction that failed by one export, and moved coins by another."""
+    place = export.place
     lines = {line.transaction.lower(): line for line in export.lines}
     for row in writer.read(WALLET_MOVEMENTS, where="vanished_at IS NULL").to_pylist():
         line = lines.get(row["transaction_hash"].lower())
@@ -81,7 +80,6 @@ def require_moved(
 def lacking_payments(
     writer: Writer,
     export: WalletExport,
-    place: WalletPlace,
     payments: Sequence[Mapping[str, Any]],
     span: tuple[datetime, datetime] | None,
 ) -> list[dict[str, Any]]:
@@ -89,6 +87,7 @@ def lacking_payments(
 
     InputError where it is the other way round: this one has gas of days whose list lacks it.
     """
+    place = export.place
     own = {payment["payment_id"] for payment in payments}
     stored = [
         row

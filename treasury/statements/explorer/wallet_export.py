@@ -1,4 +1,4 @@
-"""A file that an explorer exports of a wallet, read whole: its lines, and what it can prove.
+"""A file that an explorer exports of a wallet, read whole: its lines, what it can prove, its rows.
 
 CSV or Parquet, in the plain form or as a list of transactions. A list of transactions shows native
 coin and gas alone. Lines that are alike are refused: nobody can tell them from a repeat.
@@ -6,8 +6,10 @@ coin and gas alone. Lines that are alike are refused: nobody can tell them from 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,19 +18,21 @@ from treasury.statements.explorer.export_lines import ExportLine, plain_lines
 from treasury.statements.explorer.parquet_cells import parquet_cells
 from treasury.statements.explorer.transaction_list import fee_coins, transaction_lines
 from treasury.statements.explorer.wallet_place import WalletPlace
+from treasury.statements.explorer.wallet_tables import evidence_key
 from treasury.tables.csv_input import csv_rows, small_file
 
-__all__ = ["WalletExport", "read_wallet_export"]
+__all__ = ["WalletExport", "movement_rows", "payment_rows", "read_wallet_export"]
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
-    """The lines of an export. `shows_gas`: it names the gas of all that the wallet sent.
+    """The lines of a wallet's export. `shows_gas`: it names the gas of all that the wallet sent.
 
     `native` is the coin that it shows alone, empty where it is of the plain form. `content` are its
     bytes; `word` is what an error calls a place, `line` or `row`.
     """
 
     path: Path
+    place: WalletPlace
     word: str
     lines: tuple[ExportLine, ...]
     shows_gas: bool
@@ -39,13 +43,13 @@ class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
         """The file and the place of a line, for an error."""
         return f"{self.path}, {self.word} {line.place}"
 
-    def require_sound(self, place: WalletPlace) -> None:
+    def require_sound(self) -> None:
         """InputError for a line of another wallet, and for two of one transaction that disagree."""
         first: dict[str, ExportLine] = {}
         for line in self.lines:
-            if not (place.is_at(line.sender) or place.is_at(line.receiver)):
+            if not (self.place.is_at(line.sender) or self.place.is_at(line.receiver)):
                 raise InputError(
-                    f"{self.where(line)}: neither from nor to is {place.address}",
+                    f"{self.where(line)}: neither from nor to is {self.place.address}",
                     do="name the wallet that the export is of",
                 )
             if line.gas is None:
@@ -81,6 +85,7 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
     has_gas = is_list or names.get("gas", "gas").strip().lower() in head
     export = WalletExport(
         path=path,
+        place=place,
         word=word,
         lines=lines,
         shows_gas=has_gas
@@ -88,5 +93,75 @@ def read_wallet_export(path: Path, place: WalletPlace, names: Mapping[str, str])
         native=place.native_coin if is_list else "",
         content=content,
     )
-    export.require_sound(place)
+    export.require_sound()
     return export
+
+
+def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
+    """The movements to store. Lines that are alike are refused: one may be a repeat."""
+    place = export.place
+    line_numbers: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
+    rows = []
+    for line in export.lines:
+        if line.amount is None:
+            continue
+        core = (
+            *(text.lower() for text in (line.transaction, line.sender, line.receiver)),
+            line.asset,
+            f"{line.amount.normalize():f}",
+        )
+        if line.index in line_numbers[core]:
+            raise InputError(
+                f"{export.where(line)}: repeats {export.word} {line_numbers[core][line.index]}",
+                do="remove it, or add a column index that tells the two transfers apart",
+            )
+        line_numbers[core][line.index] = line.place
+        turn = str(len(line_numbers[core]))
+        chain, address = place.key
+        other = line.sender if place.is_at(line.receiver) else line.receiver
+        rows.append(
+            {
+                "movement_id": evidence_key(chain, address, *core, turn),
+                # So it is called where the export of the wallet at the other end showed it first.
+                "other_id": evidence_key(chain, other.lower(), *core, turn),
+                "chain": place.chain,
+                "transaction_hash": line.transaction,
+                "moved_at": line.at,
+                "from_address": line.sender,
+                "to_address": line.receiver,
+                "asset": line.asset,
+                "amount": line.amount,
+                "file_name": export.path.name,
+            }
+        )
+    return rows
+
+
+def payment_rows(export: WalletExport) -> list[dict[str, Any]]:
+    """The gas of each transaction, once; `payer_address` is empty where the wallet only received.
+
+    The gas that the wallet paid is stored; that of another is held against what is stored of it.
+    """
+    place = export.place
+    lines: dict[str, ExportLine] = {}
+    for line in export.lines:
+        if line.gas is not None:
+            before = lines.setdefault(line.transaction.lower(), line)
+            if place.is_at(line.sender) and not place.is_at(before.sender):
+                lines[line.transaction.lower()] = line
+    return [
+        {
+            "payment_id": evidence_key("gas", place.key[0], transaction),
+            "chain": place.chain,
+            "transaction_hash": line.transaction,
+            "paid_at": line.at,
+            "payer_address": place.address if place.is_at(line.sender) else "",
+            "coin": place.native_coin,
+            "amount": line.gas,
+            "published": line.gas_text,
+            "failed": line.failed,
+            "file_name": export.path.name,
+            "line": line.place,
+        }
+        for transaction, line in lines.items()
+    ]

@@ -9,7 +9,8 @@ the file: nobody knows what else that debit is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from os.path import commonprefix
 from typing import Any, Final
 
 import msgspec
@@ -37,12 +38,12 @@ class FileIds:
     def __init__(self, message_ids: Iterable[str]) -> None:
         self._ids = {message.upper(): message for message in message_ids if message}
         self._sizes = {len(folded) for folded in self._ids}
-        self._start = _common(self._ids)
+        self._start = commonprefix(list(self._ids))  # noqa: RUF071 - of ids, not of paths
         self._beginnings: dict[str, set[str]] = {}
         for folded, message in self._ids.items():
             if len(beginning := _plain(folded)[:_BEGINNING]) == _BEGINNING:
                 self._beginnings.setdefault(beginning, set()).add(message)
-        self._plain_start = _common(self._beginnings)
+        self._plain_start = commonprefix(list(self._beginnings))  # noqa: RUF071 - as above
 
     def named(self, line: Mapping[str, Any]) -> NamedFiles:
         """Those that a line names.
@@ -72,13 +73,6 @@ class FileIds:
                     before, after = text[: places[begin]], text[places[begin + size - 1] + 1 :]
                     if not (_goes_on(before[-1:]) or _goes_on(after[:1])):
                         yield self._ids[written]
-
-
-def _common(names: Collection[str]) -> str:
-    """What all of these names begin with."""
-    first, last = min(names, default=""), max(names, default="")
-    pairs = zip(first, last, strict=False)
-    return first[: next((at for at, (one, other) in enumerate(pairs) if one != other), len(first))]
 
 
 def _each(start: str, text: str) -> Iterator[int]:

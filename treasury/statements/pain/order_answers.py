@@ -22,12 +22,8 @@ import pyarrow as pa
 from treasury.identifiers import plain_account
 from treasury.money import format_amount
 from treasury.statements.field_values import reference as named_reference
-from treasury.statements.pain.status_codes import (
-    PAYEE_RESULTS,
-    STATUSES,
-    reason_words,
-    status_words,
-)
+from treasury.statements.pain import status_codes
+from treasury.statements.pain.status_codes import PAYEE_RESULTS, STATUSES, status_words
 
 __all__ = ["OrderAnswer", "folded_id", "order_answer", "stored_statuses"]
 
@@ -196,8 +192,8 @@ def _of_money(
     final = rejections[-1]
     stated = [*rejected, *by_stage.get("parts", [])]
     reasons = [code for row in rejected for code in row["reasons"]]
-    why = reason_words(list(dict.fromkeys(reasons)))
-    words = f"{status_words(final['status'])}, {why}" if why else status_words(final["status"])
+    why = status_codes.reason_words(list(dict.fromkeys(reasons)))
+    words = ", ".join(filter(None, (status_words(final["status"]), why)))
     doubtful = [row for row in undecided if _speaks_against(row, final)]
     if doubtful:
         words = f"{words}; also {status_words(doubtful[-1]['status'])}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
@@ -30,13 +29,19 @@ from treasury.statements.pain.status_codes import STATUSES
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.statement_draft import MOST_PROBLEMS, BankFile
 
-__all__ = ["FORMAT", "StatusReportFile", "looks_like_status_report", "status_table"]
+__all__ = ["FORMAT", "StatusReportFile", "looks_like_status_report"]
 
 FORMAT: Final = "pain.002"
 _REPORT: Final = "CstmrPmtStsRpt"
 _BATCH: Final = "OrgnlPmtInfAndSts"
 _ORIGINAL: Final = "OrgnlGrpInfAndSts"
 _MOST_STATUSES: Final = 1_000_000
+_COLUMNS: Final = PAYMENT_STATUSES.row_schema.names
+_IDENTITY: Final = (
+    "message_id", "created_at", "level", "original_message_id", "original_batch_id",
+    "original_end_to_end_id", "original_instruction_id", "status",
+)  # fmt: skip
+"""What tells a status from another one, besides its reasons."""
 _REASONS: Final = {
     "StsRsnInf/Rsn/Cd": "reasons*",
     "StsRsnInf/Rsn/Prtry": "reasons*",
@@ -67,53 +72,19 @@ _PAYMENT: Final = Reader(
 )
 
 
-class StatusRow(msgspec.Struct, kw_only=True):
-    """A status as read; `PAYMENT_STATUSES` says what each field means."""
-
-    status_id: str = ""
-    message_id: str | None = None
-    created_at: Any = None
-    level: str
-    original_message_id: str | None = None
-    original_batch_id: str | None = None
-    original_end_to_end_id: str | None = None
-    original_instruction_id: str | None = None
-    status: str | None = None
-    reasons: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
-    amount: Any = None
-    currency: str | None = None
-    execution_date: Any = None
-    creditor_name: str | None = None
-    creditor_account: str | None = None
-    account_servicer_reference: str | None = None
-    file_name: str = ""
-    file_sha256: str = ""
-    raw: str = ""
-
-
 def looks_like_status_report(head: bytes) -> bool:
     """Whether a file of XML begins like a payment status report, in any encoding."""
     return _REPORT.encode() in head.replace(b"\0", b"").partition(b"GrpHdr")[0]
 
 
-def status_table(rows: list[StatusRow]) -> pa.Table:
-    """The statuses in the columns of PAYMENT_STATUSES and `raw`."""
-    schema = PAYMENT_STATUSES.row_schema
-    return pa.table(
-        [column([getattr(row, field.name) for row in rows], field.type) for field in schema],
-        schema=schema,
-    )
-
-
 class StatusReportFile(BankFile):
-    """A report being read: it has no statement and no entry, and `statuses` once it is read."""
+    """A report being read: it has no statement and no entry, and `status_table` once it is read."""
 
     format = FORMAT
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
-        self.statuses: list[StatusRow] = []
+        self._statuses: list[tuple[Any, ...]] = []
         self._ordinals = Ordinals()
         self._head: dict[str, str] = {}
         self._original: dict[str, str] = {}
@@ -139,11 +110,17 @@ class StatusReportFile(BankFile):
                 f"{self.file_name}: a payment status report that names no payment file",
                 do="fetch the file from the bank again; nothing of it was stored",
             )
-        if not self.statuses:
+        if not self._statuses:
             self.note("there is no status in the report")
-        for row in self.statuses:
-            row.file_sha256 = self.sha256
         yield from ()
+
+    def status_table(self) -> pa.Table:
+        """The statuses in the columns of PAYMENT_STATUSES and `raw`."""
+        schema, rows = PAYMENT_STATUSES.row_schema, self._statuses
+        columns = [column([row[at] for row in rows], field.type) for at, field in enumerate(schema)]
+        table = pa.table(columns, schema=schema)
+        place = schema.get_field_index("file_sha256")
+        return table.set_column(place, "file_sha256", pa.repeat(self.sha256, len(rows)))
 
     def _outside(self, piece: Piece, line: int) -> None:
         if piece.name == "GrpHdr":
@@ -193,42 +170,37 @@ class StatusReportFile(BankFile):
             self.problems.append(Problem(self.file_name, position, what, line))
 
     def _state(self, level: str, values: ElementValues, raw: str, line: int) -> None:
-        head, original, batch = self._head, self._original, self._batch
-        found = values.working
-        code = found.get("status", "").upper()
+        stated = values.working
+        code = stated.get("status", "").upper()
         if not code:
             return
         if code not in STATUSES:
             self._problem(level, f"status {code[:20]} is not known, and decides nothing", line)
-        row = StatusRow(
-            message_id=head.get("message_id"),
-            created_at=instant(head.get("created_at")),
-            level=level,
-            original_message_id=original.get("original_message_id"),
-            original_batch_id=batch.get("OrgnlPmtInfId"),
-            original_end_to_end_id=reference(found.get("original_end_to_end_id")),
-            original_instruction_id=found.get("original_instruction_id"),
-            status=code,
-            reasons=tuple(text.upper() for text in values.lists.get("reasons", ())),
-            details=tuple(values.lists.get("details", ())),
-            amount=amount_in_xml(found["amount"]) if "amount" in found else None,
-            currency=found.get("amount_currency"),
-            execution_date=day(found["execution_date"]) if "execution_date" in found else None,
-            creditor_name=found.get("creditor_name"),
-            creditor_account=account_number(found.get("creditor_account", "")) or None,
-            account_servicer_reference=found.get("account_servicer_reference"),
-            file_name=self.file_name,
-            raw=raw,
-        )
-        stated = (
-            row.message_id, row.created_at, level, row.original_message_id, row.original_batch_id,
-            row.original_end_to_end_id, row.original_instruction_id, code, *row.reasons,
-        )  # fmt: skip
-        key = content_id(stated)
+        row: dict[str, Any] = {
+            "message_id": self._head.get("message_id"),
+            "created_at": instant(self._head.get("created_at")),
+            "level": level,
+            "original_message_id": self._original.get("original_message_id"),
+            "original_batch_id": self._batch.get("OrgnlPmtInfId"),
+            "original_end_to_end_id": reference(stated.get("original_end_to_end_id")),
+            "original_instruction_id": stated.get("original_instruction_id"),
+            "status": code,
+            "reasons": tuple(text.upper() for text in values.lists.get("reasons", ())),
+            "details": tuple(values.lists.get("details", ())),
+            "amount": amount_in_xml(stated["amount"]) if "amount" in stated else None,
+            "currency": stated.get("amount_currency"),
+            "execution_date": day(stated["execution_date"]) if "execution_date" in stated else None,
+            "creditor_name": stated.get("creditor_name"),
+            "creditor_account": account_number(stated.get("creditor_account", "")) or None,
+            "account_servicer_reference": stated.get("account_servicer_reference"),
+            "file_name": self.file_name,
+            "raw": raw,
+        }
+        key = content_id((*map(row.get, _IDENTITY), *row["reasons"]))
         ordinal = self._ordinals.next(int(key[:16], 16))
-        row.status_id = content_id((key, ordinal)) if ordinal else key
-        self.statuses.append(row)
-        if len(self.statuses) > _MOST_STATUSES:
+        row["status_id"] = content_id((key, ordinal)) if ordinal else key
+        self._statuses.append(tuple(map(row.get, _COLUMNS)))
+        if len(self._statuses) > _MOST_STATUSES:
             raise StatementError(
                 f"{self.file_name}: more than {_MOST_STATUSES:,} statuses in one file",
                 do="ask the bank for smaller reports; nothing of it was stored",

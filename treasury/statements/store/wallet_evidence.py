@@ -31,9 +31,13 @@ from treasury.statements.explorer.wallet_conflicts import (
     require_moved,
     without_payer,
 )
-from treasury.statements.explorer.wallet_export import WalletExport, read_wallet_export
+from treasury.statements.explorer.wallet_export import (
+    WalletExport,
+    movement_rows,
+    payment_rows,
+    read_wallet_export,
+)
 from treasury.statements.explorer.wallet_place import WalletPlace
-from treasury.statements.explorer.wallet_rows import movement_rows, payment_rows
 from treasury.statements.explorer.wallet_tables import (
     WALLET_EVIDENCE,
     WALLET_GAS,
@@ -107,7 +111,7 @@ def add_export(
     """
     export = read_wallet_export(file, place, names or {})
     span = _span(export, first, last, now)
-    rows, gas = movement_rows(export, place), payment_rows(export, place)
+    rows, gas = movement_rows(export), payment_rows(export)
     payments = [payment for payment in gas if payment["payer_address"]]
     further = {*filter(None, map(str.strip, assets))} - {export.native}
     if export.native and further:
@@ -149,9 +153,9 @@ def add_export(
                 f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        require_moved(writer, export, place, {row["movement_id"] for row in dropped})
+        require_moved(writer, export, {row["movement_id"] for row in dropped})
         is_whole = export.shows_gas and place.native_coin in covered_assets
-        unpaid = lacking_payments(writer, export, place, payments, span if is_whole else None)
+        unpaid = lacking_payments(writer, export, payments, span if is_whole else None)
         if unpaid and not replace:
             payment = unpaid[0]
             raise InputError(
