@@ -1,16 +1,18 @@
 """What customers pay into the virtual accounts, as the provider's master account reports it.
 
-The routine is many small credits with the code written in every way that leaves it whole. October's
-script adds the lines that a person has to look at. A credit becomes stablecoin without a word: the
-`Conversion`s say when and how much, for the wallets; the provider's report shows only its weekly
-sweep per asset.
+The routine is many small credits with the code written in every way that leaves it whole.
+`credits.toml` adds the lines that a person has to look at. A credit becomes stablecoin without a
+word: the `Conversion`s say when and how much, for the wallets; the provider's report shows only its
+weekly sweep per asset.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
+from importlib import resources
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -18,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
+from treasury.ground.decoding import convert
 from treasury.money import net_crypto
 from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.cast import Cast, Payer
@@ -53,22 +56,14 @@ class _Special(msgspec.Struct, frozen=True):
     account: int
     customer: int
     mangling: str
-    amount: str
-    more: dict[str, Any] = {}
+    amount: Decimal
+    note: str = ""
 
 
-_SCRIPT: Final = (
-    _Special(6, 0, 0, "split_space", "1840.00"), _Special(9, 2, 7, "split_line", "965.40"),
-    _Special(12, 1, 5, "embedded", "2310.75"), _Special(14, 0, 3, "cut_off", "4125.00"),
-    _Special(16, 0, 12, "letter_o", "780.20"), _Special(19, 3, 10, "one_off", "1299.00"),
-    _Special(21, 2, 8, "missing", "510.00"),
-    _Special(22, 0, 24, "missing", "3475.50", {"note": "a payer never seen before"}),
-    _Special(27, 1, 25, "empty", "1200.00", {"note": "a payer never seen before"}),
-    _Special(29, 0, 26, "missing", "2050.00", {"note": "within its 48 hours until 31 October"}),
-    _Special(20, 0, 0, "hostile_markup", "431.10"), _Special(20, 1, 6, "hostile_dollars", "256.00"),
-    _Special(23, 2, 9, "hostile_formula", "318.45"), _Special(13, 0, 27, "after_words", "890.00"),
-    _Special(15, 2, 28, "plain", "1460.00"),
-)  # fmt: skip
+_SCRIPT: Final = convert(
+    tomllib.loads((resources.files(__package__) / "credits.toml").read_text("utf-8"))["credits"],
+    tuple[_Special, ...],
+)
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
 
@@ -150,15 +145,14 @@ class Credits:
     # October's script
 
     def _october(self) -> None:
+        virtual_accounts = self._cast.virtual_accounts
         for special in _SCRIPT:
-            account = self._cast.virtual_accounts[special.account]
-            day, amount = date(2026, 10, special.day), Decimal(special.amount)
-            self._book.add(
-                self._credit(
-                    account, special.customer, day, amount, special.mangling, **special.more
-                )
-            )
-        first, second, third, _ = self._cast.virtual_accounts
+            account, day = virtual_accounts[special.account], date(2026, 10, special.day)
+            self._book.add(self._credit(
+                account, special.customer, day, special.amount, special.mangling,
+                note=special.note,
+            ))  # fmt: skip
+        first, second, third, _ = virtual_accounts
         self._book.add(
             self._credit(
                 first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",

@@ -30,7 +30,7 @@ from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, 
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
-from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast, polygon_wallet
+from treasury.sandbox.story.cast import PAYOUT_IBAN, POLYGON_WALLET, Cast, make_cast
 from treasury.sandbox.story.credits import Conversion, Credits
 from treasury.sandbox.story.lines import Book, Line, StatementAccount
 from treasury.sandbox.story.neighbour import neighbour_cast
@@ -272,7 +272,8 @@ def _cast_of(story: _Story, scenario: str) -> Cast:
     cast = story.cast
     if scenario != GAS:
         return cast
-    return msgspec.structs.replace(cast, wallets=(*cast.wallets, polygon_wallet(cast.wallets[0])))
+    wallet = msgspec.structs.replace(POLYGON_WALLET, company_id=cast.company.id)
+    return msgspec.structs.replace(cast, wallets=(*cast.wallets, wallet))
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
