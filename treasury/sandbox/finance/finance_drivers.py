@@ -15,15 +15,8 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import is_exact_in, parse_amount
-from treasury.sandbox.finance import arrivals, payments, sessions, transfer_life
-from treasury.sandbox.finance.finance_records import (
-    account_of,
-    accounts_of,
-    party_of,
-    put_account,
-    put_party,
-    put_wallet,
-)
+from treasury.sandbox.finance import arrivals, finance_records, payments, sessions, transfer_life
+from treasury.sandbox.finance.finance_records import account_of, accounts_of, party_of, put_party
 from treasury.sandbox.finance.published_payments import schedule_payments
 from treasury.sandbox.finance.published_permits import schedule_permits
 from treasury.sandbox.http.exchange import Refusal
@@ -86,7 +79,7 @@ class FinanceDrivers:
         with self._act() as world:
             account = _read_record(lambda: account_of(world, account_id))
             world.clock.tick()
-            return put_account(
+            return finance_records.put_account(
                 world,
                 msgspec.structs.replace(account, status=status, version=account.version + 1),
             )
@@ -96,7 +89,7 @@ class FinanceDrivers:
         _check_status(status, _WALLET)
         with self._act() as world:
             wallet = self._stored("wallet", wallet_id, Wallet)
-            return put_wallet(world, msgspec.structs.replace(wallet, status=status))
+            return finance_records.put_wallet(world, msgspec.structs.replace(wallet, status=status))
 
     def virtual_account_status(self, virtual_account_id: str, status: str) -> VirtualBankAccount:
         """Close or restore a virtual bank account."""

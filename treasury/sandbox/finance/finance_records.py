@@ -13,12 +13,7 @@ import msgspec
 
 from treasury.sandbox.http.exchange import Refusal, stored
 from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserved, suspense
-from treasury.sandbox.state.shapes import (
-    Account,
-    Party,
-    Wallet,
-    decode,
-)
+from treasury.sandbox.state.shapes import Account, Party, Wallet, decode
 from treasury.sandbox.state.store import role_records
 from treasury.sandbox.story.transfer_story import balances_of
 from treasury.sandbox.story.world import World

@@ -9,21 +9,16 @@ the specification does, those of the published generation are in `published_paym
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
 from treasury.money import net_crypto
-from treasury.sandbox.finance.finance_records import (
-    account_named,
-    account_of,
-    is_verified,
-    move,
-    require_active,
-    spendable,
-)
-from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
+from treasury.sandbox.finance import finance_records
+from treasury.sandbox.finance.finance_records import account_named, account_of, move, spendable
+from treasury.sandbox.http.body_fields import JsonBody, Key, Long, Number, Text, amount_of_number
 from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
+from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
 from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
 from treasury.sandbox.state.store import Record, make_record
@@ -31,14 +26,39 @@ from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ASSET", "BothAmounts", "Execution", "PaymentRequest", "both_amounts", "create_for",
-    "create_payment", "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins",
-    "reverse_payment", "settle_payment",
+    "ASSET", "PAYMENT_ROUTES", "BothAmounts", "CardReference", "Execution", "PaymentBody",
+    "PaymentRequest", "PaymentRequestBody", "both_amounts", "create_for", "create_payment",
+    "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins", "reverse_payment",
+    "settle_payment",
 ]  # fmt: skip
 
 ASSET: Final = "USDC"
 """What every card is paid with."""
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}
+
+
+class CardReference(JsonBody, frozen=True, kw_only=True):
+    """The card that a payment request is for; the type is free and case-sensitive."""
+
+    type: Long
+    reference_id: Long
+
+
+class PaymentBody(JsonBody, frozen=True, kw_only=True):
+    """The payment within a payment request."""
+
+    amount: Number
+    currency: Literal["EUR", "USD"]
+    idempotency_key: Key
+    external_id: Long | None = None
+    description: Text | None = None
+
+
+class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
+    """A payment request."""
+
+    card_provider_reference: CardReference
+    payment_request: PaymentBody
 
 
 class BothAmounts(Shape, frozen=True, kw_only=True):
@@ -116,8 +136,8 @@ def create_for(
 ) -> PaymentRequest:
     """A new payment request of an account, its amount reserved."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
-    require_active(account)
-    if not is_verified(account):
+    finance_records.require_active(account)
+    if not finance_records.is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
     both, now = both_amounts(fiat, currency), zulu(world.clock.tick())
     coins = Decimal(both.crypto)
@@ -243,3 +263,11 @@ def put_payment(world: World, payment: PaymentRequest) -> PaymentRequest:
     """Write a payment request."""
     world.store.put([make_record("payment_request", payment, owner=payment.account_id)])
     return payment
+
+
+PAYMENT_ROUTES: Final = (
+    create_route(
+        "/payment-requests", create_payment, PaymentRequestBody, PaymentRequest,
+        "Reserve an amount for a card.", 402, 404,
+    ),
+)  # fmt: skip

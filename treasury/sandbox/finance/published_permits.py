@@ -15,15 +15,13 @@ import msgspec
 
 from treasury.sandbox.finance.finance_records import account_of, wallets_of
 from treasury.sandbox.http.body_fields import JsonBody
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import Call, Parameter, Reply, Route, invalid, missing, result
+from treasury.sandbox.http.idempotency import write_route
 from treasury.sandbox.state.shapes import Shape, Wallet, decode, encode
 from treasury.sandbox.state.store import Record
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "Allowance", "Permit", "PermitResult", "SubmittedPermit", "list_allowances", "list_permits",
-    "schedule_permits", "submit_permit",
-]  # fmt: skip
+__all__ = ["PUBLISHED_PERMITS", "schedule_permits"]
 
 CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)
@@ -201,3 +199,21 @@ def _put(world: World, wallet_id: str, permit: PermitResult) -> None:
 def _whole(permit: PermitResult) -> str:
     """The answer with `skipped` also where it is false."""
     return encode(msgspec.to_builtins(permit) | {"skipped": permit.skipped})
+
+
+_WALLET: Final = "/accounts/{accountId}/wallets/{walletId}"
+PUBLISHED_PERMITS: Final = (
+    Route(
+        "GET", f"{_WALLET}/permits", list_permits, says="List what may be signed for a wallet.",
+        gives=list[Permit],
+    ),
+    write_route(
+        f"POST {_WALLET}/permits", submit_permit, SubmittedPermit, PermitResult,
+        "Hand a signed permit in.",
+    ),
+    Route(
+        "GET", f"{_WALLET}/allowances", list_allowances, gives=list[Allowance],
+        says="List what may be spent for a wallet.",
+        query=(Parameter("asset", {"type": "string"}),),
+    ),
+)  # fmt: skip

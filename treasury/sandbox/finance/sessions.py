@@ -9,27 +9,41 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from treasury.sandbox.finance.finance_records import account_of, require_active, wallets_of
-from treasury.sandbox.http.body_fields import NewSession, amount_of_text
+from treasury.sandbox.http.body_fields import Coin, DecimalText, JsonBody, Key, amount_of_text
 from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stored
+from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "Session", "SessionFile", "create_session", "expire", "finish", "session_of", "set_status",
+    "SESSION_ROUTES", "NewSession", "Session", "SessionFile", "expire", "finish", "make_session",
+    "session_of", "set_status",
 ]  # fmt: skip
 
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
 _LIFETIME: Final = timedelta(hours=1)
 _NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
+
+
+class NewSession(JsonBody, frozen=True, kw_only=True):
+    """A new hosted payment."""
+
+    in_amount: DecimalText
+    in_currency: Literal["EUR"]
+    out_cryptocurrency: Coin
+    callback_url: str
+    success_redirect_url: str | None = None
+    failure_redirect_url: str | None = None
+    idempotency_key: Key
 
 
 class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
@@ -168,3 +182,11 @@ def _check_address(url: str, field: str, *, secure: bool = False) -> None:
         raise invalid(f"{field} must be an http or https address.")
     if secure and parts.scheme != "https" and not is_loopback(url):
         raise invalid(f"{field} must be an https address.")
+
+
+SESSION_ROUTES: Final = (
+    create_route(
+        "/accounts/{accountId}/fiat-to-crypto/payment-sessions", create_session, NewSession,
+        Session, "Open a hosted payment.",
+    ),
+)  # fmt: skip

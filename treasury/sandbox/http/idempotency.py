@@ -13,15 +13,14 @@ from typing import Any, Final
 import msgspec
 
 from treasury.ground.decoding import decode_json
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply
+from treasury.sandbox.http.body_fields import UUID4
+from treasury.sandbox.http.exchange import EVERYONE, MANAGERS, Call, Handler, Refusal, Reply, Route
 from treasury.sandbox.state.keys import Effect
 from treasury.sandbox.story.world import World
 
-__all__ = ["key_in", "once"]
+__all__ = ["create_route", "key_in", "once", "write_route"]
 
-_KEY: Final = re.compile(
-    "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
-)
+_KEY: Final = re.compile(UUID4)
 
 
 class _Identified(msgspec.Struct, frozen=True):
@@ -96,3 +95,29 @@ def _note_effect(world: World, call: Call, key: str, digest: str, reply: Reply) 
     record = (created.id if created else "") or next(iter(call.path.values()), "")
     world.keys.note(Effect(call.user.id, call.address, key, digest, record))
     return reply
+
+
+def write_route(
+    operation: str,
+    handler: Handler,
+    takes: Any,
+    gives: Any,
+    says: str,
+    *refuses: int,
+    status: int = 200,
+    scope: str = "",
+) -> Route:
+    """A write, once for a key: for those who hold the scope, or else for those who may create."""
+    method, path = operation.split()
+    return Route(
+        method, path, once(handler), EVERYONE if scope else MANAGERS, handler, scope, says=says,
+        takes=takes, gives=gives, status=status, refuses=refuses,
+    )  # fmt: skip
+
+
+def create_route(
+    path: str, handler: Handler, takes: Any, gives: Any, says: str, *refuses: int, scope: str = ""
+) -> Route:
+    """A write that makes a record."""
+    operation = f"POST {path}"
+    return write_route(operation, handler, takes, gives, says, *refuses, status=201, scope=scope)

@@ -13,16 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import (
-    Call,
-    Handler,
-    Parameter,
-    Reply,
-    Route,
-    invalid,
-    missing,
-    result,
-)
+from treasury.sandbox.http import exchange
+from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, invalid, missing, result
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
@@ -98,7 +90,7 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
     return Route(
         "GET", path, listing(spec), says=says, gives=list[each],
-        query=tuple(Parameter(name, schema) for name, schema in schemas.items()),
+        query=tuple(exchange.Parameter(name, schema) for name, schema in schemas.items()),
         beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
     )  # fmt: skip
 

@@ -10,15 +10,16 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from treasury.sandbox.http.body_fields import KeyedBody, Name, fields_of
 from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, result, stored
-from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
-from treasury.sandbox.state.shapes import Shape, User, decode, encode
+from treasury.sandbox.http.idempotency import write_route
+from treasury.sandbox.http.lists import all_of, read_route
+from treasury.sandbox.state.shapes import Company, Shape, User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "SCOPES", "ChangingRole", "ChangingStatus", "Invitation", "Principal", "accept_invitation",
-    "changing", "invite", "remove_user", "show_principal",
+    "PEOPLE_ROUTES", "SCOPES", "ChangingRole", "ChangingStatus", "Principal", "accept_invitation",
+    "changing", "remove_user", "show_principal",
 ]  # fmt: skip
 
 _VIEW: Final = frozenset((
@@ -40,26 +41,26 @@ SCOPES: Final = {
 }
 """What each role holds; the names are those of the deployed service, the division is ours."""
 
-_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+_Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-class Invitation(RampBody, frozen=True, kw_only=True):
+class Invitation(KeyedBody, frozen=True, kw_only=True):
     """Whom to invite, and as what."""
 
     email: _Email
-    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
-    first_name: _Name
-    last_name: _Name
+    role: _Role
+    first_name: Name
+    last_name: Name
 
 
-class ChangingRole(RampBody, frozen=True, kw_only=True):
+class ChangingRole(KeyedBody, frozen=True, kw_only=True):
     """Another role."""
 
-    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
+    role: _Role
 
 
-class ChangingStatus(RampBody, frozen=True, kw_only=True):
+class ChangingStatus(KeyedBody, frozen=True, kw_only=True):
     """Whether a user may sign in."""
 
     enabled: bool
@@ -142,7 +143,7 @@ def changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
         world.clock.tick()
         return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
 
-    return once(serve, keyed=False)
+    return serve
 
 
 def remove_user(world: World, call: Call) -> Reply:
@@ -155,3 +156,16 @@ def remove_user(world: World, call: Call) -> Reply:
 
 def _users(world: World) -> list[User]:
     return [decode(text, User) for text in world.store.page("user", {}).items]
+
+
+PEOPLE_ROUTES: Final = (
+    read_route(
+        "/company", lambda world, _: result(world.store.page("company", {}).items[0]), Company,
+        "Get the company and where its verification stands.",
+    ),
+    read_route("/company/users", all_of("user"), list[User], "List the company's users."),
+    write_route(
+        "POST /company/users/invite", invite, Invitation, User, "Invite a user.",
+        scope="manage:company-users",
+    ),
+)  # fmt: skip

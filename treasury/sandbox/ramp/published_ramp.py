@@ -10,35 +10,14 @@ from typing import Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import (
-    Call,
-    Parameter,
-    Reply,
-    Route,
-    invalid,
-    result,
-)
-from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.http.lists import detail_of
-from treasury.sandbox.ramp.people import (
-    ChangingRole,
-    ChangingStatus,
-    Principal,
-    changing,
-    remove_user,
-    show_principal,
-)
+from treasury.sandbox.http.exchange import Call, Parameter, Reply, Route, invalid, result
+from treasury.sandbox.http.idempotency import write_route
+from treasury.sandbox.http.lists import detail_of, read_route
+from treasury.sandbox.ramp import people
+from treasury.sandbox.ramp.people import ChangingRole, ChangingStatus
 from treasury.sandbox.ramp.ramp_requests import AddingHash, initiate
-from treasury.sandbox.state.shapes import (
-    CryptoCurrency,
-    DepositWallet,
-    FiatCurrency,
-    RampItem,
-    RampRequest,
-    User,
-    decode,
-    encode,
-)
+from treasury.sandbox.state import shapes
+from treasury.sandbox.state.shapes import DepositWallet, RampItem, User, decode, encode
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
@@ -70,16 +49,15 @@ def _deposit_wallets(world: World, call: Call) -> Reply:
     return result(encode(wallets))
 
 
+_USER: Final = "/company/users/{userId}"
 _USERS: Final = "manage:company-users"
 _CHAIN: Final = Parameter(
     "chain", {"type": "array", "items": {"type": "string", "enum": list(CHAINS)}}
 )
-
 PUBLISHED: Final = (
-    Route(
-        "PATCH", "/ramp-requests/{id}/initiate", once(initiate, keyed=False),
-        scope="edit:ramp-request", says="Hand the crypto of an off-ramp over to be processed.",
-        takes=AddingHash, gives=RampRequest, refuses=(409,),
+    write_route(
+        "PATCH /ramp-requests/{id}/initiate", initiate, AddingHash, shapes.RampRequest,
+        "Hand the crypto of an off-ramp over to be processed.", 409, scope="edit:ramp-request",
     ),
     Route(
         "GET", "/ramp-requests/export", _export, scope="export:ramp-requests",
@@ -89,25 +67,26 @@ PUBLISHED: Final = (
         "GET", "/deposit-wallets", _deposit_wallets, says="List the provider's wallets.",
         gives=list[DepositWallet], query=(_CHAIN,),
     ),
-    Route(
-        "GET", "/fiat-currencies/{id}", detail_of("fiat_currency", "fiat currency"),
-        says="Get a fiat currency.", gives=FiatCurrency,
+    read_route(
+        "/fiat-currencies/{id}", detail_of("fiat_currency", "fiat currency"), shapes.FiatCurrency,
+        "Get a fiat currency.",
     ),
-    Route(
-        "GET", "/crypto-currencies/{id}", detail_of("crypto_currency", "cryptocurrency"),
-        says="Get a cryptocurrency.", gives=CryptoCurrency,
+    read_route(
+        "/crypto-currencies/{id}", detail_of("crypto_currency", "cryptocurrency"),
+        shapes.CryptoCurrency, "Get a cryptocurrency.",
     ),
-    Route("GET", "/auth/user", show_principal, says="Get the user of the token.", gives=Principal),
-    Route(
-        "PUT", "/company/users/{userId}/role", changing(ChangingRole), scope=_USERS,
-        says="Give a user another role.", takes=ChangingRole, gives=User,
+    read_route(
+        "/auth/user", people.show_principal, people.Principal, "Get the user of the token."
     ),
-    Route(
-        "PATCH", "/company/users/{userId}/status", changing(ChangingStatus), scope=_USERS,
-        says="Let a user sign in, or not.", takes=ChangingStatus, gives=User,
+    write_route(
+        f"PUT {_USER}/role", people.changing(ChangingRole), ChangingRole, User,
+        "Give a user another role.", scope=_USERS,
     ),
-    Route(
-        "DELETE", "/company/users/{userId}", once(remove_user, keyed=False), scope=_USERS,
-        says="Remove a user.",
+    write_route(
+        f"PATCH {_USER}/status", people.changing(ChangingStatus), ChangingStatus, User,
+        "Let a user sign in, or not.", scope=_USERS,
+    ),
+    write_route(
+        f"DELETE {_USER}", people.remove_user, None, None, "Remove a user.", scope=_USERS
     ),
 )  # fmt: skip

@@ -19,25 +19,14 @@ from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import InputError
 from treasury.ground.decoding import convert, decode_json
 from treasury.sandbox.http.exchange import Refusal
-from treasury.sandbox.ramp.company_records import (
-    Verification,
-    company_bank_account,
-    company_wallet,
-    schedule_reviews,
-    verify,
-)
+from treasury.sandbox.ramp import company_records
+from treasury.sandbox.ramp.company_records import Verification, company_bank_account, verify
 from treasury.sandbox.ramp.deposits import DepositDrivers
 from treasury.sandbox.ramp.people import accept_invitation
 from treasury.sandbox.ramp.ramp_requests import next_reference
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import at
-from treasury.sandbox.state.shapes import (
-    Company,
-    CompanyBankAccount,
-    CompanyWallet,
-    RampRequest,
-    User,
-    decode,
-)
+from treasury.sandbox.state.shapes import Company, CompanyBankAccount, CompanyWallet, RampRequest
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
@@ -67,7 +56,7 @@ class RampDrivers(DepositDrivers):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        schedule_reviews(world)
+        company_records.schedule_reviews(world)
         world.agenda.on(_ARRIVE, self._arrive)
         world.agenda.on(_FINISH, self._finish)
 
@@ -76,7 +65,7 @@ class RampDrivers(DepositDrivers):
     def kyb(self, status: Literal["PENDING", "VERIFIED", "DENIED"]) -> Company:
         """The company's own verification comes to a result."""
         with self._world.act():
-            company = decode(self._world.store.page("company", {}).items[0], Company)
+            company = shapes.decode(self._world.store.page("company", {}).items[0], Company)
             return self._world.keep(msgspec.structs.replace(company, kyb_status=status))
 
     def verify_bank_account(
@@ -96,10 +85,10 @@ class RampDrivers(DepositDrivers):
     ) -> CompanyWallet:
         """A company wallet is proved, or is not."""
         with self._world.act():
-            wallet = _read_record(company_wallet, self._world, wallet_id)
+            wallet = _read_record(company_records.company_wallet, self._world, wallet_id)
             return verify(self._world, wallet, status)
 
-    def accept_invitation(self, email: str) -> User:
+    def accept_invitation(self, email: str) -> shapes.User:
         """An invited user follows the address in the mail."""
         with self._world.act():
             user = accept_invitation(self._world, email)

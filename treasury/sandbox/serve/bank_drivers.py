@@ -13,11 +13,7 @@ from typing import Literal
 from treasury.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
-from treasury.sandbox.serve.payment_answers import (
-    PaymentAnswer,
-    PaymentReport,
-    payment_reports,
-)
+from treasury.sandbox.serve.payment_answers import PaymentAnswer, PaymentReport, payment_reports
 from treasury.sandbox.state.shapes import VirtualBankAccount, decode
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer

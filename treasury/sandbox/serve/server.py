@@ -25,16 +25,12 @@ from treasury.errors import InputError
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers
+from treasury.sandbox.serve import explorer
 from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
 from treasury.sandbox.serve.camt import statements
 from treasury.sandbox.serve.control import ControlPlane, driver_of, drivers_of
-from treasury.sandbox.serve.explorer import (
-    ExplorerFile,
-    WalletBalance,
-    explorer_files,
-    wallet_balances,
-)
+from treasury.sandbox.serve.explorer import ExplorerFile, WalletBalance, explorer_files
 from treasury.sandbox.serve.faults import FaultGate, Faults
 from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
@@ -211,7 +207,7 @@ class Sandbox:
     def wallet_balances(self, day: date) -> list[WalletBalance]:
         """What the company's wallets held at the end of a day, of each coin and token."""
         with self._world.lock:
-            return wallet_balances(self._world, day)
+            return explorer.wallet_balances(self._world, day)
 
     def write_rate_file(self, folder: Path) -> Path | None:
         """Write what was published to this day: the practice bank's rates, or those of coins.

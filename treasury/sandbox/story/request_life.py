@@ -17,20 +17,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from treasury.money import convert, fee_of, net_crypto
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids
-from treasury.sandbox.state.shapes import (
-    CompanyBankAccount,
-    CompanyWallet,
-    Event,
-    FiatCurrency,
-    RampItem,
-    RampRequest,
-    User,
-    brief,
-    encode,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import Event, RampRequest, User, encode, number, zulu
 from treasury.sandbox.state.store import Record, sortable
 from treasury.sandbox.story.cast import FEES, PLATFORM, Cast
 from treasury.sandbox.story.rates import Quotes
@@ -62,9 +51,9 @@ class Life:
         user: User,
         at: datetime,
         id: str = "",  # noqa: A002 - the services' word
-        wallet: CompanyWallet | None = None,
-        bank: CompanyBankAccount | None = None,
-        fiat: FiatCurrency | None = None,
+        wallet: shapes.CompanyWallet | None = None,
+        bank: shapes.CompanyBankAccount | None = None,
+        fiat: shapes.FiatCurrency | None = None,
     ) -> RampRequest:
         """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
         cast = self._cast
@@ -224,9 +213,9 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
 
 def record_of(request: RampRequest) -> Record:
     """The request as the store keeps it."""
-    item = brief(
+    item = shapes.brief(
         request,
-        RampItem,
+        shapes.RampItem,
         fiat_currency=request.fiat_currency.currency,
         crypto_currency=request.crypto_currency.currency,
         created_by=request.creator.email,

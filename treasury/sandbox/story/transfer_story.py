@@ -15,19 +15,11 @@ from typing import Final
 import msgspec
 
 from treasury.calendar import is_target_day
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import FIRST_DAY, LAST_DAY, at
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Ledger, Posting, available, reserved
-from treasury.sandbox.state.shapes import (
-    AccountTransfer,
-    Amount,
-    Balance,
-    FiatOrigin,
-    Transfer,
-    Wallet,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import AccountTransfer, Balance, FiatOrigin, Transfer, zulu
 from treasury.sandbox.story.cast import Cast
 from treasury.sandbox.story.credits import Conversion
 from treasury.sandbox.story.rates import payout_rate
@@ -86,10 +78,10 @@ class Wallets:
             for kind in ("crypto", "fiat", "internal"):
                 self._transfer(date(2026, 10, 30), status, kind)
 
-    def wallets(self) -> list[Wallet]:
+    def wallets(self) -> list[shapes.Wallet]:
         """Every wallet with the balances it has now."""
         return [
-            Wallet(
+            shapes.Wallet(
                 id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
                 address=address, status="ACTIVE",
                 balances=balances_of(self._ledger, self._cast, wallet_id),
@@ -163,7 +155,7 @@ class Wallets:
             id=self._ids.uuid(), sender_account_id=move.sender,
             receiver_account_id=move.receiver or None,
             destination_address=None if move.receiver else self._cast.wallets[0].address,
-            chain=self._chains[move.sender], asset=move.asset, amount=number(move.amount),
+            chain=self._chains[move.sender], asset=move.asset, amount=shapes.number(move.amount),
             description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
             merchant_reference=f"run-{run}", idempotency_key=self._ids.uuid(), status=move.status,
             created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
@@ -183,7 +175,7 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
         Balance(
             asset=asset,
             contract_address=cast.contracts[asset],
-            amount=Amount(
+            amount=shapes.Amount(
                 total=f"{spendable + promised.get(asset, Decimal(0)):.6f}",
                 available=f"{spendable:.6f}",
                 reserved=f"{promised.get(asset, Decimal(0)):.6f}",
@@ -197,4 +189,4 @@ def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
     """The euros behind a fiat transfer's coins."""
     rate = payout_rate(asset)
     euros = (amount * rate).quantize(Decimal("0.01"))
-    return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)
+    return FiatOrigin(currency="EUR", amount=shapes.number(euros), exchange_rate=rate)

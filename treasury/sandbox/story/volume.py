@@ -20,14 +20,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.sandbox.state.ids import Ids
-from treasury.sandbox.state.shapes import (
-    AccountTransfer,
-    RampItem,
-    Transfer,
-    encode,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import AccountTransfer, RampItem, Transfer, encode, number, zulu
 from treasury.sandbox.state.store import Maker, Record, sortable
 from treasury.sandbox.story.cast import USERS, Cast
 from treasury.sandbox.story.request_life import Life, amounts_of, record_of
