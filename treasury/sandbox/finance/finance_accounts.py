@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance import finance_parties as parties
 from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance.arrivals import release
 from treasury.sandbox.http.body_fields import Chain, Coin, JsonBody, Key, Long, exactly_one
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, result
+from treasury.sandbox.http.exchange import Call, Refusal, invalid
 from treasury.sandbox.http.idempotency import create_route, write_route
 from treasury.sandbox.http.lists import Listing, all_of, detail_of, list_route, read_route
 from treasury.sandbox.state import shapes
-from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount, Wallet, encode
+from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount, Wallet
 from treasury.sandbox.story.world import World
 
 __all__ = [
@@ -81,7 +81,7 @@ class NewVirtualAccount(JsonBody, frozen=True, kw_only=True):
     idempotency_key: Key
 
 
-def create_account(world: World, call: Call) -> Reply:
+def create_account(world: World, call: Call) -> Account:
     """POST /accounts: for a party that is known or for one that comes with it."""
     body = call.read(NewAccount)
     exactly_one(partyId=body.party_id, party=body.party)
@@ -98,10 +98,10 @@ def create_account(world: World, call: Call) -> Reply:
         kyc_status="PENDING", status="ACTIVE", party_roles=[_role(party, now)], created_at=now,
         version=0,
     )  # fmt: skip
-    return result(encode(records.put_account(world, account)), 201)
+    return records.put_account(world, account)
 
 
-def change_account(world: World, call: Call) -> Reply:
+def change_account(world: World, call: Call) -> Account:
     """PATCH /accounts/{id}: its externalId and name; a version, where given, must be fresh."""
     account, body = records.account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
@@ -113,11 +113,11 @@ def change_account(world: World, call: Call) -> Reply:
     if body.external_id is not None and body.external_id != account.external_id:
         _is_free(world, body.external_id)
     world.clock.tick()
-    changed = msgspec.structs.replace(account, **changes, version=account.version + 1)
-    return result(encode(records.put_account(world, changed)))
+    changed = replace(account, **changes, version=account.version + 1)
+    return records.put_account(world, changed)
 
 
-def delete_account(world: World, call: Call) -> Reply:
+def delete_account(world: World, call: Call) -> None:
     """DELETE /accounts/{id}: one that holds nothing and has nothing under way."""
     account = records.account_of(world, call.path["id"])
     if not world.ledger.is_empty(records.places_of(world, account.id)):
@@ -129,20 +129,19 @@ def delete_account(world: World, call: Call) -> Reply:
     for kind in ("wallet", "virtual_account", "party_role"):
         world.store.remove(kind, owner=account.id)
     world.store.remove("account", id=account.id)
-    return Reply("", 204)
 
 
-def reactivate_account(world: World, call: Call) -> Reply:
+def reactivate_account(world: World, call: Call) -> Account:
     """POST /accounts/{accountId}/reactivate: one that is suspended."""
     account = records.account_of(world, call.path["accountId"])
     if account.status != "SUSPENDED":
         raise Refusal(409, "CONFLICT", f"The account is {account.status}, not SUSPENDED.")
     world.clock.tick()
-    changed = msgspec.structs.replace(account, status="ACTIVE", version=account.version + 1)
-    return result(encode(records.put_account(world, changed)))
+    changed = replace(account, status="ACTIVE", version=account.version + 1)
+    return records.put_account(world, changed)
 
 
-def add_role(world: World, call: Call) -> Reply:
+def add_role(world: World, call: Call) -> PartyRole:
     """POST /accounts/{accountId}/party-roles."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewRole)
     party = _known_party(world, body.party_id)
@@ -150,22 +149,21 @@ def add_role(world: World, call: Call) -> Reply:
         raise Refusal(409, "CONFLICT", "The party has this role already.")
     role = _role(party, shapes.bare(world.clock.tick()))
     roles = [*account.party_roles, role]
-    account = records.put_account(world, msgspec.structs.replace(account, party_roles=roles))
+    account = records.put_account(world, replace(account, party_roles=roles))
     release(world, account)
-    return result(encode(role), 201)
+    return role
 
 
-def create_wallet(world: World, call: Call) -> Reply:
+def create_wallet(world: World, call: Call) -> Wallet:
     """POST /accounts/{accountId}/wallets: on the account's own chain."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewWallet)
     records.require_active(account)
     if body.chain != account.chain:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
-    # As created, before what was held for the account moves in: a new wallet is empty.
-    body_sent = result(encode(wallet), 201)
     release(world, account)
-    return body_sent
+    # As created, before what was held for the account moves in: a new wallet is empty.
+    return wallet
 
 
 def give_wallet(world: World, account: Account) -> Wallet:
@@ -178,7 +176,7 @@ def give_wallet(world: World, account: Account) -> Wallet:
     return records.put_wallet(world, wallet)
 
 
-def create_virtual_account(world: World, call: Call) -> Reply:
+def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     """POST /accounts/{accountId}/virtual-bank-accounts."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
     records.require_active(account)
@@ -194,7 +192,7 @@ def create_virtual_account(world: World, call: Call) -> Reply:
         bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=holder,
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
-    return result(encode(world.keep(virtual)), 201)
+    return world.keep(virtual)
 
 
 def _is_free(world: World, external_id: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance.finance_records import accounts_of, party_of, put_party
 from treasury.sandbox.http.body_fields import Country, JsonBody, Key, Long, Name
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, result
+from treasury.sandbox.http.exchange import Call, Refusal, invalid
 from treasury.sandbox.http.idempotency import create_route, write_route
 from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
-from treasury.sandbox.state.shapes import Address, Party, bare, encode
+from treasury.sandbox.state.shapes import Address, Party, bare
 from treasury.sandbox.story.world import World
 from treasury.text import camel_case
 
@@ -107,9 +108,9 @@ class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
 _PARTY: Final = cast(type[PartyBody], PartyBody)
 
 
-def create_party(world: World, call: Call) -> Reply:
+def create_party(world: World, call: Call) -> Party:
     """POST /parties."""
-    return result(encode(make_party(world, call.read(_PARTY))), 201)
+    return make_party(world, call.read(_PARTY))
 
 
 def make_party(world: World, body: PartyFields) -> Party:
@@ -123,7 +124,7 @@ def make_party(world: World, body: PartyFields) -> Party:
     return put_party(world, party)
 
 
-def change_party(world: World, call: Call) -> Reply:
+def change_party(world: World, call: Call) -> Party:
     """PATCH /parties/{id}: only fields of its own type; a version, where given, must be fresh."""
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
@@ -138,13 +139,13 @@ def change_party(world: World, call: Call) -> Reply:
             raise invalid(f"{camel_case(name)} is not a field of an {party.party_type} party.")
     if body.address is not None:
         changes["address"] = _address(body.address)
-    changed = msgspec.structs.replace(
+    changed = replace(
         party, **changes, version=party.version + 1, updated_at=bare(world.clock.tick())
     )
-    return result(encode(put_party(world, changed)))
+    return put_party(world, changed)
 
 
-def delete_party(world: World, call: Call) -> Reply:
+def delete_party(world: World, call: Call) -> None:
     """DELETE /parties/{id}: one that has no account and is not blocked."""
     party = party_of(world, call.path["id"])
     if party.status == "BLOCKED":
@@ -152,7 +153,6 @@ def delete_party(world: World, call: Call) -> Reply:
     if accounts_of(world, party.id):
         raise Refusal(409, "CONFLICT", "The party still has an account.")
     world.store.remove("party", id=party.id)
-    return Reply("", 204)
 
 
 def _address(body: AddressParts | None) -> Address | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.http.exchange import Refusal, stored
 from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserved, suspense
@@ -77,10 +77,10 @@ def put_party(world: World, party: Party) -> Party:
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
         roles = [
-            msgspec.structs.replace(role, party=party) if role.party_id == party.id else role
+            replace(role, party=party) if role.party_id == party.id else role
             for role in account.party_roles
         ]
-        put_account(world, msgspec.structs.replace(account, party_roles=roles))
+        put_account(world, replace(account, party_roles=roles))
     return party
 
 
@@ -89,7 +89,7 @@ def put_account(world: World, account: Account) -> Account:
     checks = [verification(role.party) for role in account.party_roles]
     waiting = [status for status in checks if status not in UNLOCKED]
     status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
-    account = world.keep(msgspec.structs.replace(account, kyc_status=status))
+    account = world.keep(replace(account, kyc_status=status))
     world.store.put(role_records(account))
     return account
 
@@ -97,7 +97,7 @@ def put_account(world: World, account: Account) -> Account:
 def put_wallet(world: World, wallet: Wallet) -> Wallet:
     """Write a wallet with the balances that the ledger has for it."""
     balances = balances_of(world.ledger, world.cast, wallet.id)
-    return world.keep(msgspec.structs.replace(wallet, balances=balances))
+    return world.keep(replace(wallet, balances=balances))
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:

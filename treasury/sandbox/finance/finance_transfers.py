@@ -90,26 +90,26 @@ class AnyFiatBody(FiatBody, frozen=True, kw_only=True):
     sender_account_id: str
 
 
-def create_crypto(world: World, call: Call) -> Reply:
+def create_crypto(world: World, call: Call) -> Transfer:
     """POST /accounts/{senderAccountId}/transfers/crypto."""
-    return _created(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
+    return make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody))
 
 
-def create_fiat(world: World, call: Call) -> Reply:
+def create_fiat(world: World, call: Call) -> Transfer:
     """POST /accounts/{senderAccountId}/transfers/fiat."""
-    return _created(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
+    return make_fiat(world, call.path["senderAccountId"], call.read(FiatBody))
 
 
-def create_any(world: World, call: Call) -> Reply:
+def create_any(world: World, call: Call) -> Transfer:
     """POST /transfers: the sender and either typed body; a currency makes it a fiat one."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
-        return _created(make_fiat(world, fiat.sender_account_id, fiat))
+        return make_fiat(world, fiat.sender_account_id, fiat)
     crypto = call.read(AnyCryptoBody)
-    return _created(make_crypto(world, crypto.sender_account_id, crypto))
+    return make_crypto(world, crypto.sender_account_id, crypto)
 
 
-def create_internal(world: World, call: Call) -> Reply:
+def create_internal(world: World, call: Call) -> AccountTransfer:
     """POST /account-to-account-transfers: no chain is touched, so the chains may differ."""
     body = call.read(InternalBody)
     amount = fields.amount_of_text(body.amount, body.cryptocurrency)
@@ -125,7 +125,7 @@ def create_internal(world: World, call: Call) -> Reply:
     world.keep(transfer)
     _set_aside(world, transfer.id, wallet.id, body.cryptocurrency, amount)
     plan(world, transfer.id, "internal")
-    return _created(transfer)
+    return transfer
 
 
 def make_crypto(
@@ -277,10 +277,6 @@ def _accepted(
 def _set_aside(world: World, transfer: str, wallet: str, asset: str, amount: Decimal) -> None:
     posting = Posting(available(wallet), reserved(wallet), asset, amount)
     records.move(world, "reserve", transfer, posting)
-
-
-def _created(transfer: Transfer | AccountTransfer) -> Reply:
-    return result(encode(transfer), 201)
 
 
 _SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "peer")}

@@ -12,15 +12,16 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.money import net_crypto
 from treasury.sandbox.finance import finance_records
 from treasury.sandbox.finance.finance_records import account_named, account_of, move, spendable
 from treasury.sandbox.http.body_fields import JsonBody, Key, Long, Number, Text, amount_of_number
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
+from treasury.sandbox.http.exchange import Call, Refusal, missing, stored
 from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
-from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
+from treasury.sandbox.state.shapes import Account, Shape, decode, number, zulu
 from treasury.sandbox.state.store import Record, make_record
 from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
@@ -108,7 +109,7 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-def create_payment(world: World, call: Call) -> Reply:
+def create_payment(world: World, call: Call) -> PaymentRequest:
     """POST /payment-requests."""
     body = call.read(PaymentRequestBody)
     body_payment, card = body.payment_request, body.card_provider_reference
@@ -122,7 +123,7 @@ def create_payment(world: World, call: Call) -> Reply:
         peer=card.reference_id, reference=payment.external_id or "",
     )  # fmt: skip
     world.store.put([record])
-    return result(encode(payment), 201)
+    return payment
 
 
 def create_for(
@@ -248,14 +249,12 @@ def _set_status(
     """The request at an end, its open steps with it."""
     now = zulu(world.clock.now)
     steps = [
-        msgspec.structs.replace(execution, status=step, updated_at=now)
+        replace(execution, status=step, updated_at=now)
         if execution.status in {"PENDING", "RESERVED"}
         else execution
         for execution in payment.executions
     ]
-    changed = msgspec.structs.replace(
-        payment, status=status, executions=steps, updated_at=now, **more
-    )
+    changed = replace(payment, status=status, executions=steps, updated_at=now, **more)
     return put_payment(world, changed)
 
 

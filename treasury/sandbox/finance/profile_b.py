@@ -10,9 +10,9 @@ specification has it and dressed on its way out.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Final, TypeAlias, get_origin
+from typing import Any, Final, TypeAlias, get_origin
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance import rules_b as rules
 from treasury.sandbox.finance.finance_accounts import add_role
@@ -22,7 +22,7 @@ from treasury.sandbox.finance.payments import create_payment
 from treasury.sandbox.finance.published_payments import PUBLISHED_PAYMENTS, paying
 from treasury.sandbox.finance.published_permits import PUBLISHED_PERMITS
 from treasury.sandbox.finance.rules_b import JsonAnswer
-from treasury.sandbox.http.exchange import Call, Handler, Parameter, Reply, Route, invalid
+from treasury.sandbox.http.exchange import Call, Reply, Route, Write, invalid
 from treasury.sandbox.http.idempotency import once, write_route
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
@@ -127,7 +127,7 @@ def _dressed(route: Route) -> Route:
     def shows(names: list[str]) -> list[str]:
         return list(dialect({name: name for name in names}, in_list))
 
-    return msgspec.structs.replace(route, dress=dress, shows=shows)
+    return replace(route, dress=dress, shows=shows)
 
 
 def _error(error: JsonAnswer) -> JsonAnswer:
@@ -143,7 +143,7 @@ def _error(error: JsonAnswer) -> JsonAnswer:
 
 # the table
 
-_WRITES: Final[dict[tuple[str, str], tuple[Handler, bool]]] = {
+_WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
     # what is written in this generation: how, and whether a key counts
     ("POST", "/parties"): (create_party, False),
     ("PATCH", "/parties/{id}"): (rules.change_party, True),
@@ -196,29 +196,29 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     ]
     routes = {(route.method, route.path): route for route in specified}
     writes = [
-        _written(routes[operation], handler, _REUSED.get(operation[1], 422), keyed=keyed)
-        for operation, (handler, keyed) in _WRITES.items()
+        _written(routes[operation], write, _REUSED.get(operation[1], 422), keyed=keyed)
+        for operation, (write, keyed) in _WRITES.items()
     ]
     added = [
-        msgspec.structs.replace(route, handler=once(route.writes, any_text=True))
-        if route.writes
-        else route
-        for route in _ADDED
+        replace(each, handler=once(each.writes, each.status, any_text=True))
+        if each.writes
+        else each
+        for each in _ADDED
     ]
     # an address without a placeholder is met before one whose placeholder it would fit
     every = sorted((*reads, *writes, *added), key=lambda route: route.path.count("{"))
     return tuple(map(_dressed, every))
 
 
-def _written(route: Route, handler: Handler, reused: int, *, keyed: bool) -> Route:
+def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
     """A write of the specification that reads this generation's body."""
 
-    def serve(world: World, call: Call) -> Reply:
-        return handler(world, msgspec.structs.replace(call, reads=rules.READS_B))
+    def reading(world: World, call: Call) -> Any:
+        return write(world, replace(call, reads=rules.READS_B))
 
-    return msgspec.structs.replace(
+    return replace(
         route,
-        handler=once(serve, keyed=keyed, any_text=True, reused=reused),
+        handler=once(reading, route.status, keyed=keyed, any_text=True, reused=reused),
         takes=rules.READS_B.get(route.takes, route.takes),
         refuses=(*route.refuses, reused),
     )
@@ -236,11 +236,8 @@ def _translate_statuses(route: Route) -> Route:
             raise invalid(f"status must be one of {', '.join(words)}.")
         statuses = [each for status in statuses_b for each in words[status]]
         query = call.query | ({"status": statuses} if statuses_b else {})
-        return route.handler(world, msgspec.structs.replace(call, query=query))
+        return route.handler(world, replace(call, query=query))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(words)}}
-    query = tuple(
-        Parameter("status", each.schema | schema) if each.name == "status" else each
-        for each in route.query
-    )
-    return msgspec.structs.replace(route, handler=serve, query=query)
+    query = {**route.query, "status": route.query["status"] | schema}
+    return replace(route, handler=serve, query=query)

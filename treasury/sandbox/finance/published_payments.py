@@ -12,16 +12,16 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance import payments
 from treasury.sandbox.finance.finance_records import account_of, move
 from treasury.sandbox.finance.payments import PaymentRequest
 from treasury.sandbox.http.body_fields import JsonBody, Long, Number, Text, amount_of_number
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, missing, result
+from treasury.sandbox.http.exchange import Call, Refusal, Write, missing
 from treasury.sandbox.http.idempotency import write_route
 from treasury.sandbox.state.ledger import Posting, available
-from treasury.sandbox.state.shapes import encode, number, zulu
+from treasury.sandbox.state.shapes import number, zulu
 from treasury.sandbox.story.world import World
 
 __all__ = ["PUBLISHED_PAYMENTS", "paying", "schedule_payments"]
@@ -85,23 +85,22 @@ class ReversingByReference(Reversing, frozen=True, kw_only=True):
     payment_request_reference: PaymentReference
 
 
-def create_of_account(world: World, call: Call) -> Reply:
+def create_of_account(world: World, call: Call) -> PaymentRequest:
     """POST /accounts/{accountId}/payment-requests."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
-    payment = payments.create_for(
+    return payments.create_for(
         world, account, body.amount, body.currency,
         external_id=body.external_id, description=body.description,
     )  # fmt: skip
-    return result(encode(payment), 201)
 
 
-def change_payment(world: World, call: Call) -> Reply:
+def change_payment(world: World, call: Call) -> PaymentRequest:
     """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
     payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
     requested = _requested_amounts(payment, body)
     more = Decimal(requested.crypto) - Decimal(payment.amount.crypto)
     if more == 0:
-        return result(encode(payment))
+        return payment
     kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
     if more > 0:
         payments.reserve_coins(world, payment.account_id, payment.id, more)
@@ -110,13 +109,8 @@ def change_payment(world: World, call: Call) -> Reply:
         back = Posting(place, available(place.split("/")[1]), asset, -more)
         move(world, "give_back", payment.id, back)
     step = _execution(world, payment, kind, abs(more), "RESERVED")
-    changed = msgspec.structs.replace(
-        payment,
-        amount=requested,
-        executions=[*payment.executions, step],
-        updated_at=step.updated_at,
-    )
-    return result(encode(payments.put_payment(world, changed)))
+    changed = _with_step(payment, payment.status, step, amount=requested)
+    return payments.put_payment(world, changed)
 
 
 def schedule_payments(world: World) -> None:
@@ -135,37 +129,37 @@ def schedule_payments(world: World) -> None:
     world.agenda.on(REVERSES, reverses)
 
 
-def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
+def _settling(world: World, payment: PaymentRequest, body: Settling) -> PaymentRequest:
     amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
     changed = _with_step(payment, "SETTLING", step, settlement_amount=amount)
     world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
-    return result(encode(payments.put_payment(world, changed)), 202)
+    return payments.put_payment(world, changed)
 
 
-def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
+def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> PaymentRequest:
     step = _execution(world, payment, "REVERSAL", Decimal(payment.amount.crypto), "PENDING")
     changed = _with_step(
         payment, "REVERSING", step,
         reversal_reason=body.reason, reversal_description=body.description,
     )  # fmt: skip
     world.agenda.add(world.clock.now + _WAIT, REVERSES, payment.id)
-    return result(encode(payments.put_payment(world, changed)), 202)
+    return payments.put_payment(world, changed)
 
 
-_End: TypeAlias = Callable[[World, PaymentRequest, Any], Reply]
+_End: TypeAlias = Callable[[World, PaymentRequest, Any], PaymentRequest]
 
 
-def _by_id(end: _End, shape: type[JsonBody]) -> Handler:
-    def serve(world: World, call: Call) -> Reply:
+def _by_id(end: _End, shape: type[JsonBody]) -> Write:
+    def serve(world: World, call: Call) -> PaymentRequest:
         payment = _reserved(world, call.path["paymentRequestId"])
         return end(world, payment, call.read(shape))
 
     return serve
 
 
-def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Handler:
-    def serve(world: World, call: Call) -> Reply:
+def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Write:
+    def serve(world: World, call: Call) -> PaymentRequest:
         body = call.read(shape)
         card = body.payment_request_reference.card_provider_reference
         external_id = body.payment_request_reference.external_id
@@ -181,7 +175,7 @@ def _with_step(
     payment: PaymentRequest, status: str, step: payments.Execution, **changes: Any
 ) -> PaymentRequest:
     executions = [*payment.executions, step]
-    return msgspec.structs.replace(
+    return replace(
         payment, status=status, executions=executions, updated_at=step.updated_at, **changes
     )
 
@@ -212,12 +206,12 @@ def _execution(
     )  # fmt: skip
 
 
-def paying(handler: Handler) -> Handler:
+def paying(write: Write) -> Write:
     """A payment request of an account that is not verified is refused in other words."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> PaymentRequest:
         try:
-            return handler(world, call)
+            return write(world, call)
         except Refusal as refusal:
             if refusal.code == "KYC_NOT_VERIFIED":
                 raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None

@@ -12,16 +12,17 @@ from decimal import Decimal
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance import finance_accounts as accounts
 from treasury.sandbox.finance import finance_parties as parties
 from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance import finance_transfers as transfers
 from treasury.sandbox.finance import payments
-from treasury.sandbox.finance.sessions import NewSession, make_session
+from treasury.sandbox.finance.sessions import NewSession, Session, make_session
 from treasury.sandbox.http.body_fields import Long, exactly_one
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, invalid, missing, result
-from treasury.sandbox.state.shapes import Transfer, encode
+from treasury.sandbox.http.exchange import Call, Refusal, Write, invalid, missing
+from treasury.sandbox.state.shapes import Account, Party, Transfer, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
 __all__ = [
@@ -34,18 +35,15 @@ JsonAnswer: TypeAlias = dict[str, Any]
 _Reference = Annotated[str, msgspec.Meta(max_length=255)]
 
 
-def create_account(world: World, call: Call) -> Reply:
+def create_account(world: World, call: Call) -> Account:
     """An account comes with its wallet: the customer's own where its address is given."""
-    body = call.read(NewAccountB)
-    reply = accounts.create_account(world, call)
-    account_id = answer_body(reply.body)["result"]["id"]
-    wallet = accounts.give_wallet(world, records.account_of(world, account_id))
+    body, account = call.read(NewAccountB), accounts.create_account(world, call)
+    wallet = accounts.give_wallet(world, account)
     if body.address is not None:
-        own = msgspec.structs.replace(wallet, type="SELF_CUSTODY", address=body.address)
-        records.put_wallet(world, own)
+        records.put_wallet(world, replace(wallet, type="SELF_CUSTODY", address=body.address))
     if body.card_provider_reference is not None:
-        payments.keep_card(world, account_id, body.card_provider_reference)
-    return reply
+        payments.keep_card(world, account.id, body.card_provider_reference)
+    return account
 
 
 class IndividualBodyB(parties.IndividualFields, frozen=True, kw_only=True):
@@ -84,14 +82,14 @@ class PartyChangesB(parties.PartyChangeFields, frozen=True, kw_only=True):
     version: int
 
 
-def change_party(world: World, call: Call) -> Reply:
+def change_party(world: World, call: Call) -> Party:
     """PATCH /parties/{id}: the version has to be given."""
     if call.body.get("version") is None:
         raise invalid("version is required.")
     return parties.change_party(world, call)
 
 
-def create_virtual_account(world: World, call: Call) -> Reply:
+def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     """POST /accounts/{accountId}/virtual-bank-accounts: of a verified account."""
     if not records.is_verified(records.account_of(world, call.path["accountId"])):
         raise Refusal(400, "KYC_NOT_VERIFIED", "Account is not verified yet.")
@@ -106,14 +104,13 @@ class NewSessionB(NewSession, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
 
 
-def create_session(world: World, call: Call) -> Reply:
+def create_session(world: World, call: Call) -> Session:
     """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: of a verified account."""
     account, body = records.account_of(world, call.path["accountId"]), call.read(NewSessionB)
     records.require_active(account)
     if not records.is_verified(account):
         raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
-    file = make_session(world, account.id, body, body.external_ref, body.metadata)
-    return result(encode(file.session), 201)
+    return make_session(world, account.id, body, body.external_ref, body.metadata).session
 
 
 class CryptoBodyB(transfers.CryptoBody, frozen=True, kw_only=True):
@@ -130,18 +127,17 @@ class FiatBodyB(transfers.FiatFields, frozen=True, kw_only=True):
     merchant_reference: _Reference | None = None
 
 
-def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Handler:
+def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Write:
     """The handler of a transfer whose receiver is always an account of the service."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> Transfer:
         body = call.read(shape)
         if call.body.get(outside) is not None:
             raise invalid(f"Object contains unknown field `{outside}`.")
         exactly_one(
             receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
         )
-        transfer = make(world, call.path["senderAccountId"], body, body.merchant_reference)
-        return result(encode(transfer), 201)
+        return make(world, call.path["senderAccountId"], body, body.merchant_reference)
 
     return serve
 
@@ -173,7 +169,7 @@ READS_B: Final[dict[Any, Any]] = {
 """What this generation reads in the place of the specification's bodies."""
 
 
-def remove_role(world: World, call: Call) -> Reply:
+def remove_role(world: World, call: Call) -> None:
     """DELETE /accounts/{accountId}/party-roles/{partyId}."""
     account, party = records.account_of(world, call.path["accountId"]), call.path["partyId"]
     roles = [role for role in account.party_roles if role.party_id != party]
@@ -181,8 +177,7 @@ def remove_role(world: World, call: Call) -> Reply:
         raise missing("party role")
     world.clock.tick()
     world.store.remove("party_role", owner=account.id, peer=party)
-    records.put_account(world, msgspec.structs.replace(account, party_roles=roles))
-    return Reply("", 204)
+    records.put_account(world, replace(account, party_roles=roles))
 
 
 def answer_body(text: str) -> JsonAnswer:

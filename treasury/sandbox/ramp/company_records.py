@@ -12,16 +12,17 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import next_target_day
 from treasury.sandbox.http.body_fields import Country, KeyedBody, Long, Text, fields_of
-from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stale, stored
+from treasury.sandbox.http.exchange import Call, Write, invalid, stale, stored
 from treasury.sandbox.http.idempotency import create_route, write_route
 from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ids import is_iban
-from treasury.sandbox.state.shapes import CompanyBankAccount, CompanyWallet, encode, zulu
+from treasury.sandbox.state.shapes import CompanyBankAccount, CompanyWallet, zulu
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
@@ -120,7 +121,7 @@ _OPTIONAL: Final = {("b", "EUR_SEPA", "bic")}
 """What a profile does without, against the specification."""
 
 
-def create_bank_account(world: World, call: Call) -> Reply:
+def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     """A bank account, to be reviewed by the next TARGET day."""
     body = call.read(NewBankAccount)
     for name, check in _NEEDS[body.bank_account_type].items():
@@ -135,7 +136,7 @@ def create_bank_account(world: World, call: Call) -> Reply:
     account = world.keep(CompanyBankAccount(**_pending(world), **fields_of(body)))
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
-    return result(encode(account), 201)
+    return account
 
 
 def _pending(world: World) -> dict[str, Any]:
@@ -157,36 +158,12 @@ def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
         raise invalid(f"{field} is not valid for {body.bank_account_type}.")
 
 
-def create_wallet(world: World, call: Call) -> Reply:
+def create_wallet(world: World, call: Call) -> CompanyWallet:
     """A wallet, to be verified once its owner has proved that it is theirs."""
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    wallet = world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
-    return result(encode(wallet), 201)
-
-
-def change_bank_account(world: World, call: Call) -> Reply:
-    """Another name for a bank account; the rest of it stands."""
-    return _change(world, company_bank_account(world, call.path["id"]), call.read(Renaming))
-
-
-def change_wallet(world: World, call: Call) -> Reply:
-    """Another description for a wallet."""
-    return _change(world, company_wallet(world, call.path["id"]), call.read(Describing))
-
-
-def _change(
-    world: World, record: CompanyBankAccount | CompanyWallet, change: Renaming | Describing
-) -> Reply:
-    if change.version != record.version:
-        raise stale()
-    changes = {name: value for name, value in fields_of(change).items() if value is not None}
-    changed = msgspec.structs.replace(
-        record,
-        **changes | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
-    )
-    return result(encode(world.keep(changed)))
+    return world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
@@ -199,10 +176,27 @@ def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the 
     return stored(world, "company_wallet", id, CompanyWallet)
 
 
+def changing(
+    find: Callable[[World, str], CompanyBankAccount | CompanyWallet],
+    shape: type[Renaming | Describing],
+) -> Write:
+    """What changes the text of a record, on the version that the caller saw; the rest stands."""
+
+    def serve(world: World, call: Call) -> CompanyBankAccount | CompanyWallet:
+        record, change = find(world, call.path["id"]), call.read(shape)
+        if change.version != record.version:
+            raise stale()
+        fields = {name: value for name, value in fields_of(change).items() if value is not None}
+        fields |= {"version": record.version + 1, "updated_at": zulu(world.clock.tick())}
+        return world.keep(replace(record, **fields))
+
+    return serve
+
+
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
     """The provider's review of a record has come to a result."""
     moment = zulu(world.clock.tick())
-    changed = msgspec.structs.replace(
+    changed = replace(
         record,
         verification_status=status,
         verified_at=moment if status == "VERIFIED" else None,
@@ -255,8 +249,8 @@ COMPANY_ROUTES: Final = (
         CompanyBankAccount, "Get a bank account.",
     ),
     write_route(
-        "PATCH /company-bank-accounts/{id}", change_bank_account, Renaming, CompanyBankAccount,
-        "Rename a bank account.", 409, scope="manage:company-bank-account",
+        "PATCH /company-bank-accounts/{id}", changing(company_bank_account, Renaming), Renaming,
+        CompanyBankAccount, "Rename a bank account.", 409, scope="manage:company-bank-account",
     ),
     list_route(
         "/company-wallets", _WALLETS, shapes.CompanyWalletItem, "List the company's wallets."
@@ -270,7 +264,7 @@ COMPANY_ROUTES: Final = (
         "Get a wallet.",
     ),
     write_route(
-        "PATCH /company-wallets/{id}", change_wallet, Describing, CompanyWallet,
-        "Describe a wallet anew.", 409, scope="manage:company-wallet",
+        "PATCH /company-wallets/{id}", changing(company_wallet, Describing), Describing,
+        CompanyWallet, "Describe a wallet anew.", 409, scope="manage:company-wallet",
     ),
 )  # fmt: skip

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.http.body_fields import KeyedBody, Name, fields_of
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, result, stored
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, Write, result, stored
 from treasury.sandbox.http.idempotency import write_route
 from treasury.sandbox.http.lists import all_of, read_route
 from treasury.sandbox.state.shapes import Company, Shape, User, decode, encode
@@ -23,22 +24,17 @@ __all__ = [
 ]  # fmt: skip
 
 _VIEW: Final = frozenset((
-    "view:ramp-request", "export:ramp-requests", "view:company-wallet",
-    "view:company-bank-account",
+    "view:ramp-request", "export:ramp-requests", "view:company-wallet", "view:company-bank-account",
 ))  # fmt: skip
 _MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
 SCOPES: Final = {
     "COMPANY_VIEWER": _VIEW,
     "COMPANY_MANAGER": _MANAGE,
-    "COMPANY_ADMIN": _MANAGE
-    | {
-        "approve:ramp-request",
-        "reject:ramp-request",
-        "manage:company-wallet",
-        "manage:company-bank-account",
-        "manage:company-users",
+    "COMPANY_ADMIN": _MANAGE | {
+        "approve:ramp-request", "reject:ramp-request", "manage:company-wallet",
+        "manage:company-bank-account", "manage:company-users",
     },
-}
+}  # fmt: skip
 """What each role holds; the names are those of the deployed service, the division is ours."""
 
 _Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
@@ -86,7 +82,7 @@ class Principal(Shape, frozen=True, kw_only=True):
     name: str
 
 
-def invite(world: World, call: Call) -> Reply:
+def invite(world: World, call: Call) -> User:
     """A new user, who has yet to accept."""
     invitation = call.read(Invitation)
     if any(user.email == invitation.email for user in _users(world)):
@@ -99,7 +95,7 @@ def invite(world: World, call: Call) -> Reply:
         invitation_status="PENDING",
     )  # fmt: skip
     world.clock.tick()
-    return result(encode(world.keep(user)))
+    return world.keep(user)
 
 
 def accept_invitation(world: World, email: str) -> User | None:
@@ -107,24 +103,21 @@ def accept_invitation(world: World, email: str) -> User | None:
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
             return world.keep(
-                msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
+                replace(user, invitation_url=None, invitation_status="ACCEPTED"),
             )
     return None
 
 
 def show_principal(world: World, call: Call) -> Reply:
     """GET /auth/user."""
-    user = call.user
-    claim = CompanyClaim(id=world.cast.company.id, name=world.cast.company.name)
-    return result(
-        encode(
-            Principal(
-                user_id=user.id, username=user.username, email=user.email,
-                first_name=user.first_name, last_name=user.last_name, realm_roles=[user.role],
-                company=claim, name=f"{user.first_name} {user.last_name}",
-            )
-        )
+    user, company = call.user, world.cast.company
+    principal = Principal(
+        user_id=user.id, username=user.username, email=user.email, first_name=user.first_name,
+        last_name=user.last_name, realm_roles=[user.role],
+        company=CompanyClaim(id=company.id, name=company.name),
+        name=f"{user.first_name} {user.last_name}",
     )  # fmt: skip
+    return result(encode(principal))
 
 
 def _user(world: World, call: Call) -> User:
@@ -135,23 +128,22 @@ def _user(world: World, call: Call) -> User:
     return user
 
 
-def changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
+def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
     """What changes another user as a body of this shape says."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)
         world.clock.tick()
-        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
+        return world.keep(replace(user, **fields_of(body)))
 
     return serve
 
 
-def remove_user(world: World, call: Call) -> Reply:
+def remove_user(world: World, call: Call) -> None:
     """DELETE /company/users/{userId}."""
     user = _user(world, call)
     world.clock.tick()
     world.store.remove("user", id=user.id)
-    return result("null")
 
 
 def _users(world: World) -> list[User]:

@@ -13,11 +13,12 @@ from decimal import Decimal
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.money import exponent, is_exact_in
 from treasury.sandbox.http import exchange
 from treasury.sandbox.http.body_fields import KeyedBody, Number
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, invalid, result, stale
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, Write, invalid, result
 from treasury.sandbox.http.idempotency import create_route, write_route
 from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
 from treasury.sandbox.ramp.company_records import company_bank_account, company_wallet
@@ -27,7 +28,7 @@ from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "REQUEST_ROUTES", "AddingHash", "amount_of", "initiate", "next_reference", "ramp_request",
+    "REQUEST_ROUTES", "AddingHash", "adding_hash", "amount_of", "next_reference", "ramp_request",
 ]  # fmt: skip
 
 _SMALLEST: Final = Decimal("1e-8")
@@ -88,7 +89,7 @@ def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the serv
 # create
 
 
-def create(world: World, call: Call) -> Reply:
+def create(world: World, call: Call) -> RampRequest:
     """A new request awaiting approval."""
     user, new = call.user, call.read(NewRampRequest)
     company = shapes.decode(world.store.page("company", {}).items[0], shapes.Company)
@@ -104,7 +105,7 @@ def create(world: World, call: Call) -> Reply:
         wallet=_wallet(world, new, crypto) if on_ramp else None,
         bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
     )  # fmt: skip
-    return result(encode(world.change(request)), 201)
+    return world.change(request)
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
@@ -197,48 +198,35 @@ def next_reference(world: World) -> str:
 
 def _in_state(request: RampRequest, version: int, status: str, name: str) -> None:
     if version != request.version:
-        raise stale()
+        raise exchange.stale()
     if request.status != status:
         code = f"RAMP_REQUEST_NOT_IN_{name}_STATE"
         raise Refusal(400, code, f"The ramp request is {request.status}.")
 
 
+_REFUSED: Final = {
+    True: "Only the creator of a ramp request may cancel it.",
+    False: "The creator of a ramp request may not approve it.",
+}
 _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
-def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None]) -> Handler:
-    """The handler of a decision; `may` says why a user may not take it."""
+def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
+    """The handler of a decision: of anyone, or of the creator alone, or (four eyes) of another."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])
-        if refused := may(request, call.user):
-            raise Refusal(403, "FORBIDDEN", refused)
+        is_creator = request.creator.user_id == call.user.id
+        if by_creator is not None and by_creator is not is_creator:
+            raise Refusal(403, "FORBIDDEN", _REFUSED[by_creator])
         version = call.read(Deciding).version
         _in_state(request, version, "AWAITING_APPROVAL", name)
-        return result(
-            encode(world.change(step(world.life, request, call.user, world.clock.tick())))
-        )
+        return world.change(step(world.life, request, call.user, world.clock.tick()))
 
     return serve
 
 
-def not_the_creator(request: RampRequest, user: User) -> str | None:
-    """Four eyes: whoever made a request does not approve it."""
-    is_creator = request.creator.user_id == user.id
-    return "The creator of a ramp request may not approve it." if is_creator else None
-
-
-def only_the_creator(request: RampRequest, user: User) -> str | None:
-    """A request is withdrawn by whoever made it."""
-    is_creator = request.creator.user_id == user.id
-    return None if is_creator else "Only the creator of a ramp request may cancel it."
-
-
-def anyone(_: RampRequest, __: User) -> None:
-    """Whoever holds the scope."""
-
-
-def change_amount(world: World, call: Call) -> Reply:
+def change_amount(world: World, call: Call) -> RampRequest:
     """Another amount, while nobody has decided."""
     request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
     _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
@@ -246,27 +234,22 @@ def change_amount(world: World, call: Call) -> Reply:
     unit = request.fiat_currency.currency if on_ramp else request.crypto_currency.currency
     amount = amount_of(world, body.amount, unit)
     step = world.life.change_amount(request, call.user, amount, world.clock.tick())
-    return result(encode(world.change(step)))
+    return world.change(step)
 
 
-def initiate(world: World, call: Call) -> Reply:
-    """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
-    step = _with_hash(world, call, "is initiated")
-    return result(encode(world.change(msgspec.structs.replace(step, status="PROCESSING"))))
+def adding_hash(act: str, **changes: str) -> Write:
+    """What takes the transaction that carries the crypto of an off-ramp, and makes `changes`."""
 
+    def serve(world: World, call: Call) -> RampRequest:
+        request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
+        _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
+        if request.ramp_type != "OFF_RAMP":
+            raise invalid(f"Only an off-ramp request {act}.")
+        tx_hash, moment = body.blockchain_transaction_hash, world.clock.tick()
+        step = world.life.add_hash(request, call.user, tx_hash, moment)
+        return world.change(replace(step, **changes))
 
-def add_hash(world: World, call: Call) -> Reply:
-    """The company says which transaction carries the crypto of an off-ramp."""
-    return result(encode(world.change(_with_hash(world, call, "takes a transaction hash"))))
-
-
-def _with_hash(world: World, call: Call, act: str) -> RampRequest:
-    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
-    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
-    if request.ramp_type != "OFF_RAMP":
-        raise invalid(f"Only an off-ramp request {act}.")
-    tx_hash = body.blockchain_transaction_hash
-    return world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
+    return serve
 
 
 def _pairs(*, on_ramp: bool) -> Handler:
@@ -315,16 +298,16 @@ REQUEST_ROUTES: Final = (
         _BY_ID, detail_of("ramp_request", "ramp request"), RampRequest, "Get a ramp request."
     ),
     write_route(
-        f"POST {_BY_ID}/approve", decide("APPROVABLE", Life.approve, not_the_creator), Deciding,
+        f"POST {_BY_ID}/approve", decide("APPROVABLE", Life.approve, by_creator=False), Deciding,
         RampRequest, "Approve a ramp request; its creator may not.", 409,
         scope="approve:ramp-request",
     ),
     write_route(
-        f"POST {_BY_ID}/reject", decide("REJECTABLE", Life.reject, anyone), Deciding, RampRequest,
+        f"POST {_BY_ID}/reject", decide("REJECTABLE", Life.reject), Deciding, RampRequest,
         "Reject a ramp request.", 409, scope="reject:ramp-request",
     ),
     write_route(
-        f"POST {_BY_ID}/cancel", decide("CANCELLABLE", Life.cancel, only_the_creator), Deciding,
+        f"POST {_BY_ID}/cancel", decide("CANCELLABLE", Life.cancel, by_creator=True), Deciding,
         RampRequest, "Withdraw a ramp request; only its creator may.", 409,
         scope="cancel:ramp-request",
     ),
@@ -333,7 +316,7 @@ REQUEST_ROUTES: Final = (
         "Change the amount while nobody has decided.", 409, scope="edit:ramp-request",
     ),
     write_route(
-        f"PATCH {_BY_ID}/tx-hash", add_hash, AddingHash, RampRequest,
-        "Say which transaction carries the crypto.", 409, scope="edit:ramp-request",
+        f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,
+        RampRequest, "Say which transaction carries the crypto.", 409, scope="edit:ramp-request",
     ),
 )  # fmt: skip

@@ -1,21 +1,98 @@
-"""The ramp service's operations, each declared beside what carries it out."""
+"""The ramp service's operations, each declared beside what carries it out.
+
+The published generation has some beside the specification's: the file of all requests, the
+hand-over of an off-ramp, deposit wallets, single currencies, the user of a token, and users' roles,
+status and removal.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.sandbox.http.exchange import Route
-from treasury.sandbox.http.idempotency import once
+from treasury.sandbox.http.exchange import Call, Reply, Route, invalid, result
+from treasury.sandbox.http.idempotency import once, write_route
+from treasury.sandbox.http.lists import detail_of, read_route
+from treasury.sandbox.ramp import people
 from treasury.sandbox.ramp.company_records import COMPANY_ROUTES
-from treasury.sandbox.ramp.people import PEOPLE_ROUTES
-from treasury.sandbox.ramp.published_ramp import NEEDS_SCOPE, PUBLISHED
+from treasury.sandbox.ramp.people import PEOPLE_ROUTES, ChangingRole, ChangingStatus
 from treasury.sandbox.ramp.ramp_reference import REFERENCE_ROUTES
-from treasury.sandbox.ramp.ramp_requests import REQUEST_ROUTES
+from treasury.sandbox.ramp.ramp_requests import REQUEST_ROUTES, AddingHash, adding_hash
+from treasury.sandbox.state import shapes
+from treasury.sandbox.state.shapes import DepositWallet, RampItem, User, decode, encode
+from treasury.sandbox.story.cast import CHAINS
+from treasury.sandbox.story.world import World
 
 __all__ = ["routes"]
 
+_NEEDS_SCOPE: Final = {
+    ("GET", "/company/users"): "manage:company-users",
+    ("GET", "/ramp-requests/on-ramp/pairs"): "create:ramp-request",
+    ("GET", "/ramp-requests/off-ramp/pairs"): "create:ramp-request",
+}
+"""Reads that the published generation gives to holders of a scope alone."""
+
+
+def _export(world: World, _: Call) -> Reply:
+    """Every request as a line of CSV: a file, without the envelope of an answer."""
+    names = [field.encode_name for field in msgspec.structs.fields(RampItem)]
+    lines = [",".join(names)]
+    for text in world.store.page("ramp_request", {}).items:
+        item = msgspec.to_builtins(decode(text, RampItem), builtin_types=())
+        lines.append(",".join(str(item[name]) for name in names))
+    return Reply("\n".join(lines), media_type="text/csv")
+
+
+def _deposit_wallets(world: World, call: Call) -> Reply:
+    chains = call.query_values("chain")
+    if any(chain not in CHAINS for chain in chains):
+        raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
+    wallets = [w for w in world.cast.deposit_wallets.values() if not chains or w.chain in chains]
+    return result(encode(wallets))
+
+
+_USER: Final = "/company/users/{userId}"
+_USERS: Final = "manage:company-users"
+_CHAIN: Final = {"type": "array", "items": {"type": "string", "enum": list(CHAINS)}}
+_PUBLISHED: Final = (
+    write_route(
+        "PATCH /ramp-requests/{id}/initiate",
+        adding_hash("is initiated", status="PROCESSING"), AddingHash, shapes.RampRequest,
+        "Hand the crypto of an off-ramp over to be processed.", 409, scope="edit:ramp-request",
+    ),
+    Route(
+        "GET", "/ramp-requests/export", _export, scope="export:ramp-requests",
+        says="Every ramp request as CSV.", media_type="text/csv",
+    ),
+    Route(
+        "GET", "/deposit-wallets", _deposit_wallets, says="List the provider's wallets.",
+        gives=list[DepositWallet], query={"chain": _CHAIN},
+    ),
+    read_route(
+        "/fiat-currencies/{id}", detail_of("fiat_currency", "fiat currency"), shapes.FiatCurrency,
+        "Get a fiat currency.",
+    ),
+    read_route(
+        "/crypto-currencies/{id}", detail_of("crypto_currency", "cryptocurrency"),
+        shapes.CryptoCurrency, "Get a cryptocurrency.",
+    ),
+    read_route(
+        "/auth/user", people.show_principal, people.Principal, "Get the user of the token."
+    ),
+    write_route(
+        f"PUT {_USER}/role", people.changing(ChangingRole), ChangingRole, User,
+        "Give a user another role.", scope=_USERS,
+    ),
+    write_route(
+        f"PATCH {_USER}/status", people.changing(ChangingStatus), ChangingStatus, User,
+        "Let a user sign in, or not.", scope=_USERS,
+    ),
+    write_route(
+        f"DELETE {_USER}", people.remove_user, None, None, "Remove a user.", scope=_USERS
+    ),
+)  # fmt: skip
 _ROUTES: Final = (*PEOPLE_ROUTES, *COMPANY_ROUTES, *REQUEST_ROUTES, *REFERENCE_ROUTES)
 
 
@@ -23,12 +100,13 @@ def routes(profile: str) -> tuple[Route, ...]:
     """The operations that a profile serves; a key means nothing in the published generation."""
     if profile != "b":
         return _ROUTES
-    first = [route for route in PUBLISHED if "{" not in route.path]
-    return tuple(
-        msgspec.structs.replace(
-            route,
-            handler=once(route.writes, keyed=False) if route.writes else route.handler,
-            scope=NEEDS_SCOPE.get((route.method, route.path), route.scope),
-        )
-        for route in (*first, *_ROUTES, *(route for route in PUBLISHED if "{" in route.path))
-    )
+    first = [route for route in _PUBLISHED if "{" not in route.path]
+    last = [route for route in _PUBLISHED if "{" in route.path]
+    return tuple(map(_published, (*first, *_ROUTES, *last)))
+
+
+def _published(route: Route) -> Route:
+    scope = _NEEDS_SCOPE.get((route.method, route.path), route.scope)
+    if route.writes is None:
+        return replace(route, scope=scope)
+    return replace(route, scope=scope, handler=once(route.writes, route.status, keyed=False))

@@ -58,15 +58,19 @@ def _document(
     closing = opening + sum((line.signed for line in lines), Decimal(0))
     _balance(statement, "OPBD", opening, period.first.isoformat())
     _balance(statement, "CLBD", closing, period.last.isoformat())
-    entries = _entries(lines)
+    # Those of one batch stand together.
+    ordered = sorted(lines, key=lambda line: (line.booked, line.batch, line.servicer_reference))
+    batches = groupby(ordered, lambda line: (line.booked, line.batch or line.servicer_reference))
+    entries = [list(batch) for _, batch in batches]
     sums = [(entry[0].direction, sum(line.amount for line in entry)) for entry in entries]
     credit = [total for direction, total in sums if direction == "CRDT"]
     debit = [total for direction, total in sums if direction == "DBIT"]
-    net = sum(credit, Decimal(0)) - sum(debit, Decimal(0))
+    credited, debited = sum(credit, Decimal(0)), sum(debit, Decimal(0))
+    net = credited - debited
     element = _add(statement, "TxsSummry")
     every = _add(element, "TtlNtries")
     _add(every, "NbOfNtries", str(len(entries)))
-    _add(every, "Sum", f"{sum(credit, Decimal(0)) + sum(debit, Decimal(0)):.2f}")
+    _add(every, "Sum", f"{credited + debited:.2f}")
     total = _add(every, "TtlNetNtry")
     _add(total, "Amt", f"{abs(net):.2f}")
     _add(total, "CdtDbtInd", "DBIT" if net < 0 else "CRDT")
@@ -78,17 +82,6 @@ def _document(
         _entry(statement, account, f"{period.name}-{number}", entry)
     etree.indent(root)
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"
-
-
-def _entries(lines: Sequence[Line]) -> list[list[Line]]:
-    """The lines as entries, in booking order; those of one batch stand together."""
-    ordered = sorted(lines, key=lambda line: (line.booked, line.batch, line.servicer_reference))
-    return [
-        list(entry)
-        for _, entry in groupby(
-            ordered, lambda line: (line.booked, line.batch or line.servicer_reference)
-        )
-    ]
 
 
 def _account(statement: etree._Element, account: StatementAccount) -> None:

@@ -11,7 +11,7 @@ import inspect
 import io
 import zipfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, get_type_hints
 
@@ -25,12 +25,11 @@ from treasury.ground.decoding import decode_json
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.serve.explorer import ExplorerFile
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
-from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["ControlPlane", "Driver", "driver_of", "drivers_of"]
+__all__ = ["ControlPlane", "Driver", "PracticeClock", "driver_of", "drivers_of"]
 
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
@@ -77,6 +76,44 @@ def driver_of(method: Callable[..., Any]) -> Driver:
         name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
     )
     return Driver(method, takes)
+
+
+class PracticeClock:
+    """The company's clock in the hands of whoever practises: read, moved on, never back.
+
+    Whatever falls due on the way happens at its time. Access tokens run out by the machine's clock
+    and do not follow.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    @property
+    def now(self) -> datetime:
+        """The instant that it is at the company, in UTC."""
+        return self._world.clock.now
+
+    @property
+    def today(self) -> date:
+        """The day that it is in Brussels."""
+        return self._world.clock.today
+
+    def advance(self, span: timedelta | None = None, **parts: float) -> int:
+        """Move on: `advance(days=1, hours=2)` or by a timedelta; says how much happened."""
+        with self._world.lock:
+            return self.set(self.now + (span or timedelta()) + timedelta(**parts))
+
+    def set(self, until: datetime) -> int:
+        """Move on to an instant; says how many things happened on the way."""
+        if until.tzinfo is None:
+            raise InputError(f"{until} names no time zone", do="write 2026-11-03T09:00:00Z")
+        with self._world.lock:
+            if until < self.now:
+                raise InputError(
+                    f"the company's clock stands at {self.now:%Y-%m-%dT%H:%M:%SZ} already",
+                    do="begin anew to go back; the clock only moves on",
+                )
+            return self._world.advance(until.astimezone(UTC))
 
 
 class _Clock(msgspec.Struct, forbid_unknown_fields=True):

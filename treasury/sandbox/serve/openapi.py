@@ -141,14 +141,18 @@ def _operation(
         for name in re.findall(r"{(\w+)}", route.path)
     )
     in_query = (
-        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
-        for each in route.query
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in route.query.items()
     )
+    words = re.findall("[A-Za-z0-9]+", f"{address.split('/')[1]} {route.method} {route.path}")
+    roles = sorted(route.roles)
+    if route.scope:
+        roles = [role for role, scopes in SCOPES.items() if route.scope in scopes]
     operation: dict[str, Any] = {
-        "operationId": _name(route, address),
+        "operationId": "_".join(words).lower(),
         "summary": route.says,
         "tags": [_TITLES[address]],
-        "description": _who(route),
+        "description": f"For {', '.join(roles)}.",
         "security": [{"token": [route.scope] if route.scope else []}],
         "parameters": [*in_path, *in_query],
         "responses": {},
@@ -156,53 +160,35 @@ def _operation(
     if bodies := [schemas[kind] for kind in _bodies(route)]:
         schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
         operation["requestBody"] = {"required": True, "content": _json(schema)}
+    failure = {"content": _json({"$ref": _REF + "Failure"})}
     for status in statuses(route):
-        good = status == route.status
         operation["responses"][str(status)] = {
             "description": _PARTS["statuses"].get(str(status), HTTPStatus(status).phrase),
-            **_content(route, schemas, components, good=good),
+            **(_answer(route, schemas, components) if status == route.status else failure),
         }
     return operation
 
 
-def _content(
-    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any], *, good: bool
+def _answer(
+    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The body of an answer: none with 204, a file without envelope, else JSON."""
-    if not good:
-        return {"content": _json({"$ref": _REF + "Failure"})}
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.status == HTTPStatus.NO_CONTENT:
         return {}
-    return {"content": _json(_answer(route, schemas, components))}
-
-
-def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
     result: Any = {"type": "null"}
     if route.gives is not None:
         result = _visible_schema(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}
-    return {
+    envelope = {
         "type": "object",
         "properties": {"success": {"const": True}, "result": result, **beside},
         "required": ["success", "result", *beside],
     }
-
-
-def _name(route: Route, address: str) -> str:
-    words = re.findall("[A-Za-z0-9]+", f"{address.split('/')[1]} {route.method} {route.path}")
-    return "_".join(word.lower() for word in words)
-
-
-def _who(route: Route) -> str:
-    if route.scope:
-        roles = [role for role, scopes in SCOPES.items() if route.scope in scopes]
-    else:
-        roles = sorted(route.roles)
-    return f"For {', '.join(roles)}."
+    return {"content": _json(envelope)}
 
 
 def _json(schema: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ The page holds everything itself: it loads nothing from elsewhere and runs no sc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -27,16 +27,23 @@ _PAGE: Final = "/openapi.html"
 def document_routes(profile: str) -> list[WebRoute]:
     """The documents' addresses: one for each service, one for both, and the page."""
 
-    def encoded(profile: str, service: str) -> bytes:
-        return msgspec.json.encode(document(profile, service))
+    def answering(path: str, make: Callable[[], bytes], media_type: str) -> WebRoute:
+        async def serve(_: Request) -> Response:
+            return Response(make(), media_type=media_type)
 
-    documents = [
-        WebRoute(service + _FILE, _serve(encoded, "application/json", profile, service))
-        for service in (FINANCE, RAMP, "")
-    ]
-    return [*documents, WebRoute(_PAGE, _serve(_page, "text/html", profile, ""))]
+        return WebRoute(path, serve)
+
+    def document_route(service: str) -> WebRoute:
+        def encoded() -> bytes:
+            return msgspec.json.encode(document(profile, service))
+
+        return answering(service + _FILE, encoded, "application/json")
+
+    documents = [document_route(service) for service in (FINANCE, RAMP, "")]
+    return [*documents, answering(_PAGE, lambda: page(profile).encode(), "text/html")]
 
 
+@cache
 def page(profile: str) -> str:
     """Both services' operations and bodies as one HTML page."""
     contract = document(profile)
@@ -46,20 +53,6 @@ def page(profile: str) -> str:
         schemas=sorted(contract["components"]["schemas"].items()),
         words=_words,
     )
-
-
-@cache
-def _page(profile: str, _: str) -> bytes:
-    return page(profile).encode()
-
-
-def _serve(
-    make: Callable[[str, str], bytes], media_type: str, profile: str, service: str
-) -> Callable[[Request], Awaitable[Response]]:
-    async def serve(_: Request) -> Response:
-        return Response(make(profile, service), media_type=media_type)
-
-    return serve
 
 
 def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str, Any]]]]:

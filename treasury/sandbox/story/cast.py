@@ -8,18 +8,21 @@ letters in that country.
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from typing import Final
+from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.ground.decoding import decode_json
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids, Streams
 
 __all__ = [
-    "CHAINS", "COMPANY", "FEES", "PAYOUT_IBAN", "PLATFORM", "POLYGON_WALLET", "USERS", "Cast",
-    "Payer", "make_cast",
+    "CHAINS", "COMPANY", "FEES", "NEIGHBOUR_CREDENTIALS", "NEIGHBOUR_USERS", "PAYOUT_IBAN",
+    "PLATFORM", "POLYGON_WALLET", "USERS", "Cast", "Payer", "make_cast", "neighbour_cast",
 ]  # fmt: skip
 
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
@@ -87,7 +90,7 @@ POLYGON_WALLET: Final = _FIXED.polygon_wallet
 
 def make_cast(streams: Streams) -> Cast:
     """The company as the seed makes it; the order of what is drawn is part of the story."""
-    ids, replace = Ids(streams.of("cast")), msgspec.structs.replace
+    ids = Ids(streams.of("cast"))
 
     def payers(fixed: tuple[Payer, ...]) -> tuple[Payer, ...]:
         return tuple(replace(payer, iban=ids.iban(payer.iban)) for payer in fixed)
@@ -142,3 +145,43 @@ def make_cast(streams: Streams) -> Cast:
         clients=payers(_FIXED.clients), tax_office=payers((_FIXED.tax_office,))[0],
         landlord=payers((_FIXED.landlord,))[0],
     )  # fmt: skip
+
+
+NEIGHBOUR_CREDENTIALS: Final = {
+    name: (f"quayside-{name}", f"sandbox-quayside-{name}-secret") for name in ("maker", "checker")
+}
+_OWN_STREAM: Final = 7919
+_UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NAMES: Final = {
+    "Harbour Lane Trading NV": "Quayside Imports BV", "harbourlane.test": "quayside.test",
+}  # fmt: skip
+
+
+def neighbour_cast(seed: int) -> Cast:
+    """Another company at the same services: its ids are real, and unknown to everybody else.
+
+    It has the records of a company that has just begun, under ids and names of its own. Nothing
+    happens in it but what its own users ask for, and its time stands still. Reference data are the
+    services' own, and so the same for both.
+    """
+    cast = make_cast(Streams(seed + _OWN_STREAM))
+    shared = {fiat.id for fiat in cast.fiat} | {crypto.id for crypto in cast.crypto}
+    return decode_json(_renamed(shapes.encode(cast), shared), Cast)
+
+
+def _renamed(text: str, shared: set[str]) -> str:
+    """The same JSON with other ids, but for those that are shared, and other names."""
+
+    def another(match: re.Match[str]) -> str:
+        record_id = match[0]
+        if record_id in shared:
+            return record_id
+        return str(uuid5(NAMESPACE_URL, f"https://quayside.test/{record_id}"))
+
+    for name, replacement in _NAMES.items():
+        text = text.replace(name, replacement)
+    return _UUID.sub(another, text)
+
+
+NEIGHBOUR_USERS: Final = decode_json(_renamed(shapes.encode(USERS), set()), dict[str, shapes.User])
+"""Its users, by the name of their credential."""

@@ -18,11 +18,11 @@ from random import Random
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
 from treasury.ground.decoding import convert
 from treasury.money import net_crypto
-from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text
@@ -49,10 +49,10 @@ class Conversion(msgspec.Struct, frozen=True):
     euros: Decimal
 
 
-class _Special(msgspec.Struct, frozen=True):
-    """One scripted credit: the virtual account by its place, the customer by theirs."""
+class _Credit(msgspec.Struct, frozen=True):
+    """One credit: the virtual account by its place, the customer by theirs."""
 
-    day: int
+    day: date
     account: int
     customer: int
     mangling: str
@@ -62,7 +62,7 @@ class _Special(msgspec.Struct, frozen=True):
 
 _SCRIPT: Final = convert(
     tomllib.loads((resources.files(__package__) / "credits.toml").read_text("utf-8"))["credits"],
-    tuple[_Special, ...],
+    tuple[_Credit, ...],
 )
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
@@ -108,28 +108,20 @@ class Credits:
         days = [d for d in month.days() if is_target_day(d) and d >= date(2026, 5, 6)]
         for _ in range(_PER_MONTH.get(month.month, _USUAL)):
             customer = self._random.randrange(_STRANGERS)
-            account = self._cast.virtual_accounts[_home(customer)]
             mangling = self._random.choices(UNBROKEN, _WEIGHTS)[0]
             day = self._random.choice(days)
             amount = Decimal(self._random.randrange(9000, 480000)) / 100
             batch = ""
             if month.month == 10 and day.day in {14, 21} and _home(customer) == 2:
                 batch = f"B{day:%m%d}"
-            self._book.add(self._credit(account, customer, day, amount, mangling, batch=batch))
+            paid = _Credit(day, _home(customer), customer, mangling, amount)
+            self._book.add(self._credit(paid, batch=batch))
 
-    def _credit(
-        self,
-        account: VirtualBankAccount,
-        customer: int,
-        day: date,
-        amount: Decimal,
-        mangling: str,
-        **more: Any,
-    ) -> Line:
-        way = MANGLINGS[mangling]
+    def _credit(self, paid: _Credit, **more: Any) -> Line:
+        account, way = self._cast.virtual_accounts[paid.account], MANGLINGS[paid.mangling]
         text = way.write(account.reference_code, self._random.randrange(1000, 9999))
         if not text.end_to_end_id and self._random.random() < 0.5:
-            text = msgspec.structs.replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
+            text = replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
         defaults: dict[str, Any] = {
             "expectation": Expectation("virtual_bank_account", account.id, account.reference_code),
             "mangling": way.name, "unbroken": way.unbroken, "ceiling": way.ceiling,
@@ -137,43 +129,35 @@ class Credits:
         }  # fmt: skip
         instant = self._random.random() < 0.2
         return Line(
-            account=self._cast.master_iban, booked=day, amount=amount.quantize(Decimal("0.01")),
-            direction="CRDT", counterparty=self._cast.customers[customer], text=text,
+            account=self._cast.master_iban, booked=paid.day, direction="CRDT", text=text,
+            amount=paid.amount.quantize(Decimal("0.01")),
+            counterparty=self._cast.customers[paid.customer],
             bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT", **(defaults | more),
         )  # fmt: skip
 
     # October's script
 
     def _october(self) -> None:
-        virtual_accounts = self._cast.virtual_accounts
-        for special in _SCRIPT:
-            account, day = virtual_accounts[special.account], date(2026, 10, special.day)
-            self._book.add(self._credit(
-                account, special.customer, day, special.amount, special.mangling,
-                note=special.note,
-            ))  # fmt: skip
-        first, second, third, _ = virtual_accounts
-        self._book.add(
-            self._credit(
-                first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",
-                own_iban=third.iban, contradiction="account", ceiling="never",
-                note="arrived at another virtual IBAN",
-            )
-        )  # fmt: skip
-
+        self._book.add(*(self._credit(paid, note=paid.note) for paid in _SCRIPT))
+        first, second, third, _ = self._cast.virtual_accounts
+        misdirected = _Credit(date(2026, 10, 8), 0, 4, "after_words", Decimal("1575.00"))
+        self._book.add(self._credit(
+            misdirected, own_iban=third.iban, contradiction="account", ceiling="never",
+            note="arrived at another virtual IBAN",
+        ))  # fmt: skip
         line = self._credit(
-            first, 6, date(2026, 10, 23), Decimal("2740.00"), "plain",
+            _Credit(date(2026, 10, 23), 0, 6, "plain", Decimal("2740.00")),
             contradiction="two_codes", ceiling="never", note="two valid codes",
         )  # fmt: skip
         both = Text((f"{first.reference_code} and {second.reference_code}",))
-        self._book.add(msgspec.structs.replace(line, text=both))
+        self._book.add(replace(line, text=both))
         line = self._credit(
-            first, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
+            _Credit(date(2026, 10, 19), 0, 1, "plain", Decimal("640.00")),
             returned=True, ceiling="never", note="sent back by the provider",
         )  # fmt: skip
-        text = msgspec.structs.replace(line.text, end_to_end_id="E900001C")
-        line = msgspec.structs.replace(line, text=text)
-        back = msgspec.structs.replace(
+        text = replace(line.text, end_to_end_id="E900001C")
+        line = replace(line, text=text)
+        back = replace(
             line, booked=add_target_days(line.booked, 2), direction="DBIT",
             bank_code="PMNT/RCDT/RRTN", return_reason="MS03", note="return of the credit",
         )  # fmt: skip

@@ -15,6 +15,7 @@ from random import Random
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import Month, is_target_day
 from treasury.ground.decoding import convert
@@ -60,7 +61,7 @@ def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
     """Every ramp request of the six months, in the order of creation."""
     held = _HELD if holds_money else {}
     planned = [
-        msgspec.structs.replace(
+        replace(
             plan, outcome=held.get((plan.day.month, plan.ramp_type, plan.outcome), plan.outcome)
         )
         for plan in _SCRIPT

@@ -9,12 +9,12 @@ divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee 
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.money import convert, fee_of, net_crypto
 from treasury.sandbox.state import shapes
@@ -79,9 +79,9 @@ class Life:
         """The request with the deposit details of now."""
         if request.ramp_type == "OFF_RAMP":
             wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
-            return msgspec.structs.replace(request, deposit_wallet=wallet)
+            return replace(request, deposit_wallet=wallet)
         bank = self._cast.deposit_banks.get(request.fiat_currency.currency, self.deposit_bank)
-        return msgspec.structs.replace(request, deposit_bank_account=bank)
+        return replace(request, deposit_bank_account=bank)
 
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Approved: the deposit details are those of now and the service waits for the funds."""
@@ -128,9 +128,13 @@ class Life:
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
         """Crypto delivered, or fiat paid out; where rates are published, at that day's."""
+        on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
-            request = self._converted(request, at.astimezone(_BRUSSELS).date())
-        if request.ramp_type == "OFF_RAMP":
+            asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()
+            rate = self._quotes.rate(asset, day, request.fiat_currency.currency, on_ramp=on_ramp)
+            amounts = amounts_of(request.ramp_type, request.amount, rate, asset)
+            request = replace(request, exchange_rate=number(rate), **amounts)
+        if not on_ramp:
             return self._step(
                 request, ("PAYMENT_SENT", "COMPLETED"), PLATFORM, at, status="SUCCEEDED"
             )
@@ -138,14 +142,6 @@ class Life:
             request, ("COMPLETED",), PLATFORM, at,
             status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
         )  # fmt: skip
-
-    def _converted(self, request: RampRequest, day: date) -> RampRequest:
-        """The request at the rate of the day on which it is converted."""
-        asset, fiat = request.crypto_currency.currency, request.fiat_currency.currency
-        on_ramp = request.ramp_type == "ON_RAMP"
-        rate = self._quotes.rate(asset, day, fiat, on_ramp=on_ramp)
-        amounts = amounts_of(request.ramp_type, request.amount, rate, asset)
-        return msgspec.structs.replace(request, exchange_rate=number(rate), **amounts)
 
     def fail(self, request: RampRequest, at: datetime) -> RampRequest:
         """The service could not carry it out."""
@@ -173,7 +169,7 @@ class Life:
             *request.events,
             *(self._event(kind, user, at, version, metadata) for kind in kinds),
         ]
-        return msgspec.structs.replace(request, events=events, version=version, **changes)
+        return replace(request, events=events, version=version, **changes)
 
     def _event(
         self,

@@ -43,6 +43,11 @@ class _Move(msgspec.Struct, frozen=True):
     status: str
     at: datetime
 
+    @property
+    def failure(self) -> tuple[str | None, str | None]:
+        """Its code and its reason, where it failed."""
+        return FAILURE if self.status == "FAILED" else (None, None)
+
 
 class Wallets:
     """Moves stablecoin between the accounts' wallets and out of them."""
@@ -117,8 +122,7 @@ class Wallets:
                 destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
                 cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
                 updated_at=zulu(move.at + timedelta(seconds=4)),
-                failure_code=FAILURE[0] if move.status == "FAILED" else None,
-                failure_reason=FAILURE[1] if move.status == "FAILED" else None,
+                failure_code=move.failure[0], failure_reason=move.failure[1],
             ))  # fmt: skip
             self._settle(move, self.internal[-1].id)
         else:
@@ -149,7 +153,6 @@ class Wallets:
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
         run = self._random.randrange(10, 60)
-        failed = move.status == "FAILED"
         on_chain = move.status in {"COMPLETED", "PROCESSING"}
         return Transfer(
             id=self._ids.uuid(), sender_account_id=move.sender,
@@ -161,9 +164,8 @@ class Wallets:
             created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
             fiat_origin=origin_of(move.asset, move.amount) if kind == "fiat" else None,
             transaction_hash=self._ids.hash() if on_chain else None,
-            error_message=FAILURE[1] if failed else None,
-            failure_code=FAILURE[0] if failed else None,
-            failure_reason=FAILURE[1] if failed else None,
+            error_message=move.failure[1], failure_code=move.failure[0],
+            failure_reason=move.failure[1],
         )  # fmt: skip
 
 
@@ -173,16 +175,15 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
     free = ledger.holdings(available(wallet))
     return [
         Balance(
-            asset=asset,
-            contract_address=cast.contracts[asset],
+            asset=asset, contract_address=cast.contracts[asset],
             amount=shapes.Amount(
-                total=f"{spendable + promised.get(asset, Decimal(0)):.6f}",
-                available=f"{spendable:.6f}",
-                reserved=f"{promised.get(asset, Decimal(0)):.6f}",
+                total=f"{spendable + kept:.6f}", available=f"{spendable:.6f}",
+                reserved=f"{kept:.6f}",
             ),
         )
         for asset, spendable in free.items()
-    ]
+        for kept in [promised.get(asset, Decimal(0))]
+    ]  # fmt: skip
 
 
 def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
