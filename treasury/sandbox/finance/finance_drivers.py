@@ -79,8 +79,7 @@ class FinanceDrivers:
             account = _read_record(lambda: account_of(world, account_id))
             world.clock.tick()
             return finance_records.put_account(
-                world,
-                replace(account, status=status, version=account.version + 1),
+                world, replace(account, status=status, version=account.version + 1)
             )
 
     def wallet_status(self, wallet_id: str, status: str) -> Wallet:

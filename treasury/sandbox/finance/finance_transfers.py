@@ -305,8 +305,7 @@ _LIST: Final = Listing(
     also={"accountRole": {"type": "string", "enum": ["SENDER", "RECEIVER"]}},
 )
 _INTERNAL: Final = Listing(
-    kind="account_transfer",
-    filters={"sourceAccountId": "owner", "destinationAccountId": "peer"},
+    kind="account_transfer", filters={"sourceAccountId": "owner", "destinationAccountId": "peer"}
 )
 _BETWEEN: Final = "/account-to-account-transfers"
 TRANSFER_ROUTES: Final = (

@@ -102,9 +102,7 @@ def accept_invitation(world: World, email: str) -> User | None:
     """The invited one has followed the address; None where nobody was invited so."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
-            return world.keep(
-                replace(user, invitation_url=None, invitation_status="ACCEPTED"),
-            )
+            return world.keep(replace(user, invitation_url=None, invitation_status="ACCEPTED"))
     return None
 
 

@@ -13,7 +13,9 @@ import zipfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final, get_type_hints
+from functools import cache
+from types import MethodType
+from typing import Any, Final, cast, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -61,21 +63,21 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 def driver_of(method: Callable[..., Any]) -> Driver:
     """One method as a driver; what it takes follows from its signature."""
-    hints = get_type_hints(method)
+    return Driver(method, _taken(cast(MethodType, method).__func__))
+
+
+@cache
+def _taken(function: Callable[..., Any]) -> type[msgspec.Struct]:
+    hints = get_type_hints(function)
     fields: list[Any] = []
-    for parameter in inspect.signature(method).parameters.values():
-        kind = hints[parameter.name]
-        needed = parameter.default is inspect.Parameter.empty
-        kind = Decimal if kind == Decimal | str else kind  # a number or a string, both exact
-        fields.append(
-            (parameter.name, kind) if needed else (parameter.name, kind, parameter.default)
-        )
-    fields.sort(key=len)
-    name = method.__name__
-    takes = msgspec.defstruct(
-        name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        # A number or a string, both exact.
+        kind = Decimal if hints[name] == Decimal | str else hints[name]
+        is_needed = parameter.default is parameter.empty
+        fields.append((name, kind) if is_needed else (name, kind, parameter.default))
+    return msgspec.defstruct(
+        function.__name__, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
     )
-    return Driver(method, takes)
 
 
 class PracticeClock:
@@ -271,8 +273,7 @@ def _read(body: bytes, shape: type[Any]) -> Any:
         return decode_json(body or b"{}", shape)
     except msgspec.MsgspecError as error:
         raise InputError(
-            f"the body does not fit: {error}",
-            do="GET /sandbox names a driver's fields",
+            f"the body does not fit: {error}", do="GET /sandbox names a driver's fields"
         ) from None
 
 
