@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from treasury.sandbox.finance import finance_parties as parties
 from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance.arrivals import release
+from treasury.sandbox.finance.finance_records import accounts_of
 from treasury.sandbox.http.body_fields import Chain, Coin, JsonBody, Key, Long, exactly_one
 from treasury.sandbox.http.exchange import Call, Refusal, invalid
 from treasury.sandbox.http.idempotency import create_route, write_route
@@ -214,18 +215,15 @@ def _role(party: shapes.Party, now: str) -> PartyRole:
     )  # fmt: skip
 
 
-def _held_by(world: World, call: Call) -> dict[str, list[str]]:
-    """The accounts of a party, where the caller asks for them."""
-    wanted = call.query.get("partyId", [])
-    held = [account for party in wanted for account in records.accounts_of(world, party)]
-    return {"id": held} if wanted else {}
-
-
 _LIST: Final = Listing(
     kind="account",
     filters={"status": "status", "externalId": "reference"},
     values={"status": ("ACTIVE", "SUSPENDED", "BLOCKED", "CLOSED")},
-    narrow=_held_by,
+    narrow=lambda world, call: (
+        {"id": [each for party in call.query["partyId"] for each in accounts_of(world, party)]}
+        if "partyId" in call.query
+        else {}
+    ),
     also={"partyId": {"type": "string"}},
 )
 _WALLETS: Final = Listing(

@@ -290,7 +290,7 @@ def _seen_from(call: Call) -> dict[str, str]:
     return dict.fromkeys(_SIDES[role], call.path["accountId"])
 
 
-def _read(world: World, call: Call) -> Reply:
+def read_transfer(world: World, call: Call) -> Reply:
     transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")
@@ -330,5 +330,7 @@ TRANSFER_ROUTES: Final = (
         "/accounts/{accountId}/transfers", _LIST, Transfer,
         "List the crypto and fiat transfers that an account sent or received.",
     ),
-    read_route("/accounts/{accountId}/transfers/{transferId}", _read, Transfer, "Get a transfer."),
+    read_route(
+        "/accounts/{accountId}/transfers/{transferId}", read_transfer, Transfer, "Get a transfer."
+    ),
 )  # fmt: skip

@@ -92,7 +92,7 @@ def _bounded(text: str, unit: str, field: str) -> Decimal:
     return amount
 
 
-def exactly_one(**given: object) -> None:
-    """400 where none or several are given."""
-    if sum(value is not None for value in given.values()) != 1:
-        raise invalid(f"Give exactly one of {', '.join(given)}.")
+def exactly_one(**fields: object) -> None:
+    """400 where none or several of these have a value."""
+    if sum(value is not None for value in fields.values()) != 1:
+        raise invalid(f"Give exactly one of {', '.join(fields)}.")

@@ -69,7 +69,7 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
     supported_currencies: list[BankCurrency]
 
 
-def _calculate(world: World, call: Call) -> Reply:
+def calculate_fee(world: World, call: Call) -> Reply:
     """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
     question = call.read(FeeQuestion)
     unit = "EUR" if question.type == "ON_RAMP" else "USDC"
@@ -87,7 +87,7 @@ _BANK_CONFIG: Final = (resources.files(__package__) / "bank_configuration.json")
 REFERENCE_ROUTES: Final = (
     read_route("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
     Route(
-        "POST", "/fees/calculate", _calculate, takes=FeeQuestion, gives=FeeAnswer,
+        "POST", "/fees/calculate", calculate_fee, takes=FeeQuestion, gives=FeeAnswer,
         says="Calculate the fee on an amount, in the amount's own unit.",
     ),
     read_route(

@@ -35,7 +35,7 @@ _NEEDS_SCOPE: Final = {
 """Reads that the published generation gives to holders of a scope alone."""
 
 
-def _export(world: World, _: Call) -> Reply:
+def export_requests(world: World, _: Call) -> Reply:
     """Every request as a line of CSV: a file, without the envelope of an answer."""
     names = [field.encode_name for field in msgspec.structs.fields(RampItem)]
     lines = [",".join(names)]
@@ -45,7 +45,7 @@ def _export(world: World, _: Call) -> Reply:
     return Reply("\n".join(lines), media_type="text/csv")
 
 
-def _deposit_wallets(world: World, call: Call) -> Reply:
+def list_deposit_wallets(world: World, call: Call) -> Reply:
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
@@ -63,11 +63,11 @@ _PUBLISHED: Final = (
         "Hand the crypto of an off-ramp over to be processed.", 409, scope="edit:ramp-request",
     ),
     Route(
-        "GET", "/ramp-requests/export", _export, scope="export:ramp-requests",
+        "GET", "/ramp-requests/export", export_requests, scope="export:ramp-requests",
         says="Every ramp request as CSV.", media_type="text/csv",
     ),
     Route(
-        "GET", "/deposit-wallets", _deposit_wallets, says="List the provider's wallets.",
+        "GET", "/deposit-wallets", list_deposit_wallets, says="List the provider's wallets.",
         gives=list[DepositWallet], query={"chain": _CHAIN},
     ),
     read_route(

@@ -140,24 +140,20 @@ def _detail(details: etree._Element, account: StatementAccount, line: Line) -> N
     _add(element, "CdtDbtInd", line.direction)
     _bank_code(element, line.bank_code)
     if line.counterparty.iban:
-        _parties(element, account, line)
+        own = (account.owner, line.own_iban or account.iban, account.bic)
+        counterparty = (line.counterparty.name, line.counterparty.iban, line.counterparty.bic)
+        debtor, creditor = (counterparty, own) if line.direction == "CRDT" else (own, counterparty)
+        parties, agents = _add(element, "RltdPties"), _add(element, "RltdAgts")
+        for role, (name, iban, bic) in (("Dbtr", debtor), ("Cdtr", creditor)):
+            _add(_add(_add(parties, role), "Pty"), "Nm", name)
+            _add(_add(_add(parties, f"{role}Acct"), "Id"), "IBAN", iban)
+            _add(_add(_add(agents, f"{role}Agt"), "FinInstnId"), "BICFI", bic)
     if line.purpose:
         _add(_add(element, "Purp"), "Cd", line.purpose)
     if line.text.remittance or line.text.structured:
         _remittance(_add(element, "RmtInf"), line)
     if line.return_reason:
         _add(_add(_add(element, "RtrInf"), "Rsn"), "Cd", line.return_reason)
-
-
-def _parties(detail: etree._Element, account: StatementAccount, line: Line) -> None:
-    own = (account.owner, line.own_iban or account.iban, account.bic)
-    counterparty = (line.counterparty.name, line.counterparty.iban, line.counterparty.bic)
-    debtor, creditor = (counterparty, own) if line.direction == "CRDT" else (own, counterparty)
-    parties, agents = _add(detail, "RltdPties"), _add(detail, "RltdAgts")
-    for role, (name, iban, bic) in (("Dbtr", debtor), ("Cdtr", creditor)):
-        _add(_add(_add(parties, role), "Pty"), "Nm", name)
-        _add(_add(_add(parties, f"{role}Acct"), "Id"), "IBAN", iban)
-        _add(_add(_add(agents, f"{role}Agt"), "FinInstnId"), "BICFI", bic)
 
 
 def _remittance(element: etree._Element, line: Line) -> None:

@@ -63,11 +63,11 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 def driver_of(method: Callable[..., Any]) -> Driver:
     """One method as a driver; what it takes follows from its signature."""
-    return Driver(method, _taken(cast(MethodType, method).__func__))
+    return Driver(method, _arguments_of(cast(MethodType, method).__func__))
 
 
 @cache
-def _taken(function: Callable[..., Any]) -> type[msgspec.Struct]:
+def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
     hints = get_type_hints(function)
     fields: list[Any] = []
     for name, parameter in list(inspect.signature(function).parameters.items())[1:]:

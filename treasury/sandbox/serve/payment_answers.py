@@ -77,8 +77,8 @@ def _decided(_: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
     return ("RJCT", "AC04", "") if answer == "reject" else ("ACSP", "", "")
 
 
-def _payment(batch: etree._Element, order: etree._Element, execution: str, *said: str) -> None:
-    status, reason, words = said
+def _payment(batch: etree._Element, order: etree._Element, execution: str, *outcome: str) -> None:
+    status, reason, words = outcome
     element = _add(batch, "TxInfAndSts")
     _add(element, "OrgnlEndToEndId", order.findtext("{*}PmtId/{*}EndToEndId") or "")
     _add(element, "TxSts", status)

@@ -49,7 +49,7 @@ _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
 """How many routine requests a month has; October has its script besides."""
 
 
-_HELD: Final = {
+_HOLDING: Final = {
     (10, "ON_RAMP", "blocked"): "blocked_paid",
     (10, "ON_RAMP", "denied"): "denied_paid",
     (10, "OFF_RAMP", "cancelled"): "denied_sent",
@@ -59,10 +59,10 @@ _HELD: Final = {
 
 def plans(random: Random, *, holds_money: bool = False) -> list[Plan]:
     """Every ramp request of the six months, in the order of creation."""
-    held = _HELD if holds_money else {}
+    outcomes = _HOLDING if holds_money else {}
     planned = [
         replace(
-            plan, outcome=held.get((plan.day.month, plan.ramp_type, plan.outcome), plan.outcome)
+            plan, outcome=outcomes.get((plan.day.month, plan.ramp_type, plan.outcome), plan.outcome)
         )
         for plan in _SCRIPT
     ]

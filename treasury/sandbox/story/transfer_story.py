@@ -177,12 +177,12 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
         Balance(
             asset=asset, contract_address=cast.contracts[asset],
             amount=shapes.Amount(
-                total=f"{spendable + kept:.6f}", available=f"{spendable:.6f}",
-                reserved=f"{kept:.6f}",
+                total=f"{spendable + reserve:.6f}", available=f"{spendable:.6f}",
+                reserved=f"{reserve:.6f}",
             ),
         )
         for asset, spendable in free.items()
-        for kept in [promised.get(asset, Decimal(0))]
+        for reserve in [promised.get(asset, Decimal(0))]
     ]  # fmt: skip
 
 

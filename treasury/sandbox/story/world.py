@@ -84,7 +84,7 @@ class World:
         story = _story_of(
             seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
         )
-        self.cast, self.fundings = _cast_of(story, scenario), story.fundings
+        self.cast, self.fundings = story.cast_in(scenario), story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
         is_usual = place == MEMORY and volume == NONE
@@ -237,6 +237,13 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Another version of the sandbox may tell another story."""
 
+    def cast_in(self, scenario: str) -> Cast:
+        """The cast, with a wallet on Polygon in the scenario that has one."""
+        if scenario != GAS:
+            return self.cast
+        wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)
+        return replace(self.cast, wallets=(*self.cast.wallets, wallet))
+
 
 @cache
 def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: bool) -> _Story:
@@ -264,15 +271,6 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: boo
         cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
         lines=lines, fingerprint=hashlib.sha256(whole.encode()).hexdigest(),
     )  # fmt: skip
-
-
-def _cast_of(story: _Story, scenario: str) -> Cast:
-    """The cast of the story, with a wallet on Polygon in the scenario that has one."""
-    cast = story.cast
-    if scenario != GAS:
-        return cast
-    wallet = replace(POLYGON_WALLET, company_id=cast.company.id)
-    return replace(cast, wallets=(*cast.wallets, wallet))
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:
