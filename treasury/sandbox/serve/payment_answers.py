@@ -14,11 +14,11 @@ import msgspec
 from lxml import etree
 
 from treasury.errors import InputError
+from treasury.sandbox.serve.iso_message import Tree, iso_message
 
 __all__ = ["PaymentAnswer", "PaymentReport", "payment_reports"]
 
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]
-_NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"
 _MIXED: Final[dict[int, PaymentAnswer]] = {0: "reject", 5: "close_match", 7: "silence"}
 """How the bank answers a payment by the last digit of its place in the file."""
 _PAYEE: Final = {"close_match": "RVMC", "no_match": "RVNM"}
@@ -44,25 +44,23 @@ def payment_reports(file: str, answer: PaymentAnswer, now: datetime) -> list[Pay
     spoken_of = [(order, outcome) for order, outcome in answers if outcome != "silence"]
     if not spoken_of:
         return []
+    # What it decides comes a minute after what it verified.
+    at = now.astimezone(UTC).replace(second=0, microsecond=0)
     reports = []
     for number, codes in enumerate((_verified, _decided), 1):
-        root = etree.Element(f"{{{_NAMESPACE}}}Document", nsmap={None: _NAMESPACE})
-        about = _add(root, "CstmrPmtStsRpt")
-        head = _add(about, "GrpHdr")
-        _add(head, "MsgId", f"{message[:30]}-{number}")
-        # What it decides comes a minute after what it verified.
-        at = now.astimezone(UTC).replace(second=0, microsecond=0)
-        _add(head, "CreDtTm", f"{at:%Y-%m-%dT%H:%M}:{number:02}Z")
-        group = _add(about, "OrgnlGrpInfAndSts")
-        _add(group, "OrgnlMsgId", message)
-        _add(group, "OrgnlMsgNmId", "pain.001.001.09")
-        batch = _add(about, "OrgnlPmtInfAndSts")
-        _add(batch, "OrgnlPmtInfId", message)
-        for order, outcome in spoken_of:
-            _payment(batch, order, execution, *codes(order, outcome))
-        etree.indent(root)
-        text = etree.tostring(root, xml_declaration=True, encoding="UTF-8").decode()
-        reports.append(PaymentReport(f"pain002_{message[:30]}_{number}.xml", f"{text}\n"))
+        payments = [
+            _payment(order, execution, *codes(order, outcome)) for order, outcome in spoken_of
+        ]
+        tree = {
+            "GrpHdr": {
+                "MsgId": f"{message[:30]}-{number}",
+                "CreDtTm": f"{at:%Y-%m-%dT%H:%M}:{number:02}Z",
+            },
+            "OrgnlGrpInfAndSts": {"OrgnlMsgId": message, "OrgnlMsgNmId": "pain.001.001.09"},
+            "OrgnlPmtInfAndSts": {"OrgnlPmtInfId": message, "TxInfAndSts": payments},
+        }
+        text = iso_message("pain.002.001.10", {"CstmrPmtStsRpt": tree}).decode()
+        reports.append(PaymentReport(f"pain002_{message[:30]}_{number}.xml", text))
     return reports
 
 
@@ -77,31 +75,20 @@ def _decided(_: etree._Element, answer: PaymentAnswer) -> tuple[str, str, str]:
     return ("RJCT", "AC04", "") if answer == "reject" else ("ACSP", "", "")
 
 
-def _payment(batch: etree._Element, order: etree._Element, execution: str, *outcome: str) -> None:
-    status, reason, words = outcome
-    element = _add(batch, "TxInfAndSts")
-    _add(element, "OrgnlEndToEndId", order.findtext("{*}PmtId/{*}EndToEndId") or "")
-    _add(element, "TxSts", status)
-    if reason or words:
-        why = _add(element, "StsRsnInf")
-        if reason:
-            _add(_add(why, "Rsn"), "Cd", reason)
-        if words:
-            _add(why, "AddtlInf", words)
-    original = _add(element, "OrgnlTxRef")
-    amount = order.find(_AMOUNT)
+def _payment(order: etree._Element, execution: str, *outcome: str) -> Tree:
+    (status, reason, words), amount = outcome, order.find(_AMOUNT)
     assert amount is not None
-    _add(_add(original, "Amt"), "InstdAmt", amount.text or "").set("Ccy", amount.get("Ccy", ""))
-    _add(_add(original, "ReqdExctnDt"), "Dt", execution)
-    _add(_add(_add(original, "Cdtr"), "Pty"), "Nm", order.findtext(_NAME) or "")
-    iban = order.findtext("{*}CdtrAcct/{*}Id/{*}IBAN") or ""
-    _add(_add(_add(original, "CdtrAcct"), "Id"), "IBAN", iban)
-
-
-def _add(parent: etree._Element, name: str, text: str | None = None) -> etree._Element:
-    element = etree.SubElement(parent, f"{{{_NAMESPACE}}}{name}")
-    element.text = text
-    return element
+    why = {"Rsn": {"Cd": reason} if reason else None, "AddtlInf": words or None}
+    return {
+        "OrgnlEndToEndId": order.findtext("{*}PmtId/{*}EndToEndId") or "", "TxSts": status,
+        "StsRsnInf": why if reason or words else None,
+        "OrgnlTxRef": {
+            "Amt": {"InstdAmt": (amount.text or "", amount.get("Ccy", ""))},
+            "ReqdExctnDt": {"Dt": execution},
+            "Cdtr": {"Pty": {"Nm": order.findtext(_NAME) or ""}},
+            "CdtrAcct": {"Id": {"IBAN": order.findtext("{*}CdtrAcct/{*}Id/{*}IBAN") or ""}},
+        },
+    }  # fmt: skip
 
 
 def _read(file: str) -> tuple[str, str, list[etree._Element]]:
