@@ -95,7 +95,7 @@ class Past:
     def records(self) -> Iterator[Record]:
         """Every record without its own body, in the order of their positions."""
         for count in range(self._volume.requests):
-            yield self._brief_request(count)
+            yield self.brief_request(count)
         for count in range(self._volume.transfers):
             drawn = self._drawn(b"transfer", count)
             at = self._moment(count, self._volume.transfers)
@@ -111,7 +111,8 @@ class Past:
 
     # ramp requests
 
-    def _brief_request(self, count: int) -> Record:
+    def brief_request(self, count: int) -> Record:
+        """A ramp request without its own body."""
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)
