@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox, Served
 
@@ -73,7 +74,7 @@ def caller_of() -> type[Caller]:
 
 @pytest.fixture
 def http() -> Iterator[httpx.Client]:
-    with httpx.Client(timeout=10) as client:
+    with plain_client() as client:
         yield client
 
 
@@ -96,14 +97,14 @@ def served(sandbox: Sandbox) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def viewer(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
-    with httpx.Client(timeout=10) as client:
+    with plain_client() as client:
         yield Caller(sandbox, served, client, "viewer")
 
 
 @pytest.fixture(scope="session")
 def shared_maker(sandbox: Sandbox, served: Served) -> Iterator[Caller]:
     """A maker on the sandbox that nobody changes: for writes that are refused."""
-    with httpx.Client(timeout=10) as client:
+    with plain_client() as client:
         yield Caller(sandbox, served, client, "maker")
 
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox
 
@@ -20,7 +21,7 @@ PARTY = {"partyType": "INDIVIDUAL", "firstName": "Noor", "lastName": "Aerts"}
 @pytest.fixture(scope="module", params=["spec", "b"])
 def maker(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Any]:
     sandbox = Sandbox(profile=request.param)
-    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+    with sandbox.serve() as served, plain_client() as client:
         yield caller_of(sandbox, served, client, "maker")
 
 
@@ -28,7 +29,7 @@ def maker(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iter
 def own_callers(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Any]:
     """The callers of a sandbox that the test may change."""
     sandbox = Sandbox(profile=request.param)
-    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+    with sandbox.serve() as served, plain_client() as client:
         yield {name: caller_of(sandbox, served, client, name) for name in sandbox.credentials}
 
 
@@ -217,7 +218,7 @@ def test_a_fault_of_the_sandbox_is_a_500_and_the_connection_stays(
     caller_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sandbox = Sandbox()
-    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+    with sandbox.serve() as served, plain_client() as client:
         caller = caller_of(sandbox, served, client, "maker")
         monkeypatch.setattr(sandbox._world.store, "page", None)
         assert refused(caller.finance("/parties"), 500) == "Try later."

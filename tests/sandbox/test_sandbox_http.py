@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox, Served
@@ -326,7 +327,7 @@ def test_a_delay_outlasts_a_client_that_does_not_wait(
     maker = callers["maker"]
     own_sandbox.faults.add("/ramp/v1/fees", delay=1.0)
     with (
-        httpx.Client(timeout=0.05, headers=maker._headers) as hasty,
+        plain_client(0.05, headers=maker._headers) as hasty,
         pytest.raises(httpx.ReadTimeout),
     ):
         hasty.get(f"{maker.served.ramp_url}/fees")

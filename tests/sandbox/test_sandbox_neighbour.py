@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox
 from treasury.sandbox.finance.finance_routes import routes as finance_routes
@@ -45,7 +46,7 @@ class Neighbour:
         class Other:
             credentials = sandbox.neighbour_credentials
 
-        self._http = httpx.Client(timeout=10)
+        self._http = plain_client()
         self.maker = caller_of(Other, served, self._http, "maker")
         self.checker = caller_of(Other, served, self._http, "checker")
 
@@ -60,7 +61,7 @@ Both = tuple[Any, Neighbour]
 def both(request: pytest.FixtureRequest, caller_of: Callable[..., Any]) -> Iterator[Both]:
     """An administrator of our company, and the neighbour."""
     sandbox = Sandbox(7, profile=request.param)
-    with sandbox.serve() as served, httpx.Client(timeout=10) as client:
+    with sandbox.serve() as served, plain_client() as client:
         other = Neighbour(sandbox, caller_of, served)
         yield caller_of(sandbox, served, client, "checker"), other
         other.close()

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from plain_http import plain_client
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -101,7 +101,7 @@ class Known:
 
     def __init__(self, sandbox: Sandbox, served: Served) -> None:
         self.base_url, self._served, self._sandbox = served.base_url, served, sandbox
-        self._http = httpx.Client(timeout=10)
+        self._http = plain_client()
         self.tokens = [self._token(*sandbox.credentials[name]) for name in ("maker", "checker")]
         self._listed = {
             name: [each[field] for each in self._result("GET", at)]

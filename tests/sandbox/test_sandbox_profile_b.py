@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox
 
@@ -41,7 +42,7 @@ def b() -> Sandbox:
 @pytest.fixture(scope="module")
 def shared(b: Sandbox, caller_of: Callable[..., Any]) -> Iterator[Any]:
     """A maker on one sandbox for the tests that only read or are refused."""
-    with b.serve() as running, httpx.Client(timeout=10) as client:
+    with b.serve() as running, plain_client() as client:
         yield caller_of(b, running, client, "maker")
 
 

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import httpx
 import msgspec
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox
 from treasury.sandbox.finance.finance_routes import routes as finance_routes
@@ -38,7 +39,7 @@ def own() -> Sandbox:
 
 @pytest.fixture
 def desk(own: Sandbox, caller_of: Callable[..., Any]) -> Iterator[dict[str, Any]]:
-    with own.serve() as served, httpx.Client(timeout=10) as client:
+    with own.serve() as served, plain_client() as client:
         yield {name: caller_of(own, served, client, name) for name in own.credentials}
 
 

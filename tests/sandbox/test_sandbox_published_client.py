@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from plain_http import plain_client
 
 from treasury.sandbox import Sandbox
 
@@ -745,7 +746,7 @@ def drive_reference(scene: Scene) -> None:
 def calls() -> Iterator[list[Sent]]:
     """Every call of the scenario; each had the status and the effect that the contract promises."""
     sandbox = Sandbox(7, profile="b")
-    with sandbox.serve() as served, httpx.Client(timeout=10) as http:
+    with sandbox.serve() as served, plain_client() as http:
         bases = {"Finance": served.finance_url, "Ramp": served.ramp_url}
         stranger = Stranger(http, served.token_url, bases)
         for name, (client_id, secret) in sandbox.credentials.items():

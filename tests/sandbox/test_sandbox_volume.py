@@ -14,6 +14,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_http import plain_client
 
 from treasury.errors import InputError
 from treasury.sandbox import Sandbox, Volume
@@ -32,7 +33,7 @@ def big() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module")
 def caller(big: Sandbox, caller_of: Any) -> Iterator[Any]:
-    with big.serve() as served, httpx.Client(timeout=20) as http:
+    with big.serve() as served, plain_client(20) as http:
         yield caller_of(big, served, http, "viewer")
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Final
-from zoneinfo import ZoneInfo
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import next_target_day
 from treasury.money import net_crypto
@@ -31,7 +31,6 @@ CONVERTS: Final = "finance.arrival.converts"
 """The agenda's step for an arrival whose conversion is due."""
 _BY_HAND: Final = timedelta(hours=36)
 """What placing a wire without its code takes here; the specification says 24 to 48 hours."""
-_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,38 +59,43 @@ def arrive_by_sepa(
     world: World, virtual: VirtualBankAccount, euros: Decimal, text: str, *, instant: bool
 ) -> Arrival:
     """A credit on a virtual account: at once, on the next business day, or placed by hand."""
-    now = world.clock.tick()
+    clock = world.clock
+    clock.tick()
     # The payment's text has to carry the code as a word of its own.
     cleaned = "".join(
         letter if letter.isalnum() or letter in "-." else " " for letter in text.upper()
     )
     words = {word.replace("-", "").replace(".", "") for word in cleaned.split()}
     has_code = virtual.reference_code.replace("-", "") in words
-    due = _due(now, instant=instant, has_code=has_code) if virtual.status == "ACTIVE" else None
-    arrival = Arrival(
-        id=world.ids.uuid(), account_id=virtual.account_id, source="sepa_credit",
-        source_id=virtual.id, euros=euros, asset=virtual.target_cryptocurrency, status="RECEIVED",
-        text=text, instant=instant, has_code=has_code, due=due, created_at=bare(now),
-        updated_at=bare(now),
+    due = clock.now if instant else at(next_target_day(clock.today), "09:00")
+    if not has_code:
+        due = clock.now + _BY_HAND
+    return _arrive(
+        world, account_id=virtual.account_id, source="sepa_credit", source_id=virtual.id,
+        euros=euros, asset=virtual.target_cryptocurrency, text=text, instant=instant,
+        has_code=has_code, due=due if virtual.status == "ACTIVE" else None,
     )  # fmt: skip
-    _put(world, arrival)
-    if due is not None and due <= now:
-        return convert(world, arrival.id)
-    if due is not None:
-        world.agenda.add(due, CONVERTS, arrival.id)
-    return arrival
 
 
 def arrive_by_session(world: World, file: sessions.SessionFile) -> Arrival:
     """A customer has paid a session: converted at once."""
     now, session = world.clock.tick(), file.session
-    arrival = Arrival(
-        id=world.ids.uuid(), account_id=session.account_id, source="payment_session",
-        source_id=session.id, euros=session.in_amount, asset=session.out_cryptocurrency,
-        status="RECEIVED", due=now, created_at=bare(now), updated_at=bare(now),
+    return _arrive(
+        world, account_id=session.account_id, source="payment_session", source_id=session.id,
+        euros=session.in_amount, asset=session.out_cryptocurrency, due=now,
     )  # fmt: skip
-    _put(world, arrival)
-    return convert(world, arrival.id)
+
+
+def _arrive(world: World, *, due: datetime | None, **fields: Any) -> Arrival:
+    now = bare(world.clock.now)
+    arrival = _put(world, Arrival(
+        id=world.ids.uuid(), status="RECEIVED", due=due, created_at=now, updated_at=now, **fields
+    ))  # fmt: skip
+    if due is not None and due <= world.clock.now:
+        return convert(world, arrival.id)
+    if due is not None:
+        world.agenda.add(due, CONVERTS, arrival.id)
+    return arrival
 
 
 def convert(world: World, arrival_id: str) -> Arrival:
@@ -99,7 +103,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
     arrival = stored(world, "arrival", arrival_id, Arrival)
     if arrival.status != "RECEIVED":
         return arrival
-    rate = world.quotes.rate(arrival.asset, world.clock.now.astimezone(_BRUSSELS).date())
+    rate = world.quotes.rate(arrival.asset, world.clock.today)
     coins = net_crypto(arrival.euros, Decimal(0), rate, arrival.asset)
     place = suspense(arrival.account_id)
     move(
@@ -108,9 +112,7 @@ def convert(world: World, arrival_id: str) -> Arrival:
     )  # fmt: skip
     arrival = _put(
         world,
-        msgspec.structs.replace(
-            arrival, status="HELD", rate=rate, coins=coins, updated_at=bare(world.clock.now)
-        ),
+        replace(arrival, status="HELD", rate=rate, coins=coins, updated_at=bare(world.clock.now)),
     )
     account = account_of(world, arrival.account_id)
     return _credit(world, account, arrival) if _may_hold(world, account) else arrival
@@ -139,17 +141,9 @@ def _credit(world: World, account: Account, arrival: Arrival) -> Arrival:
     if arrival.source == "payment_session":
         sessions.finish(world, arrival.source_id)
     now = bare(world.clock.now)
-    return _put(world, msgspec.structs.replace(arrival, status="CREDITED", updated_at=now))
+    return _put(world, replace(arrival, status="CREDITED", updated_at=now))
 
 
 def _put(world: World, arrival: Arrival) -> Arrival:
     world.store.put([make_record("arrival", arrival, owner=arrival.account_id)])
     return arrival
-
-
-def _due(now: datetime, *, instant: bool, has_code: bool) -> datetime:
-    if not has_code:
-        return now + _BY_HAND
-    if instant:
-        return now
-    return at(next_target_day(now.astimezone(_BRUSSELS).date()), "09:00")

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
-import msgspec
+from msgspec.structs import replace
 
+from treasury.sandbox.finance import finance_parties as parties
+from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance.arrivals import release
-from treasury.sandbox.finance.finance_parties import make_party
-from treasury.sandbox.finance.finance_records import (
-    account_named,
-    account_of,
-    party_of,
-    places_of,
-    put_account,
-    put_wallet,
-    require_active,
-)
-from treasury.sandbox.http.body_fields import (
-    AccountChanges,
-    NewAccount,
-    NewRole,
-    NewVirtualAccount,
-    NewWallet,
-    exactly_one,
-)
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, result
-from treasury.sandbox.state.shapes import (
-    Account,
-    Party,
-    PartyRole,
-    VirtualBankAccount,
-    Wallet,
-    bare,
-    encode,
-)
+from treasury.sandbox.finance.finance_records import accounts_of
+from treasury.sandbox.http.body_fields import Chain, Coin, JsonBody, Key, Long, exactly_one
+from treasury.sandbox.http.exchange import Call, Refusal, invalid
+from treasury.sandbox.http.idempotency import create_route, write_route
+from treasury.sandbox.http.lists import Listing, all_of, detail_of, list_route, read_route
+from treasury.sandbox.state import shapes
+from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount, Wallet
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "add_role", "change_account", "create_account", "create_virtual_account", "create_wallet",
-    "delete_account", "give_wallet", "reactivate_account",
+    "ACCOUNT_ROUTES", "AccountFields", "NewAccount", "NewRole", "NewVirtualAccount", "add_role",
+    "create_account", "create_virtual_account", "give_wallet",
 ]  # fmt: skip
 
 _UNFINISHED: Final = (
@@ -51,7 +32,57 @@ _UNFINISHED: Final = (
 )
 
 
-def create_account(world: World, call: Call) -> Reply:
+class AccountFields(JsonBody, frozen=True, kw_only=True):
+    """A new account on any network."""
+
+    external_id: Long
+    name: Long | None = None
+    chain: Literal["BASE", "AVALANCHE", "POLYGON"]
+    party_id: str | None = None
+    party: parties.PartyFields | None = None
+    idempotency_key: Key | None = None
+
+
+class NewAccount(AccountFields, frozen=True, kw_only=True):
+    """A new account for a known party or for a new one."""
+
+    chain: Chain
+    party: parties.PartyBody | None = None
+
+
+class AccountChanges(JsonBody, frozen=True, kw_only=True):
+    """What may change on an account, and the version that the caller read."""
+
+    external_id: Long | None = None
+    name: Long | None = None
+    version: int | None = None
+
+
+class NewRole(JsonBody, frozen=True, kw_only=True):
+    """A party's part in an account."""
+
+    party_id: str
+    role_type: Literal["ACCOUNT_HOLDER"]
+    idempotency_key: Key | None = None
+
+
+class NewWallet(JsonBody, frozen=True, kw_only=True):
+    """A new custodial wallet."""
+
+    chain: Chain
+    idempotency_key: Key | None = None
+
+
+class NewVirtualAccount(JsonBody, frozen=True, kw_only=True):
+    """A new virtual bank account."""
+
+    name: Long
+    in_currency: Literal["EUR"]
+    target_cryptocurrency: Coin
+    idempotency_key: Key
+
+
+def create_account(world: World, call: Call) -> Account:
     """POST /accounts: for a party that is known or for one that comes with it."""
     body = call.read(NewAccount)
     exactly_one(partyId=body.party_id, party=body.party)
@@ -59,21 +90,21 @@ def create_account(world: World, call: Call) -> Reply:
     if body.party is not None:
         if body.party.idempotency_key is not None:
             raise invalid("party.idempotencyKey: the key of the account is the only one.")
-        party = make_party(world, body.party)
+        party = parties.make_party(world, body.party)
     else:
         party = _known_party(world, body.party_id or "")
-    now = bare(world.clock.tick())
+    now = shapes.bare(world.clock.tick())
     account = Account(
         id=world.ids.uuid(), external_id=body.external_id, name=body.name, chain=body.chain,
         kyc_status="PENDING", status="ACTIVE", party_roles=[_role(party, now)], created_at=now,
         version=0,
     )  # fmt: skip
-    return result(encode(put_account(world, account)), 201)
+    return records.put_account(world, account)
 
 
-def change_account(world: World, call: Call) -> Reply:
+def change_account(world: World, call: Call) -> Account:
     """PATCH /accounts/{id}: its externalId and name; a version, where given, must be fresh."""
-    account, body = account_of(world, call.path["id"]), call.read(AccountChanges)
+    account, body = records.account_of(world, call.path["id"]), call.read(AccountChanges)
     if body.version is not None and body.version != account.version:
         raise Refusal(409, "CONFLICT", "Account changed; read it again and retry.")
     changes = {name: getattr(body, name) for name in ("external_id", "name")}
@@ -83,14 +114,14 @@ def change_account(world: World, call: Call) -> Reply:
     if body.external_id is not None and body.external_id != account.external_id:
         _is_free(world, body.external_id)
     world.clock.tick()
-    changed = msgspec.structs.replace(account, **changes, version=account.version + 1)
-    return result(encode(put_account(world, changed)))
+    changed = replace(account, **changes, version=account.version + 1)
+    return records.put_account(world, changed)
 
 
-def delete_account(world: World, call: Call) -> Reply:
+def delete_account(world: World, call: Call) -> None:
     """DELETE /accounts/{id}: one that holds nothing and has nothing under way."""
-    account = account_of(world, call.path["id"])
-    if not world.ledger.is_empty(places_of(world, account.id)):
+    account = records.account_of(world, call.path["id"])
+    if not world.ledger.is_empty(records.places_of(world, account.id)):
         raise Refusal(409, "CONFLICT", "The account still holds something.")
     for kind, statuses in _UNFINISHED:
         sides = {"owner": account.id, "peer": account.id}
@@ -99,43 +130,41 @@ def delete_account(world: World, call: Call) -> Reply:
     for kind in ("wallet", "virtual_account", "party_role"):
         world.store.remove(kind, owner=account.id)
     world.store.remove("account", id=account.id)
-    return Reply("", 204)
 
 
-def reactivate_account(world: World, call: Call) -> Reply:
+def reactivate_account(world: World, call: Call) -> Account:
     """POST /accounts/{accountId}/reactivate: one that is suspended."""
-    account = account_of(world, call.path["accountId"])
+    account = records.account_of(world, call.path["accountId"])
     if account.status != "SUSPENDED":
         raise Refusal(409, "CONFLICT", f"The account is {account.status}, not SUSPENDED.")
     world.clock.tick()
-    changed = msgspec.structs.replace(account, status="ACTIVE", version=account.version + 1)
-    return result(encode(put_account(world, changed)))
+    changed = replace(account, status="ACTIVE", version=account.version + 1)
+    return records.put_account(world, changed)
 
 
-def add_role(world: World, call: Call) -> Reply:
+def add_role(world: World, call: Call) -> PartyRole:
     """POST /accounts/{accountId}/party-roles."""
-    account, body = account_of(world, call.path["accountId"]), call.read(NewRole)
+    account, body = records.account_of(world, call.path["accountId"]), call.read(NewRole)
     party = _known_party(world, body.party_id)
     if party.id in {role.party_id for role in account.party_roles}:
         raise Refusal(409, "CONFLICT", "The party has this role already.")
-    role = _role(party, bare(world.clock.tick()))
+    role = _role(party, shapes.bare(world.clock.tick()))
     roles = [*account.party_roles, role]
-    account = put_account(world, msgspec.structs.replace(account, party_roles=roles))
+    account = records.put_account(world, replace(account, party_roles=roles))
     release(world, account)
-    return result(encode(role), 201)
+    return role
 
 
-def create_wallet(world: World, call: Call) -> Reply:
+def create_wallet(world: World, call: Call) -> Wallet:
     """POST /accounts/{accountId}/wallets: on the account's own chain."""
-    account, body = account_of(world, call.path["accountId"]), call.read(NewWallet)
-    require_active(account)
+    account, body = records.account_of(world, call.path["accountId"]), call.read(NewWallet)
+    records.require_active(account)
     if body.chain != account.chain:
         raise invalid(f"chain must be the account's own, {account.chain}.")
     wallet = give_wallet(world, account)
-    # As created, before what was held for the account moves in: a new wallet is empty.
-    body_sent = result(encode(wallet), 201)
     release(world, account)
-    return body_sent
+    # As created, before what was held for the account moves in: a new wallet is empty.
+    return wallet
 
 
 def give_wallet(world: World, account: Account) -> Wallet:
@@ -145,14 +174,14 @@ def give_wallet(world: World, account: Account) -> Wallet:
         id=world.ids.uuid(), account_id=account.id, chain=account.chain, type="CUSTODIAL",
         address=world.ids.address(), status="ACTIVE", balances=[], aml_status="APPROVED",
     )  # fmt: skip
-    return put_wallet(world, wallet)
+    return records.put_wallet(world, wallet)
 
 
-def create_virtual_account(world: World, call: Call) -> Reply:
+def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     """POST /accounts/{accountId}/virtual-bank-accounts."""
-    account, body = account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
-    require_active(account)
-    now = bare(world.clock.tick())
+    account, body = records.account_of(world, call.path["accountId"]), call.read(NewVirtualAccount)
+    records.require_active(account)
+    now = shapes.bare(world.clock.tick())
     party = account.party_roles[0].party if account.party_roles else None
     holder = world.cast.company.name  # who a payer is told to pay
     if party is not None:
@@ -164,23 +193,96 @@ def create_virtual_account(world: World, call: Call) -> Reply:
         bic="TESTBEBBXXX", bank_name="Test Bank", beneficiary_name=holder,
         reference_code=world.ids.reference_code(), created_at=now, updated_at=now,
     )  # fmt: skip
-    return result(encode(world.keep(virtual)), 201)
+    return world.keep(virtual)
 
 
 def _is_free(world: World, external_id: str) -> None:
-    if account_named(world, external_id) is not None:
+    if records.account_named(world, external_id) is not None:
         raise Refusal(409, "CONFLICT", "externalId belongs to another account.")
 
 
-def _known_party(world: World, party_id: str) -> Party:
-    party = party_of(world, party_id)
+def _known_party(world: World, party_id: str) -> shapes.Party:
+    party = records.party_of(world, party_id)
     if party.status != "ACTIVE":
         raise Refusal(409, "CONFLICT", f"The party is {party.status}.")
     return party
 
 
-def _role(party: Party, now: str) -> PartyRole:
+def _role(party: shapes.Party, now: str) -> PartyRole:
     return PartyRole(
         party_id=party.id, role_type="ACCOUNT_HOLDER", status="ACTIVE", party=party,
         created_at=now, updated_at=now,
     )  # fmt: skip
+
+
+_LIST: Final = Listing(
+    kind="account",
+    filters={"status": "status", "externalId": "reference"},
+    values={"status": ("ACTIVE", "SUSPENDED", "BLOCKED", "CLOSED")},
+    narrow=lambda world, call: (
+        {"id": [each for party in call.query["partyId"] for each in accounts_of(world, party)]}
+        if "partyId" in call.query
+        else {}
+    ),
+    also={"partyId": {"type": "string"}},
+)
+_WALLETS: Final = Listing(
+    kind="wallet",
+    owner="accountId",
+    filters={"chain": "chain", "status": "status"},
+    values={"chain": ("BASE", "AVALANCHE"), "status": ("ACTIVE", "SUSPENDED")},
+    sort="",
+)
+_VIRTUAL_ACCOUNTS: Final = Listing(
+    kind="virtual_account",
+    owner="accountId",
+    filters={"bankAccountType": "type", "status": "status"},
+    values={"bankAccountType": ("EUR_SEPA",), "status": ("ACTIVE", "CLOSED", "PENDING")},
+)
+_OF_ACCOUNT: Final = "/accounts/{accountId}"
+_VIRTUAL: Final = f"{_OF_ACCOUNT}/virtual-bank-accounts"
+ACCOUNT_ROUTES: Final = (
+    create_route(
+        "/accounts", create_account, NewAccount, Account,
+        "Create an account for a known party or for one that comes with it.", 404, 409,
+    ),
+    list_route("/accounts", _LIST, Account, "List the accounts."),
+    read_route("/accounts/{id}", detail_of("account", "account"), Account, "Get an account."),
+    write_route(
+        "PATCH /accounts/{id}", change_account, AccountChanges, Account,
+        "Change an account's externalId or name.", 409,
+    ),
+    write_route(
+        "DELETE /accounts/{id}", delete_account, None, None,
+        "Delete an account that holds nothing and has nothing under way.", 409, status=204,
+    ),
+    write_route(
+        f"POST {_OF_ACCOUNT}/reactivate", reactivate_account, None, Account,
+        "Reactivate a suspended account.", 409,
+    ),
+    create_route(
+        f"{_OF_ACCOUNT}/party-roles", add_role, NewRole, PartyRole,
+        "Give a party a part in an account.", 409,
+    ),
+    read_route(
+        f"{_OF_ACCOUNT}/party-roles", all_of("party_role", "accountId"), list[PartyRole],
+        "List the parties' parts in an account.",
+    ),
+    create_route(
+        f"{_OF_ACCOUNT}/wallets", create_wallet, NewWallet, Wallet,
+        "Create a wallet on the account's chain.",
+    ),
+    list_route(f"{_OF_ACCOUNT}/wallets", _WALLETS, Wallet, "List an account's wallets."),
+    create_route(
+        _VIRTUAL, create_virtual_account, NewVirtualAccount, VirtualBankAccount,
+        "Create a virtual bank account.",
+    ),
+    list_route(
+        _VIRTUAL, _VIRTUAL_ACCOUNTS, VirtualBankAccount, "List an account's virtual bank accounts."
+    ),
+    read_route(
+        _VIRTUAL + "/{virtualBankAccountId}",
+        detail_of("virtual_account", "virtual bank account", "virtualBankAccountId", "accountId"),
+        VirtualBankAccount, "Get a virtual bank account.",
+    ),
+)  # fmt: skip

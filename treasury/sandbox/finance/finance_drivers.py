@@ -6,24 +6,16 @@ service has no operation for any of it. What goes by the clock alone is put on i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Final, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.errors import InputError
 from treasury.money import is_exact_in, parse_amount
-from treasury.sandbox.finance import arrivals, payments, sessions, transfer_life
-from treasury.sandbox.finance.finance_records import (
-    account_of,
-    accounts_of,
-    party_of,
-    put_account,
-    put_party,
-    put_wallet,
-)
+from treasury.sandbox.finance import arrivals, finance_records, payments, sessions, transfer_life
+from treasury.sandbox.finance.finance_records import account_of, accounts_of, party_of, put_party
 from treasury.sandbox.finance.published_payments import schedule_payments
 from treasury.sandbox.finance.published_permits import schedule_permits
 from treasury.sandbox.http.exchange import Refusal
@@ -61,7 +53,7 @@ class FinanceDrivers:
     def kyc(self, party_id: str, status: str) -> Party:
         """Set where a party's check stands; verified, what was held for its accounts comes free."""
         _check_status(status, _CHECKS)
-        with self._act() as world:
+        with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))
             check = "kyc_status" if party.party_type == "INDIVIDUAL" else "kyb_status"
             party = put_party(world, self._next(party, **{check: status}))
@@ -72,7 +64,7 @@ class FinanceDrivers:
     def party_status(self, party_id: str, status: str) -> Party:
         """Suspend, block or restore a party."""
         _check_status(status, _PARTY)
-        with self._act() as world:
+        with self._world.act() as world:
             party = _read_record(lambda: party_of(world, party_id))
             return put_party(world, self._next(party, status=status))
 
@@ -83,28 +75,27 @@ class FinanceDrivers:
     def account_status(self, account_id: str, status: str) -> Account:
         """Suspend, block, close or restore an account."""
         _check_status(status, _ACCOUNT)
-        with self._act() as world:
+        with self._world.act() as world:
             account = _read_record(lambda: account_of(world, account_id))
             world.clock.tick()
-            return put_account(
-                world,
-                msgspec.structs.replace(account, status=status, version=account.version + 1),
+            return finance_records.put_account(
+                world, replace(account, status=status, version=account.version + 1)
             )
 
     def wallet_status(self, wallet_id: str, status: str) -> Wallet:
         """Suspend or restore a wallet."""
         _check_status(status, _WALLET)
-        with self._act() as world:
+        with self._world.act() as world:
             wallet = self._stored("wallet", wallet_id, Wallet)
-            return put_wallet(world, msgspec.structs.replace(wallet, status=status))
+            return finance_records.put_wallet(world, replace(wallet, status=status))
 
     def virtual_account_status(self, virtual_account_id: str, status: str) -> VirtualBankAccount:
         """Close or restore a virtual bank account."""
         _check_status(status, _VIRTUAL)
-        with self._act() as world:
+        with self._world.act() as world:
             virtual = self._stored("virtual_account", virtual_account_id, VirtualBankAccount)
             now = bare(world.clock.tick())
-            return world.keep(msgspec.structs.replace(virtual, status=status, updated_at=now))
+            return world.keep(replace(virtual, status=status, updated_at=now))
 
     # money from outside
 
@@ -119,7 +110,7 @@ class FinanceDrivers:
         euros = parse_amount(amount)
         if not (0 < euros <= _MOST and is_exact_in(euros, "EUR")):
             raise InputError(f"{euros} is not an amount in euros", do="give it as 1234.56")
-        with self._act() as world:
+        with self._world.act() as world:
             items = world.store.page("virtual_account", {}).items
             virtual = (decode(item, VirtualBankAccount) for item in items)
             account = next((v for v in virtual if v.iban == iban), None)
@@ -132,7 +123,7 @@ class FinanceDrivers:
 
     def place_credit(self, arrival_id: str) -> arrivals.Arrival:
         """A wire that waits is converted now."""
-        with self._act() as world:
+        with self._world.act() as world:
             return _read_record(lambda: arrivals.convert(world, arrival_id))
 
     # transfers
@@ -157,7 +148,7 @@ class FinanceDrivers:
 
     def network_fees(self, *, charged: bool = True) -> bool:
         """From now on a crypto transfer costs its sender the network's fee, too, or it does not."""
-        with self._act() as world:
+        with self._world.act() as world:
             world.store.remember(**{NETWORK_FEES: "yes" if charged else "no"})
             return charged
 
@@ -165,20 +156,20 @@ class FinanceDrivers:
 
     def complete_session(self, session_id: str) -> sessions.Session:
         """The customer pays; the callback follows once the wallet is credited."""
-        with self._act() as world:
+        with self._world.act() as world:
             file = self._open_session(session_id)
             arrivals.arrive_by_session(world, sessions.set_status(world, file, "PAYMENT_RECEIVED"))
             return sessions.session_of(world, session_id).session
 
     def fail_session(self, session_id: str) -> sessions.Session:
         """The customer's payment fails; nothing is called back."""
-        with self._act() as world:
+        with self._world.act() as world:
             world.clock.tick()
             return sessions.set_status(world, self._open_session(session_id), "FAILED").session
 
     def settle_payment(self, payment_id: str) -> payments.PaymentRequest:
         """The card scheme takes what a payment request reserved."""
-        with self._act() as world:
+        with self._world.act() as world:
             world.clock.tick()
             return _read_record(lambda: payments.settle_payment(world, payment_id))
 
@@ -186,7 +177,7 @@ class FinanceDrivers:
         self, payment_id: str, reason: str = "MERCHANT_VOID"
     ) -> payments.PaymentRequest:
         """What a payment request reserved is given back."""
-        with self._act() as world:
+        with self._world.act() as world:
             world.clock.tick()
             return _read_record(lambda: payments.reverse_payment(world, payment_id, reason))
 
@@ -230,14 +221,9 @@ class FinanceDrivers:
 
     # the workings
 
-    @contextmanager
-    def _act(self) -> Iterator[World]:
-        with self._world.act():
-            yield self._world
-
     def _next(self, party: Party, **changes: str) -> Party:
         now = bare(self._world.clock.tick())
-        return msgspec.structs.replace(party, version=party.version + 1, updated_at=now, **changes)
+        return replace(party, version=party.version + 1, updated_at=now, **changes)
 
     def _stored(self, kind: str, record_id: str, shape: type[T]) -> T:
         text = self._world.store.detail(kind, record_id)
@@ -251,7 +237,7 @@ class FinanceDrivers:
         statuses: tuple[str, ...],
         step: Callable[[World, str], transfer_life.AnyTransfer],
     ) -> transfer_life.AnyTransfer:
-        with self._act() as world:
+        with self._world.act() as world:
             status = _read_record(lambda: transfer_life.find(world, transfer_id)).status
             if status not in statuses:
                 raise InputError(

@@ -2,57 +2,129 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance.finance_records import accounts_of, party_of, put_party
-from treasury.sandbox.http.body_fields import (
-    AddressParts,
-    IndividualFields,
-    PartyBody,
-    PartyChanges,
-    PartyFields,
-)
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, result
-from treasury.sandbox.state.shapes import Address, Party, bare, encode
+from treasury.sandbox.http.body_fields import Country, JsonBody, Key, Long, Name
+from treasury.sandbox.http.exchange import Call, Refusal, invalid
+from treasury.sandbox.http.idempotency import create_route, write_route
+from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
+from treasury.sandbox.state.shapes import Address, Party, bare
 from treasury.sandbox.story.world import World
 from treasury.text import camel_case
 
-__all__ = ["change_party", "create_party", "delete_party", "make_party"]
+__all__ = [
+    "PARTY_ROUTES", "IndividualFields", "OrganisationFields", "PartyBody", "PartyChangeFields",
+    "PartyChanges", "PartyFields", "change_party", "create_party", "delete_party", "make_party",
+]  # fmt: skip
 
 _FIELDS: Final = {
     "INDIVIDUAL": ("first_name", "last_name", "address"),
     "ORGANISATION": ("name", "vat_number", "address"),
 }
+_VatNumber = Annotated[str, msgspec.Meta(min_length=1, max_length=50)]
+
+
+class AddressParts(JsonBody, frozen=True, kw_only=True):
+    """An address, of which any part may be missing."""
+
+    address_line1: Long | None = None
+    address_line2: Long | None = None
+    city: Long | None = None
+    state: Long | None = None
+    postal_code: Long | None = None
+    country: Country | None = None
+
+
+class AddressBody(AddressParts, frozen=True, kw_only=True):
+    """An address; half of its fields are mandatory."""
+
+    address_line1: Long
+    city: Long
+    postal_code: Long
+    country: Country
+
+
+class _PartyBody(JsonBody, frozen=True, kw_only=True, tag_field="partyType"):
+    """A JSON object that says of which type of party it is."""
+
+
+class IndividualFields(_PartyBody, frozen=True, kw_only=True, tag="INDIVIDUAL"):
+    """A new natural person."""
+
+    first_name: Name
+    last_name: Name
+    address: AddressParts | None = None
+    external_id: Long | None = None
+    idempotency_key: Key | None = None
+
+
+class OrganisationFields(_PartyBody, frozen=True, kw_only=True, tag="ORGANISATION"):
+    """A new company."""
+
+    name: Long
+    vat_number: _VatNumber | None = None
+    address: AddressParts | None = None
+    external_id: Long | None = None
+    idempotency_key: Key | None = None
+
+
+class IndividualBody(IndividualFields, frozen=True, kw_only=True):
+    """A new natural person, whose address is whole."""
+
+    address: AddressBody | None = None
+
+
+class OrganisationBody(OrganisationFields, frozen=True, kw_only=True):
+    """A new company, whose address is whole."""
+
+    address: AddressBody | None = None
+
+
+PartyBody: TypeAlias = IndividualBody | OrganisationBody
+PartyFields: TypeAlias = IndividualFields | OrganisationFields
+
+
+class PartyChangeFields(JsonBody, frozen=True, kw_only=True):
+    """What may change on a party, and the version that the caller read."""
+
+    version: int | None = None
+    first_name: Name | None = None
+    last_name: Name | None = None
+    name: Long | None = None
+    vat_number: _VatNumber | None = None
+    address: AddressParts | None = None
+
+
+class PartyChanges(PartyChangeFields, frozen=True, kw_only=True):
+    """What may change on a party, its address as a whole."""
+
+    address: AddressBody | None = None
 
 
 _PARTY: Final = cast(type[PartyBody], PartyBody)
 
 
-def create_party(world: World, call: Call) -> Reply:
+def create_party(world: World, call: Call) -> Party:
     """POST /parties."""
-    return result(encode(make_party(world, call.read(_PARTY))), 201)
+    return make_party(world, call.read(_PARTY))
 
 
 def make_party(world: World, body: PartyFields) -> Party:
     """A new party, whose check has begun."""
-    now = bare(world.clock.tick())
-    person = isinstance(body, IndividualFields)
-    party = Party(
-        id=world.ids.uuid(), external_id=body.external_id,
-        party_type="INDIVIDUAL" if person else "ORGANISATION", status="ACTIVE",
-        first_name=body.first_name if isinstance(body, IndividualFields) else None,
-        last_name=body.last_name if isinstance(body, IndividualFields) else None,
-        name=None if isinstance(body, IndividualFields) else body.name,
-        vat_number=None if isinstance(body, IndividualFields) else body.vat_number,
-        kyc_status="PENDING" if person else None, kyb_status=None if person else "PENDING",
-        address=_address(body.address), created_at=now, updated_at=now, version=0,
-    )  # fmt: skip
+    now, own = bare(world.clock.tick()), msgspec.structs.asdict(body)
+    del own["idempotency_key"]
+    own["kyc_status" if isinstance(body, IndividualFields) else "kyb_status"] = "PENDING"
+    own |= {"address": _address(body.address), "created_at": now, "updated_at": now, "version": 0}
+    party_type = str(body.__struct_config__.tag)
+    party = Party(id=world.ids.uuid(), party_type=party_type, status="ACTIVE", **own)
     return put_party(world, party)
 
 
-def change_party(world: World, call: Call) -> Reply:
+def change_party(world: World, call: Call) -> Party:
     """PATCH /parties/{id}: only fields of its own type; a version, where given, must be fresh."""
     party, body = party_of(world, call.path["id"]), call.read(PartyChanges)
     if body.version is not None and body.version != party.version:
@@ -67,13 +139,13 @@ def change_party(world: World, call: Call) -> Reply:
             raise invalid(f"{camel_case(name)} is not a field of an {party.party_type} party.")
     if body.address is not None:
         changes["address"] = _address(body.address)
-    changed = msgspec.structs.replace(
+    changed = replace(
         party, **changes, version=party.version + 1, updated_at=bare(world.clock.tick())
     )
-    return result(encode(put_party(world, changed)))
+    return put_party(world, changed)
 
 
-def delete_party(world: World, call: Call) -> Reply:
+def delete_party(world: World, call: Call) -> None:
     """DELETE /parties/{id}: one that has no account and is not blocked."""
     party = party_of(world, call.path["id"])
     if party.status == "BLOCKED":
@@ -81,8 +153,29 @@ def delete_party(world: World, call: Call) -> Reply:
     if accounts_of(world, party.id):
         raise Refusal(409, "CONFLICT", "The party still has an account.")
     world.store.remove("party", id=party.id)
-    return Reply("", 204)
 
 
 def _address(body: AddressParts | None) -> Address | None:
     return None if body is None else Address(**msgspec.structs.asdict(body))
+
+
+_LIST: Final = Listing(
+    kind="party",
+    filters={"partyType": "type", "status": "status", "externalId": "reference"},
+    values={
+        "partyType": ("INDIVIDUAL", "ORGANISATION"),
+        "status": ("ACTIVE", "SUSPENDED", "BLOCKED"),
+    },
+)
+PARTY_ROUTES: Final = (
+    create_route("/parties", create_party, PartyBody, Party, "Create a party; its check starts."),
+    list_route("/parties", _LIST, Party, "List the parties."),
+    read_route("/parties/{id}", detail_of("party", "party"), Party, "Get a party."),
+    write_route(
+        "PATCH /parties/{id}", change_party, PartyChanges, Party, "Change fields of a party.", 409
+    ),
+    write_route(
+        "DELETE /parties/{id}", delete_party, None, None,
+        "Delete a party that has no account and is not blocked.", 409, status=204,
+    ),
+)  # fmt: skip

@@ -9,16 +9,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.http.exchange import Refusal, stored
 from treasury.sandbox.state.ledger import Overdrawn, Posting, available, reserved, suspense
-from treasury.sandbox.state.shapes import (
-    Account,
-    Party,
-    Wallet,
-    decode,
-)
+from treasury.sandbox.state.shapes import Account, Party, Wallet, decode
 from treasury.sandbox.state.store import role_records
 from treasury.sandbox.story.transfer_story import balances_of
 from treasury.sandbox.story.world import World
@@ -82,10 +77,10 @@ def put_party(world: World, party: Party) -> Party:
     for account_id in accounts_of(world, party.id):
         account = account_of(world, account_id)
         roles = [
-            msgspec.structs.replace(role, party=party) if role.party_id == party.id else role
+            replace(role, party=party) if role.party_id == party.id else role
             for role in account.party_roles
         ]
-        put_account(world, msgspec.structs.replace(account, party_roles=roles))
+        put_account(world, replace(account, party_roles=roles))
     return party
 
 
@@ -94,7 +89,7 @@ def put_account(world: World, account: Account) -> Account:
     checks = [verification(role.party) for role in account.party_roles]
     waiting = [status for status in checks if status not in UNLOCKED]
     status = waiting[0] if waiting else "VERIFIED" if checks else "PENDING"
-    account = world.keep(msgspec.structs.replace(account, kyc_status=status))
+    account = world.keep(replace(account, kyc_status=status))
     world.store.put(role_records(account))
     return account
 
@@ -102,7 +97,7 @@ def put_account(world: World, account: Account) -> Account:
 def put_wallet(world: World, wallet: Wallet) -> Wallet:
     """Write a wallet with the balances that the ledger has for it."""
     balances = balances_of(world.ledger, world.cast, wallet.id)
-    return world.keep(msgspec.structs.replace(wallet, balances=balances))
+    return world.keep(replace(wallet, balances=balances))
 
 
 def move(world: World, kind: str, reference: str, *postings: Posting, lacking: int = 422) -> None:
@@ -111,9 +106,7 @@ def move(world: World, kind: str, reference: str, *postings: Posting, lacking: i
         world.ledger.move(kind, reference, world.clock.now.isoformat(), *postings)
     except Overdrawn as error:
         raise Refusal(
-            lacking,
-            "INSUFFICIENT_FUNDS",
-            f"Balance too low: not that much {error.asset}.",
+            lacking, "INSUFFICIENT_FUNDS", f"Balance too low: not that much {error.asset}."
         ) from None
     touched = {
         place.split("/")[1]

@@ -7,76 +7,112 @@ What is to be sent is set aside at once; `transfer_life` says what becomes of it
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from treasury.money import quantize
-from treasury.sandbox.finance.finance_records import (
-    account_named,
-    account_of,
-    is_verified,
-    move,
-    spendable,
-    wallets_of,
-)
+from treasury.sandbox.finance import finance_records as records
 from treasury.sandbox.finance.transfer_life import plan
-from treasury.sandbox.http.body_fields import (
-    AnyCryptoBody,
-    AnyFiatBody,
-    BankBlock,
-    CryptoBody,
-    FiatBody,
-    FiatFields,
-    InternalBody,
-    amount_of_number,
-    amount_of_text,
-    exactly_one,
-)
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, missing, result
+from treasury.sandbox.http import body_fields as fields
+from treasury.sandbox.http.body_fields import JsonBody, Key, Long
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, invalid, missing, result, stored
+from treasury.sandbox.http.idempotency import create_route
+from treasury.sandbox.http.lists import Listing, list_route, read_route
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import is_iban
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
-from treasury.sandbox.state.shapes import (
-    Account,
-    AccountTransfer,
-    FiatOrigin,
-    Transfer,
-    Wallet,
-    encode,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import Account, AccountTransfer, Transfer, encode, number, zulu
 from treasury.sandbox.story.rates import NETWORK_FEES, payout_rate
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "create_any", "create_crypto", "create_fiat", "create_internal", "make_crypto", "make_fiat",
-    "sender_of",
-]  # fmt: skip
+__all__ = ["TRANSFER_ROUTES", "CryptoBody", "FiatBody", "FiatFields", "make_crypto", "make_fiat"]
 
 
-def create_crypto(world: World, call: Call) -> Reply:
+class InternalBody(JsonBody, frozen=True, kw_only=True):
+    """A transfer between two accounts inside the service."""
+
+    source_account_id: str
+    destination_account_id: str
+    amount: fields.DecimalText
+    cryptocurrency: Literal["USDC"]
+    idempotency_key: Key | None = None
+
+
+class _Outward(JsonBody, frozen=True, kw_only=True):
+    """What crypto and fiat transfers have in common."""
+
+    amount: fields.Number
+    receiver_account_id: str | None = None
+    receiver_external_id: str | None = None
+    description: fields.Text | None = None
+    idempotency_key: Key
+
+
+class CryptoBody(_Outward, frozen=True, kw_only=True):
+    """A transfer in an asset; `destinationAddress` is our own name for a wallet outside."""
+
+    chain: Long
+    asset: Long
+    destination_address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
+
+
+class BankBlock(JsonBody, frozen=True, kw_only=True):
+    """A bank account outside; our own shape, since the specification names none."""
+
+    iban: str
+    beneficiary_name: Long
+    bic: Long | None = None
+
+
+class FiatFields(_Outward, frozen=True, kw_only=True):
+    """A transfer asked for in fiat."""
+
+    currency: Literal["EUR", "USD", "GBP"]
+    bank_account: BankBlock | None = None
+
+
+class FiatBody(FiatFields, frozen=True, kw_only=True):
+    """A transfer asked for in euros."""
+
+    currency: Literal["EUR"]
+
+
+class AnyCryptoBody(CryptoBody, frozen=True, kw_only=True):
+    """A crypto transfer whose sender stands in the body."""
+
+    sender_account_id: str
+
+
+class AnyFiatBody(FiatBody, frozen=True, kw_only=True):
+    """A fiat transfer whose sender stands in the body."""
+
+    sender_account_id: str
+
+
+def create_crypto(world: World, call: Call) -> Transfer:
     """POST /accounts/{senderAccountId}/transfers/crypto."""
-    return _created(make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody)))
+    return make_crypto(world, call.path["senderAccountId"], call.read(CryptoBody))
 
 
-def create_fiat(world: World, call: Call) -> Reply:
+def create_fiat(world: World, call: Call) -> Transfer:
     """POST /accounts/{senderAccountId}/transfers/fiat."""
-    return _created(make_fiat(world, call.path["senderAccountId"], call.read(FiatBody)))
+    return make_fiat(world, call.path["senderAccountId"], call.read(FiatBody))
 
 
-def create_any(world: World, call: Call) -> Reply:
+def create_any(world: World, call: Call) -> Transfer:
     """POST /transfers: the sender and either typed body; a currency makes it a fiat one."""
     if "currency" in call.body:
         fiat = call.read(AnyFiatBody)
-        return _created(make_fiat(world, fiat.sender_account_id, fiat))
+        return make_fiat(world, fiat.sender_account_id, fiat)
     crypto = call.read(AnyCryptoBody)
-    return _created(make_crypto(world, crypto.sender_account_id, crypto))
+    return make_crypto(world, crypto.sender_account_id, crypto)
 
 
-def create_internal(world: World, call: Call) -> Reply:
+def create_internal(world: World, call: Call) -> AccountTransfer:
     """POST /account-to-account-transfers: no chain is touched, so the chains may differ."""
     body = call.read(InternalBody)
-    amount = amount_of_text(body.amount, body.cryptocurrency)
+    amount = fields.amount_of_text(body.amount, body.cryptocurrency)
     sender = sender_of(world, body.source_account_id)
     receiver = _receiver(world, sender, body.destination_account_id, None)
     wallet = _wallet_with(world, sender, body.cryptocurrency)
@@ -87,82 +123,73 @@ def create_internal(world: World, call: Call) -> Reply:
         created_at=now, updated_at=now,
     )  # fmt: skip
     world.keep(transfer)
-    _set_aside(world, transfer.id, wallet, body.cryptocurrency, amount)
+    _set_aside(world, transfer.id, wallet.id, body.cryptocurrency, amount)
     plan(world, transfer.id, "internal")
-    return _created(transfer)
+    return transfer
 
 
 def make_crypto(
     world: World, sender_id: str, body: CryptoBody, merchant_reference: str | None = None
 ) -> Transfer:
     """A new crypto transfer, its amount set aside."""
-    exactly_one(
+    fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
         destinationAddress=body.destination_address,
     )
-    amount = amount_of_number(body.amount, body.asset)
+    amount = fields.amount_of_number(body.amount, body.asset)
     sender = sender_of(world, sender_id)
     if body.chain != sender.chain:
         raise _not_held(body.asset, body.chain)
-    receiver = None
-    if body.destination_address is None:
-        receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
-        _same_chain(sender, receiver)
-    transfer = _transfer(world, (sender, receiver), body.asset, amount, body.idempotency_key)
-    fee = NETWORK_FEES[sender.chain] if world.charges_network_fees else None
-    transfer = msgspec.structs.replace(
-        transfer, description=body.description, merchant_reference=merchant_reference,
-        destination_address=body.destination_address, network_fee=fee,
+    receiver = _receiver_on_chain(world, sender, body, body.destination_address)
+    return _accepted(
+        world, "crypto", (sender, receiver), amount, body, asset=body.asset,
+        merchant_reference=merchant_reference, destination_address=body.destination_address,
+        network_fee=NETWORK_FEES[sender.chain] if world.charges_network_fees else None,
     )  # fmt: skip
-    return _accepted(world, sender, transfer, "crypto")
 
 
 def make_fiat(
     world: World, sender_id: str, body: FiatFields, merchant_reference: str | None = None
 ) -> Transfer:
     """A new transfer asked for in euros, its amount in coins set aside."""
-    exactly_one(
+    fields.exactly_one(
         receiverAccountId=body.receiver_account_id,
         receiverExternalId=body.receiver_external_id,
         bankAccount=body.bank_account,
     )
-    euros = amount_of_number(body.amount, body.currency)
-    sender, receiver = sender_of(world, sender_id), None
-    if body.bank_account is not None:
-        if not is_iban(body.bank_account.iban):
-            raise invalid("bankAccount.iban does not have valid check digits.")
-    else:
-        receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
-        _same_chain(sender, receiver)
+    euros = fields.amount_of_number(body.amount, body.currency)
+    sender = sender_of(world, sender_id)
+    if body.bank_account is not None and not is_iban(body.bank_account.iban):
+        raise invalid("bankAccount.iban does not have valid check digits.")
+    receiver = _receiver_on_chain(world, sender, body, body.bank_account)
     # What a fiat transfer is paid with: the asset that the sender has most of in euros.
     euros_by_asset = {
         asset: holding[1] * payout_rate(asset)
         for asset in world.cast.contracts
-        if (holding := spendable(world, sender.id, asset))
+        if (holding := records.spendable(world, sender.id, asset))
     }
     if not euros_by_asset:
         raise Refusal(422, "ASSET_NOT_HELD", "The sender holds nothing to pay with.")
     asset = max(sorted(euros_by_asset), key=lambda asset: euros_by_asset[asset])
     rate = payout_rate(asset, body.currency)
     amount = quantize(euros / rate, "EUR")
-    transfer = _transfer(world, (sender, receiver), asset, amount, body.idempotency_key)
-    transfer = msgspec.structs.replace(
-        transfer, description=body.description, merchant_reference=merchant_reference,
-        fiat_origin=FiatOrigin(currency=body.currency, amount=number(euros), exchange_rate=rate),
-        bank_account=_block(body.bank_account),
+    euros = number(euros)
+    origin = shapes.FiatOrigin(currency=body.currency, amount=euros, exchange_rate=rate)
+    return _accepted(
+        world, "fiat", (sender, receiver), amount, body, asset=asset, fiat_origin=origin,
+        merchant_reference=merchant_reference, bank_account=_block(body.bank_account),
     )  # fmt: skip
-    return _accepted(world, sender, transfer, "fiat")
 
 
 def sender_of(world: World, account_id: str) -> Account:
     """The account that is to send: active, its holders active and verified."""
-    account = account_of(world, account_id)
+    account = records.account_of(world, account_id)
     _require_active(account)
     for role in account.party_roles:
         if role.party.status != "ACTIVE":
             raise Refusal(422, "PARTY_NOT_ACTIVE", f"The sender's party is {role.party.status}.")
-    if not is_verified(account):
+    if not records.is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The sender's party is not verified.")
     return account
 
@@ -176,30 +203,37 @@ def _receiver(
     world: World, sender: Account, account_id: str | None, external_id: str | None
 ) -> Account:
     """The account that is to receive: another one, active, with a wallet."""
-    named_account = account_named(world, external_id) if external_id is not None else None
+    named_account = records.account_named(world, external_id) if external_id is not None else None
     if external_id is not None and named_account is None:
         raise missing("account")
-    receiver = named_account or account_of(world, account_id or "")
+    receiver = named_account or records.account_of(world, account_id or "")
     if receiver.id == sender.id:
         raise invalid("The receiver is the sender.")
     _require_active(receiver)
-    if not wallets_of(world, receiver.id):
+    if not records.wallets_of(world, receiver.id):
         raise Refusal(422, "ACCOUNT_WALLET_MISSING", "The receiver has no wallet.")
     return receiver
 
 
-def _same_chain(sender: Account, receiver: Account) -> None:
+def _receiver_on_chain(
+    world: World, sender: Account, body: _Outward, outside: object
+) -> Account | None:
+    """The receiver, which is on the sender's chain; None where it is outside the service."""
+    if outside is not None:
+        return None
+    receiver = _receiver(world, sender, body.receiver_account_id, body.receiver_external_id)
     if receiver.chain != sender.chain:
         message = f"The receiver is on {receiver.chain}, the sender on {sender.chain}."
         raise Refusal(422, "CHAIN_MISMATCH", message)
+    return receiver
 
 
 def _not_held(asset: str, chain: str) -> Refusal:
     return Refusal(422, "ASSET_NOT_HELD", f"The sender holds no {asset} on {chain}.")
 
 
-def _wallet_with(world: World, sender: Account, asset: str) -> Wallet:
-    holding = spendable(world, sender.id, asset)
+def _wallet_with(world: World, sender: Account, asset: str) -> shapes.Wallet:
+    holding = records.spendable(world, sender.id, asset)
     if holding is None:
         raise _not_held(asset, sender.chain)
     wallet, _ = holding
@@ -215,40 +249,88 @@ def _block(bank: BankBlock | None) -> dict[str, str] | None:
     return block | {"bic": bank.bic} if bank.bic else block
 
 
-def _transfer(
+def _accepted(
     world: World,
+    kind: str,
     sides: tuple[Account, Account | None],
-    asset: str,
     amount: Decimal,
-    key: str,
+    body: _Outward,
+    **more: Any,
 ) -> Transfer:
-    sender, receiver = sides
-    now = zulu(world.clock.tick())
-    return Transfer(
+    (sender, receiver), now = sides, zulu(world.clock.tick())
+    transfer = Transfer(
         id=world.ids.uuid(), sender_account_id=sender.id,
-        receiver_account_id=receiver.id if receiver else None, chain=sender.chain, asset=asset,
-        amount=number(amount), idempotency_key=key, status="PENDING", created_at=now,
-        updated_at=now,
+        receiver_account_id=receiver.id if receiver else None, chain=sender.chain,
+        amount=number(amount), description=body.description, status="PENDING", created_at=now,
+        idempotency_key=body.idempotency_key, updated_at=now, **more,
     )  # fmt: skip
-
-
-def _accepted(world: World, sender: Account, transfer: Transfer, kind: str) -> Transfer:
     wallet = _wallet_with(world, sender, transfer.asset)
-    _set_aside(world, transfer.id, wallet, transfer.asset, transfer.amount)
+    _set_aside(world, transfer.id, wallet.id, transfer.asset, transfer.amount)
     if transfer.network_fee is not None:
         fee = Posting(available(wallet.id), WORLD, transfer.asset, transfer.network_fee)
-        move(world, "network_fee", transfer.id, fee)
+        records.move(world, "network_fee", transfer.id, fee)
     world.keep(transfer)
     plan(world, transfer.id, kind)
     return transfer
 
 
-def _set_aside(world: World, reference: str, wallet: Wallet, asset: str, amount: Decimal) -> None:
-    move(
-        world, "reserve", reference,
-        Posting(available(wallet.id), reserved(wallet.id), asset, amount),
-    )  # fmt: skip
+def _set_aside(world: World, transfer: str, wallet: str, asset: str, amount: Decimal) -> None:
+    posting = Posting(available(wallet), reserved(wallet), asset, amount)
+    records.move(world, "reserve", transfer, posting)
 
 
-def _created(transfer: Transfer | AccountTransfer) -> Reply:
-    return result(encode(transfer), 201)
+_SIDES: Final = {"SENDER": ("owner",), "RECEIVER": ("peer",), None: ("owner", "peer")}
+
+
+def _seen_from(call: Call) -> dict[str, str]:
+    """An account's transfers: those it sent and those it received, unless it asks for one side."""
+    role = call.query_value("accountRole")
+    if role not in _SIDES:
+        raise invalid("accountRole must be SENDER or RECEIVER.")
+    return dict.fromkeys(_SIDES[role], call.path["accountId"])
+
+
+def read_transfer(world: World, call: Call) -> Reply:
+    transfer = stored(world, "transfer", call.path["transferId"], Transfer)
+    if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
+        raise missing("transfer")
+    return result(encode(transfer))
+
+
+_LIST: Final = Listing(
+    kind="transfer",
+    members=_seen_from,
+    filters={"status": "status"},
+    values={"status": ("PENDING", "PROCESSING", "COMPLETED", "FAILED")},
+    also={"accountRole": {"type": "string", "enum": ["SENDER", "RECEIVER"]}},
+)
+_INTERNAL: Final = Listing(
+    kind="account_transfer", filters={"sourceAccountId": "owner", "destinationAccountId": "peer"}
+)
+_BETWEEN: Final = "/account-to-account-transfers"
+TRANSFER_ROUTES: Final = (
+    create_route(
+        _BETWEEN, create_internal, InternalBody, AccountTransfer,
+        "Transfer between two accounts inside the service.", 404,
+    ),
+    list_route(_BETWEEN, _INTERNAL, AccountTransfer, "List the transfers between accounts."),
+    create_route(
+        "/accounts/{senderAccountId}/transfers/crypto", create_crypto, CryptoBody, Transfer,
+        "Transfer an asset on the chain.",
+    ),
+    create_route(
+        "/accounts/{senderAccountId}/transfers/fiat", create_fiat, FiatBody, Transfer,
+        "Transfer an amount asked for in euros.",
+    ),
+    create_route(
+        "/transfers", create_any, (AnyCryptoBody, AnyFiatBody), Transfer,
+        "Create a transfer of either kind; a currency makes it a fiat one.", 404,
+    ),
+    list_route(
+        "/accounts/{accountId}/transfers", _LIST, Transfer,
+        "List the crypto and fiat transfers that an account sent or received.",
+    ),
+    read_route(
+        "/accounts/{accountId}/transfers/{transferId}", read_transfer, Transfer, "Get a transfer."
+    ),
+)  # fmt: skip

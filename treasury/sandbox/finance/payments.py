@@ -9,36 +9,57 @@ the specification does, those of the published generation are in `published_paym
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.money import net_crypto
-from treasury.sandbox.finance.finance_records import (
-    account_named,
-    account_of,
-    is_verified,
-    move,
-    require_active,
-    spendable,
-)
-from treasury.sandbox.http.body_fields import CardReference, PaymentRequestBody, amount_of_number
-from treasury.sandbox.http.exchange import Call, Refusal, Reply, missing, result, stored
+from treasury.sandbox.finance import finance_records
+from treasury.sandbox.finance.finance_records import account_named, account_of, move, spendable
+from treasury.sandbox.http.body_fields import JsonBody, Key, Long, Number, Text, amount_of_number
+from treasury.sandbox.http.exchange import Call, Refusal, missing, stored
+from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
-from treasury.sandbox.state.shapes import Account, Shape, decode, encode, number, zulu
+from treasury.sandbox.state.shapes import Account, Shape, decode, number, zulu
 from treasury.sandbox.state.store import Record, make_record
 from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "ASSET", "BothAmounts", "Execution", "PaymentRequest", "both_amounts", "create_for",
-    "create_payment", "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins",
-    "reverse_payment", "settle_payment",
+    "ASSET", "PAYMENT_ROUTES", "BothAmounts", "CardReference", "Execution", "PaymentBody",
+    "PaymentRequest", "PaymentRequestBody", "both_amounts", "create_for", "create_payment",
+    "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins", "reverse_payment",
+    "settle_payment",
 ]  # fmt: skip
 
 ASSET: Final = "USDC"
 """What every card is paid with."""
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}
+
+
+class CardReference(JsonBody, frozen=True, kw_only=True):
+    """The card that a payment request is for; the type is free and case-sensitive."""
+
+    type: Long
+    reference_id: Long
+
+
+class PaymentBody(JsonBody, frozen=True, kw_only=True):
+    """The payment within a payment request."""
+
+    amount: Number
+    currency: Literal["EUR", "USD"]
+    idempotency_key: Key
+    external_id: Long | None = None
+    description: Text | None = None
+
+
+class PaymentRequestBody(JsonBody, frozen=True, kw_only=True):
+    """A payment request."""
+
+    card_provider_reference: CardReference
+    payment_request: PaymentBody
 
 
 class BothAmounts(Shape, frozen=True, kw_only=True):
@@ -88,7 +109,7 @@ class PaymentRequest(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-def create_payment(world: World, call: Call) -> Reply:
+def create_payment(world: World, call: Call) -> PaymentRequest:
     """POST /payment-requests."""
     body = call.read(PaymentRequestBody)
     body_payment, card = body.payment_request, body.card_provider_reference
@@ -102,7 +123,7 @@ def create_payment(world: World, call: Call) -> Reply:
         peer=card.reference_id, reference=payment.external_id or "",
     )  # fmt: skip
     world.store.put([record])
-    return result(encode(payment), 201)
+    return payment
 
 
 def create_for(
@@ -116,8 +137,8 @@ def create_for(
 ) -> PaymentRequest:
     """A new payment request of an account, its amount reserved."""
     fiat, rate = amount_of_number(amount, currency), _RATES[currency]
-    require_active(account)
-    if not is_verified(account):
+    finance_records.require_active(account)
+    if not finance_records.is_verified(account):
         raise Refusal(422, "KYC_NOT_VERIFIED", "The account's party is not verified.")
     both, now = both_amounts(fiat, currency), zulu(world.clock.tick())
     coins = Decimal(both.crypto)
@@ -228,14 +249,12 @@ def _set_status(
     """The request at an end, its open steps with it."""
     now = zulu(world.clock.now)
     steps = [
-        msgspec.structs.replace(execution, status=step, updated_at=now)
+        replace(execution, status=step, updated_at=now)
         if execution.status in {"PENDING", "RESERVED"}
         else execution
         for execution in payment.executions
     ]
-    changed = msgspec.structs.replace(
-        payment, status=status, executions=steps, updated_at=now, **more
-    )
+    changed = replace(payment, status=status, executions=steps, updated_at=now, **more)
     return put_payment(world, changed)
 
 
@@ -243,3 +262,11 @@ def put_payment(world: World, payment: PaymentRequest) -> PaymentRequest:
     """Write a payment request."""
     world.store.put([make_record("payment_request", payment, owner=payment.account_id)])
     return payment
+
+
+PAYMENT_ROUTES: Final = (
+    create_route(
+        "/payment-requests", create_payment, PaymentRequestBody, PaymentRequest,
+        "Reserve an amount for a card.", 402, 404,
+    ),
+)  # fmt: skip

@@ -12,67 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias, get_origin
 
-import msgspec
+from msgspec.structs import replace
 
+from treasury.sandbox.finance import rules_b as rules
 from treasury.sandbox.finance.finance_accounts import add_role
 from treasury.sandbox.finance.finance_parties import create_party, delete_party
 from treasury.sandbox.finance.finance_transfers import make_crypto, make_fiat
-from treasury.sandbox.finance.payments import PaymentRequest, create_payment
-from treasury.sandbox.finance.published_payments import (
-    ChangingPayment,
-    NewPayment,
-    Reversing,
-    ReversingByReference,
-    Settling,
-    SettlingByReference,
-    change_payment,
-    create_of_account,
-    reverse,
-    reverse_by_reference,
-    settle,
-    settle_by_reference,
-)
-from treasury.sandbox.finance.published_permits import (
-    Allowance,
-    Permit,
-    PermitResult,
-    SubmittedPermit,
-    list_allowances,
-    list_permits,
-    submit_permit,
-)
-from treasury.sandbox.finance.rules_b import (
-    CryptoBodyB,
-    FiatBodyB,
-    IndividualBodyB,
-    JsonAnswer,
-    NewAccountB,
-    NewRoleB,
-    NewSessionB,
-    NewVirtualAccountB,
-    OrganisationBodyB,
-    PartyChangesB,
-    PaymentRequestBodyB,
-    answer_body,
-    change_party,
-    create_account,
-    create_session,
-    create_virtual_account,
-    paying,
-    publishing,
-    remove_role,
-    transferring,
-)
-from treasury.sandbox.http.exchange import (
-    MANAGERS,
-    Call,
-    Handler,
-    Parameter,
-    Reply,
-    Route,
-    invalid,
-)
-from treasury.sandbox.http.idempotency import once
+from treasury.sandbox.finance.payments import create_payment
+from treasury.sandbox.finance.published_payments import PUBLISHED_PAYMENTS, paying
+from treasury.sandbox.finance.published_permits import PUBLISHED_PERMITS
+from treasury.sandbox.finance.rules_b import JsonAnswer
+from treasury.sandbox.http.exchange import Call, Reply, Route, Write, invalid
+from treasury.sandbox.http.idempotency import once, write_route
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
@@ -164,7 +115,7 @@ def _dressed(route: Route) -> Route:
     def dress(reply: Reply) -> Reply:
         if not reply.body:
             return reply
-        body = answer_body(reply.body)
+        body = rules.answer_body(reply.body)
         if not body["success"]:
             body["errors"] = [_error(error) for error in body["errors"]]
         elif isinstance(body["result"], list):
@@ -176,7 +127,7 @@ def _dressed(route: Route) -> Route:
     def shows(names: list[str]) -> list[str]:
         return list(dialect({name: name for name in names}, in_list))
 
-    return msgspec.structs.replace(route, dress=dress, shows=shows)
+    return replace(route, dress=dress, shows=shows)
 
 
 def _error(error: JsonAnswer) -> JsonAnswer:
@@ -192,98 +143,34 @@ def _error(error: JsonAnswer) -> JsonAnswer:
 
 # the table
 
-_Rule: TypeAlias = tuple[Handler, bool, Any]
-_WRITES: Final[dict[tuple[str, str], _Rule]] = {
-    # what is written in this generation: how, whether a key counts, a body that is not the
-    # specification's
-    ("POST", "/parties"): (publishing(create_party), False, IndividualBodyB | OrganisationBodyB),
-    ("PATCH", "/parties/{id}"): (publishing(change_party), True, PartyChangesB),
-    ("DELETE", "/parties/{id}"): (delete_party, True, None),
-    ("POST", "/accounts"): (publishing(create_account), False, NewAccountB),
-    ("POST", "/accounts/{accountId}/party-roles"): (publishing(add_role), False, NewRoleB),
-    ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (
-        publishing(create_virtual_account), True, NewVirtualAccountB,
-    ),
+_WRITES: Final[dict[tuple[str, str], tuple[Write, bool]]] = {
+    # what is written in this generation: how, and whether a key counts
+    ("POST", "/parties"): (create_party, False),
+    ("PATCH", "/parties/{id}"): (rules.change_party, True),
+    ("DELETE", "/parties/{id}"): (delete_party, True),
+    ("POST", "/accounts"): (rules.create_account, False),
+    ("POST", "/accounts/{accountId}/party-roles"): (add_role, False),
+    ("POST", "/accounts/{accountId}/virtual-bank-accounts"): (rules.create_virtual_account, True),
     ("POST", "/accounts/{accountId}/fiat-to-crypto/payment-sessions"): (
-        create_session, True, NewSessionB,
+        rules.create_session, True,
     ),
     ("POST", "/accounts/{senderAccountId}/transfers/crypto"): (
-        transferring(make_crypto, CryptoBodyB, "destinationAddress"), True, CryptoBodyB,
+        rules.transferring(make_crypto, rules.CryptoBodyB, "destinationAddress"), True,
     ),
     ("POST", "/accounts/{senderAccountId}/transfers/fiat"): (
-        transferring(make_fiat, FiatBodyB, "bankAccount"), True, FiatBodyB,
+        rules.transferring(make_fiat, rules.FiatBodyB, "bankAccount"), True,
     ),
-    ("POST", "/payment-requests"): (
-        publishing(paying(create_payment)), True, PaymentRequestBodyB,
-    ),
+    ("POST", "/payment-requests"): (paying(create_payment), True),
 }  # fmt: skip
 _REUSED: Final = {"/accounts/{accountId}/virtual-bank-accounts": 409}
 """The status of another body under a key, where it is not 422."""
-
-
-def _added(
-    operation: str,
-    handler: Handler,
-    takes_gives: tuple[Any, Any],
-    says: str,
-    status: int,
-    *refuses: int,
-) -> Route:
-    """A write that only this generation has."""
-    method, path = operation.split()
-    takes, gives = takes_gives
-    return Route(
-        method, path, once(handler, any_text=True), MANAGERS, says=says, takes=takes, gives=gives,
-        status=status, refuses=refuses,
-    )  # fmt: skip
-
-
-_PAYMENTS: Final = "/payment-requests"
-_WALLET: Final = "/accounts/{accountId}/wallets/{walletId}"
 _ADDED: Final = (
-    _added(
-        "DELETE /accounts/{accountId}/party-roles/{partyId}", remove_role, (None, None),
-        "Take a party's part in an account away.", 204,
+    # what only this generation has
+    write_route(
+        "DELETE /accounts/{accountId}/party-roles/{partyId}", rules.remove_role, None, None,
+        "Take a party's part in an account away.", status=204,
     ),
-    _added(
-        "POST /accounts/{accountId}/payment-requests", paying(create_of_account),
-        (NewPayment, PaymentRequest), "Reserve an amount of an account.", 201, 402,
-    ),
-    _added(
-        f"POST {_PAYMENTS}/settlements", settle_by_reference,
-        (SettlingByReference, PaymentRequest), "Settle a payment request by its reference.", 202,
-        404,
-    ),
-    _added(
-        f"POST {_PAYMENTS}/reversals", reverse_by_reference,
-        (ReversingByReference, PaymentRequest), "Reverse a payment request by its reference.", 202,
-        404,
-    ),
-    _added(
-        f"POST {_PAYMENTS}/{{paymentRequestId}}/settlements", settle, (Settling, PaymentRequest),
-        "Settle a payment request.", 202,
-    ),
-    _added(
-        f"POST {_PAYMENTS}/{{paymentRequestId}}/reversal", reverse, (Reversing, PaymentRequest),
-        "Reverse a payment request.", 202,
-    ),
-    _added(
-        f"PATCH {_PAYMENTS}/{{paymentRequestId}}", change_payment,
-        (ChangingPayment, PaymentRequest), "Reserve another amount.", 200, 402,
-    ),
-    Route(
-        "GET", f"{_WALLET}/permits", list_permits, says="List what may be signed for a wallet.",
-        gives=list[Permit],
-    ),
-    _added(
-        f"POST {_WALLET}/permits", submit_permit, (SubmittedPermit, PermitResult),
-        "Hand a signed permit in.", 200,
-    ),
-    Route(
-        "GET", f"{_WALLET}/allowances", list_allowances, gives=list[Allowance],
-        says="List what may be spent for a wallet.",
-        query=(Parameter("asset", {"type": "string"}),),
-    ),
+    *PUBLISHED_PAYMENTS, *PUBLISHED_PERMITS,
 )  # fmt: skip
 _MEANS: Final = {
     # the statuses that may be asked for in this generation, each in the words that are stored
@@ -309,19 +196,32 @@ def routes_b(specified: Collection[Route]) -> tuple[Route, ...]:
     ]
     routes = {(route.method, route.path): route for route in specified}
     writes = [
-        msgspec.structs.replace(
-            routes[operation],
-            handler=once(
-                handler, keyed=keyed, any_text=True, reused=_REUSED.get(operation[1], 422)
-            ),
-            takes=takes or routes[operation].takes,
-            refuses=(*routes[operation].refuses, _REUSED.get(operation[1], 422)),
-        )
-        for operation, (handler, keyed, takes) in _WRITES.items()
+        _written(routes[operation], write, _REUSED.get(operation[1], 422), keyed=keyed)
+        for operation, (write, keyed) in _WRITES.items()
+    ]
+    added = [
+        replace(each, handler=once(each.writes, each.status, any_text=True))
+        if each.writes
+        else each
+        for each in _ADDED
     ]
     # an address without a placeholder is met before one whose placeholder it would fit
-    every = sorted((*reads, *writes, *_ADDED), key=lambda route: route.path.count("{"))
+    every = sorted((*reads, *writes, *added), key=lambda route: route.path.count("{"))
     return tuple(map(_dressed, every))
+
+
+def _written(route: Route, write: Write, reused: int, *, keyed: bool) -> Route:
+    """A write of the specification that reads this generation's body."""
+
+    def reading(world: World, call: Call) -> Any:
+        return write(world, replace(call, reads=rules.READS_B))
+
+    return replace(
+        route,
+        handler=once(reading, route.status, keyed=keyed, any_text=True, reused=reused),
+        takes=rules.READS_B.get(route.takes, route.takes),
+        refuses=(*route.refuses, reused),
+    )
 
 
 def _translate_statuses(route: Route) -> Route:
@@ -336,11 +236,8 @@ def _translate_statuses(route: Route) -> Route:
             raise invalid(f"status must be one of {', '.join(words)}.")
         statuses = [each for status in statuses_b for each in words[status]]
         query = call.query | ({"status": statuses} if statuses_b else {})
-        return route.handler(world, msgspec.structs.replace(call, query=query))
+        return route.handler(world, replace(call, query=query))
 
     schema = {"type": "array", "items": {"type": "string", "enum": list(words)}}
-    query = tuple(
-        Parameter("status", each.schema | schema) if each.name == "status" else each
-        for each in route.query
-    )
-    return msgspec.structs.replace(route, handler=serve, query=query)
+    query = {**route.query, "status": route.query["status"] | schema}
+    return replace(route, handler=serve, query=query)

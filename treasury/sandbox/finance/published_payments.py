@@ -10,47 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
+from treasury.sandbox.finance import payments
 from treasury.sandbox.finance.finance_records import account_of, move
-from treasury.sandbox.finance.payments import (
-    BothAmounts,
-    Execution,
-    PaymentRequest,
-    both_amounts,
-    create_for,
-    find_payment,
-    payment_of,
-    put_payment,
-    reserve_coins,
-    reverse_payment,
-    settle_payment,
-)
-from treasury.sandbox.http.body_fields import (
-    CardReference,
-    JsonBody,
-    Number,
-    Text,
-    amount_of_number,
-)
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, missing, result
+from treasury.sandbox.finance.payments import PaymentRequest
+from treasury.sandbox.http.body_fields import JsonBody, Long, Number, Text, amount_of_number
+from treasury.sandbox.http.exchange import Call, Refusal, Write, missing
+from treasury.sandbox.http.idempotency import write_route
 from treasury.sandbox.state.ledger import Posting, available
-from treasury.sandbox.state.shapes import encode, number, zulu
+from treasury.sandbox.state.shapes import number, zulu
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "ChangingPayment", "NewPayment", "PaymentReference", "Reversing", "ReversingByReference",
-    "Settling", "SettlingByReference", "change_payment", "create_of_account", "reverse",
-    "reverse_by_reference", "schedule_payments", "settle", "settle_by_reference",
-]  # fmt: skip
+__all__ = ["PUBLISHED_PAYMENTS", "paying", "schedule_payments"]
 
 SETTLES: Final = "finance.payment.settles"
 REVERSES: Final = "finance.payment.reverses"
 _WAIT: Final = timedelta(seconds=5)
 
-_Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
 _Currency: TypeAlias = Literal["EUR", "USD"]
 _Reason: TypeAlias = Literal[
     "CUSTOMER_CANCELLATION", "MERCHANT_VOID", "ACQUIRER_FAILURE", "NETWORK_DECLINE", "OTHER"
@@ -62,9 +41,9 @@ class NewPayment(JsonBody, frozen=True, kw_only=True):
 
     amount: Number
     currency: _Currency
-    external_id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)] | None = None
+    external_id: Long | None = None
     description: Text | None = None
-    idempotency_key: _Key
+    idempotency_key: Long
 
 
 class ChangingPayment(JsonBody, frozen=True, kw_only=True):
@@ -72,7 +51,7 @@ class ChangingPayment(JsonBody, frozen=True, kw_only=True):
 
     amount: Number
     currency: _Currency
-    idempotency_key: _Key
+    idempotency_key: Long
 
 
 class Settling(ChangingPayment, frozen=True, kw_only=True):
@@ -82,7 +61,7 @@ class Settling(ChangingPayment, frozen=True, kw_only=True):
 class PaymentReference(JsonBody, frozen=True, kw_only=True):
     """A payment request by its card and the caller's own id."""
 
-    card_provider_reference: CardReference
+    card_provider_reference: payments.CardReference
     external_id: str
 
 
@@ -97,7 +76,7 @@ class Reversing(JsonBody, frozen=True, kw_only=True):
 
     reason: _Reason
     description: Text | None = None
-    idempotency_key: _Key
+    idempotency_key: Long
 
 
 class ReversingByReference(Reversing, frozen=True, kw_only=True):
@@ -106,91 +85,85 @@ class ReversingByReference(Reversing, frozen=True, kw_only=True):
     payment_request_reference: PaymentReference
 
 
-def create_of_account(world: World, call: Call) -> Reply:
+def create_of_account(world: World, call: Call) -> PaymentRequest:
     """POST /accounts/{accountId}/payment-requests."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewPayment)
-    payment = create_for(
+    return payments.create_for(
         world, account, body.amount, body.currency,
         external_id=body.external_id, description=body.description,
     )  # fmt: skip
-    return result(encode(payment), 201)
 
 
-def change_payment(world: World, call: Call) -> Reply:
+def change_payment(world: World, call: Call) -> PaymentRequest:
     """PATCH /payment-requests/{paymentRequestId}: more or less is reserved."""
     payment, body = _reserved(world, call.path["paymentRequestId"]), call.read(ChangingPayment)
     requested = _requested_amounts(payment, body)
     more = Decimal(requested.crypto) - Decimal(payment.amount.crypto)
     if more == 0:
-        return result(encode(payment))
+        return payment
     kind = "INCREMENTAL_AUTHORIZATION" if more > 0 else "AUTHORIZATION_ADJUSTMENT"
     if more > 0:
-        reserve_coins(world, payment.account_id, payment.id, more)
+        payments.reserve_coins(world, payment.account_id, payment.id, more)
     else:
         ((place, asset, _),) = world.ledger.under_way(payment.id)
         back = Posting(place, available(place.split("/")[1]), asset, -more)
         move(world, "give_back", payment.id, back)
     step = _execution(world, payment, kind, abs(more), "RESERVED")
-    changed = msgspec.structs.replace(
-        payment,
-        amount=requested,
-        executions=[*payment.executions, step],
-        updated_at=step.updated_at,
-    )
-    return result(encode(put_payment(world, changed)))
+    changed = _with_step(payment, payment.status, step, amount=requested)
+    return payments.put_payment(world, changed)
 
 
 def schedule_payments(world: World) -> None:
     """Let the platform end what was asked for, unless a driver has done so."""
 
     def settles(payment_id: str) -> None:
-        if payment_of(world, payment_id).status == "SETTLING":
-            settle_payment(world, payment_id)
+        if payments.payment_of(world, payment_id).status == "SETTLING":
+            payments.settle_payment(world, payment_id)
 
     def reverses(payment_id: str) -> None:
-        payment = payment_of(world, payment_id)
+        payment = payments.payment_of(world, payment_id)
         if payment.status == "REVERSING":
-            reverse_payment(world, payment_id, payment.reversal_reason or "OTHER")
+            payments.reverse_payment(world, payment_id, payment.reversal_reason or "OTHER")
 
     world.agenda.on(SETTLES, settles)
     world.agenda.on(REVERSES, reverses)
 
 
-def _settling(world: World, payment: PaymentRequest, body: Settling) -> Reply:
+def _settling(world: World, payment: PaymentRequest, body: Settling) -> PaymentRequest:
     amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
     changed = _with_step(payment, "SETTLING", step, settlement_amount=amount)
     world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
-    return result(encode(put_payment(world, changed)), 202)
+    return payments.put_payment(world, changed)
 
 
-def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Reply:
+def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> PaymentRequest:
     step = _execution(world, payment, "REVERSAL", Decimal(payment.amount.crypto), "PENDING")
     changed = _with_step(
         payment, "REVERSING", step,
         reversal_reason=body.reason, reversal_description=body.description,
     )  # fmt: skip
     world.agenda.add(world.clock.now + _WAIT, REVERSES, payment.id)
-    return result(encode(put_payment(world, changed)), 202)
+    return payments.put_payment(world, changed)
 
 
-_End: TypeAlias = Callable[[World, PaymentRequest, Any], Reply]
+_End: TypeAlias = Callable[[World, PaymentRequest, Any], PaymentRequest]
 
 
-def _by_id(end: _End, shape: type[JsonBody]) -> Handler:
-    def serve(world: World, call: Call) -> Reply:
+def _by_id(end: _End, shape: type[JsonBody]) -> Write:
+    def serve(world: World, call: Call) -> PaymentRequest:
         payment = _reserved(world, call.path["paymentRequestId"])
         return end(world, payment, call.read(shape))
 
     return serve
 
 
-def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Handler:
-    def serve(world: World, call: Call) -> Reply:
+def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByReference]) -> Write:
+    def serve(world: World, call: Call) -> PaymentRequest:
         body = call.read(shape)
         card = body.payment_request_reference.card_provider_reference
         external_id = body.payment_request_reference.external_id
-        payment_id = find_payment(world, card.type, card.reference_id, external_id)
+        payment_id = payments.find_payment(world, card.type, card.reference_id, external_id)
         if payment_id is None:
             raise missing("payment request")
         return end(world, _reserved(world, payment_id), body)
@@ -198,31 +171,25 @@ def _by_reference(end: _End, shape: type[SettlingByReference | ReversingByRefere
     return serve
 
 
-settle: Final = _by_id(_settling, Settling)
-settle_by_reference: Final = _by_reference(_settling, SettlingByReference)
-reverse: Final = _by_id(_reversing, Reversing)
-reverse_by_reference: Final = _by_reference(_reversing, ReversingByReference)
-
-
 def _with_step(
-    payment: PaymentRequest, status: str, step: Execution, **changes: Any
+    payment: PaymentRequest, status: str, step: payments.Execution, **changes: Any
 ) -> PaymentRequest:
     executions = [*payment.executions, step]
-    return msgspec.structs.replace(
+    return replace(
         payment, status=status, executions=executions, updated_at=step.updated_at, **changes
     )
 
 
-def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> BothAmounts:
+def _requested_amounts(payment: PaymentRequest, body: ChangingPayment) -> payments.BothAmounts:
     """The amount of a body, on the card and in coins; its currency is the request's."""
     if body.currency != payment.currency:
         raise Refusal(400, "VALIDATION_ERROR", f"currency must be {payment.currency}.")
-    return both_amounts(amount_of_number(body.amount, body.currency), body.currency)
+    return payments.both_amounts(amount_of_number(body.amount, body.currency), body.currency)
 
 
 def _reserved(world: World, payment_id: str) -> PaymentRequest:
     """A payment request that is neither settled nor reversed, nor about to be."""
-    payment = payment_of(world, payment_id)
+    payment = payments.payment_of(world, payment_id)
     if payment.status != "RESERVED":
         raise Refusal(400, "INVALID_STATE", f"The payment request is {payment.status}.")
     return payment
@@ -230,10 +197,56 @@ def _reserved(world: World, payment_id: str) -> PaymentRequest:
 
 def _execution(
     world: World, payment: PaymentRequest, kind: str, coins: Decimal, status: str
-) -> Execution:
+) -> payments.Execution:
     now, first = zulu(world.clock.tick()), payment.executions[0]
-    return Execution(
+    return payments.Execution(
         id=world.ids.uuid(), wallet_pair_id=first.wallet_pair_id, type=kind, chain=first.chain,
         asset=first.asset, amount=number(coins), exchange_rate=first.exchange_rate, status=status,
         created_at=now, updated_at=now,
     )  # fmt: skip
+
+
+def paying(write: Write) -> Write:
+    """A payment request of an account that is not verified is refused in other words."""
+
+    def serve(world: World, call: Call) -> PaymentRequest:
+        try:
+            return write(world, call)
+        except Refusal as refusal:
+            if refusal.code == "KYC_NOT_VERIFIED":
+                raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None
+            raise
+
+    return serve
+
+
+_PATH: Final = "/payment-requests"
+_BY_ID: Final = f"{_PATH}/{{paymentRequestId}}"
+PUBLISHED_PAYMENTS: Final = (
+    write_route(
+        "POST /accounts/{accountId}/payment-requests", paying(create_of_account), NewPayment,
+        PaymentRequest, "Reserve an amount of an account.", 402, status=201,
+    ),
+    write_route(
+        f"POST {_PATH}/settlements", _by_reference(_settling, SettlingByReference),
+        SettlingByReference, PaymentRequest, "Settle a payment request by its reference.", 404,
+        status=202,
+    ),
+    write_route(
+        f"POST {_PATH}/reversals", _by_reference(_reversing, ReversingByReference),
+        ReversingByReference, PaymentRequest, "Reverse a payment request by its reference.", 404,
+        status=202,
+    ),
+    write_route(
+        f"POST {_BY_ID}/settlements", _by_id(_settling, Settling), Settling, PaymentRequest,
+        "Settle a payment request.", status=202,
+    ),
+    write_route(
+        f"POST {_BY_ID}/reversal", _by_id(_reversing, Reversing), Reversing, PaymentRequest,
+        "Reverse a payment request.", status=202,
+    ),
+    write_route(
+        f"PATCH {_BY_ID}", change_payment, ChangingPayment, PaymentRequest,
+        "Reserve another amount.", 402,
+    ),
+)  # fmt: skip

@@ -12,18 +12,17 @@ from typing import Annotated, Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance.finance_records import account_of, wallets_of
 from treasury.sandbox.http.body_fields import JsonBody
-from treasury.sandbox.http.exchange import Call, Reply, invalid, missing, result
+from treasury.sandbox.http.exchange import Call, Reply, Route, invalid, missing, result
+from treasury.sandbox.http.idempotency import write_route
 from treasury.sandbox.state.shapes import Shape, Wallet, decode, encode
 from treasury.sandbox.state.store import Record
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "Allowance", "Permit", "PermitResult", "SubmittedPermit", "list_allowances", "list_permits",
-    "schedule_permits", "submit_permit",
-]  # fmt: skip
+__all__ = ["PUBLISHED_PERMITS", "schedule_permits"]
 
 CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)
@@ -99,7 +98,7 @@ def list_permits(world: World, call: Call) -> Reply:
     return result(encode([_permit(world, wallet, asset) for asset in world.cast.contracts]))
 
 
-def submit_permit(world: World, call: Call) -> Reply:
+def submit_permit(world: World, call: Call) -> dict[str, Any]:
     """POST …/wallets/{walletId}/permits."""
     wallet, body = _wallet(world, call), call.read(SubmittedPermit)
     asset = next((a for a in world.cast.contracts if _asset_id(a) == body.supported_asset_id), None)
@@ -108,7 +107,7 @@ def submit_permit(world: World, call: Call) -> Reply:
     before = world.store.detail("permit", _name(wallet, asset))
     if before is not None:
         earlier = decode(before, PermitResult)
-        return result(_whole(msgspec.structs.replace(earlier, skipped=True)))
+        return _whole(replace(earlier, skipped=True))
     world.clock.tick()
     permit = PermitResult(
         id=world.ids.uuid(), supported_asset_id=body.supported_asset_id, asset=asset,
@@ -117,7 +116,7 @@ def submit_permit(world: World, call: Call) -> Reply:
     )  # fmt: skip
     _put(world, wallet.id, permit)
     world.agenda.add(world.clock.now + _WAIT, CONFIRMS, _name(wallet, asset))
-    return result(_whole(permit))
+    return _whole(permit)
 
 
 def list_allowances(world: World, call: Call) -> Reply:
@@ -143,7 +142,7 @@ def schedule_permits(world: World) -> None:
     def confirm(name: str) -> None:
         text = world.store.detail("permit", name)
         assert text is not None
-        confirmed = msgspec.structs.replace(decode(text, PermitResult), status="CONFIRMED")
+        confirmed = replace(decode(text, PermitResult), status="CONFIRMED")
         _put(world, name.partition("/")[0], confirmed)
 
     world.agenda.on(CONFIRMS, confirm)
@@ -198,6 +197,24 @@ def _put(world: World, wallet_id: str, permit: PermitResult) -> None:
     world.store.put([Record(kind="permit", id=name, item=text, detail=text, owner=wallet_id)])
 
 
-def _whole(permit: PermitResult) -> str:
+def _whole(permit: PermitResult) -> dict[str, Any]:
     """The answer with `skipped` also where it is false."""
-    return encode(msgspec.to_builtins(permit) | {"skipped": permit.skipped})
+    return {**msgspec.to_builtins(permit), "skipped": permit.skipped}
+
+
+_WALLET: Final = "/accounts/{accountId}/wallets/{walletId}"
+PUBLISHED_PERMITS: Final = (
+    Route(
+        "GET", f"{_WALLET}/permits", list_permits, says="List what may be signed for a wallet.",
+        gives=list[Permit],
+    ),
+    write_route(
+        f"POST {_WALLET}/permits", submit_permit, SubmittedPermit, PermitResult,
+        "Hand a signed permit in.",
+    ),
+    Route(
+        "GET", f"{_WALLET}/allowances", list_allowances, gives=list[Allowance],
+        says="List what may be spent for a wallet.",
+        query={"asset": {"type": "string"}},
+    ),
+)  # fmt: skip

@@ -12,82 +12,53 @@ from decimal import Decimal
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.sandbox.finance import finance_accounts, finance_parties
-from treasury.sandbox.finance.finance_records import (
-    account_of,
-    is_verified,
-    put_account,
-    put_wallet,
-    require_active,
-)
-from treasury.sandbox.finance.payments import keep_card
-from treasury.sandbox.finance.sessions import make_session
-from treasury.sandbox.http.body_fields import (
-    AccountFields,
-    CardReference,
-    CryptoBody,
-    FiatFields,
-    IndividualFields,
-    NewAccount,
-    NewRole,
-    NewSession,
-    NewVirtualAccount,
-    OrganisationFields,
-    PartyBody,
-    PartyChangeFields,
-    PartyChanges,
-    PaymentBody,
-    PaymentRequestBody,
-    exactly_one,
-)
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, invalid, missing, result
-from treasury.sandbox.state.shapes import Transfer, encode
+from treasury.sandbox.finance import finance_accounts as accounts
+from treasury.sandbox.finance import finance_parties as parties
+from treasury.sandbox.finance import finance_records as records
+from treasury.sandbox.finance import finance_transfers as transfers
+from treasury.sandbox.finance import payments
+from treasury.sandbox.finance.sessions import NewSession, Session, make_session
+from treasury.sandbox.http.body_fields import Long, exactly_one
+from treasury.sandbox.http.exchange import Call, Refusal, Write, invalid, missing
+from treasury.sandbox.state.shapes import Account, Party, Transfer, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "CryptoBodyB", "FiatBodyB", "IndividualBodyB", "JsonAnswer", "NewAccountB", "NewRoleB",
-    "NewSessionB", "NewVirtualAccountB", "OrganisationBodyB", "PartyChangesB",
-    "PaymentRequestBodyB", "answer_body", "change_party", "create_account", "create_session",
-    "create_virtual_account", "paying", "publishing", "remove_role", "transferring",
+    "READS_B", "CryptoBodyB", "FiatBodyB", "JsonAnswer", "answer_body", "change_party",
+    "create_account", "create_session", "create_virtual_account", "remove_role", "transferring",
 ]  # fmt: skip
 
 JsonAnswer: TypeAlias = dict[str, Any]
 
-AnyKey: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+_Reference = Annotated[str, msgspec.Meta(max_length=255)]
 
 
-def create_account(world: World, call: Call) -> Reply:
+def create_account(world: World, call: Call) -> Account:
     """An account comes with its wallet: the customer's own where its address is given."""
-    body = call.read(NewAccountB)
-    reply = finance_accounts.create_account(world, call)
-    account_id = answer_body(reply.body)["result"]["id"]
-    wallet = finance_accounts.give_wallet(world, account_of(world, account_id))
+    body, account = call.read(NewAccountB), accounts.create_account(world, call)
+    wallet = accounts.give_wallet(world, account)
     if body.address is not None:
-        own = msgspec.structs.replace(wallet, type="SELF_CUSTODY", address=body.address)
-        put_wallet(world, own)
+        records.put_wallet(world, replace(wallet, type="SELF_CUSTODY", address=body.address))
     if body.card_provider_reference is not None:
-        keep_card(world, account_id, body.card_provider_reference)
-    return reply
+        payments.keep_card(world, account.id, body.card_provider_reference)
+    return account
 
 
-class IndividualBodyB(
-    IndividualFields, frozen=True, kw_only=True, tag_field="partyType", tag="INDIVIDUAL"
-):
+class IndividualBodyB(parties.IndividualFields, frozen=True, kw_only=True):
     """A new natural person; a key means nothing here."""
 
     idempotency_key: Any = None
 
 
-class OrganisationBodyB(
-    OrganisationFields, frozen=True, kw_only=True, tag_field="partyType", tag="ORGANISATION"
-):
+class OrganisationBodyB(parties.OrganisationFields, frozen=True, kw_only=True):
     """A new company; a key means nothing here."""
 
     idempotency_key: Any = None
 
 
-class NewAccountB(AccountFields, frozen=True, kw_only=True):
+class NewAccountB(accounts.AccountFields, frozen=True, kw_only=True):
     """A new account for a known party or for a new one; a key means nothing here.
 
     `address` is that of a wallet that the customer keeps.
@@ -95,144 +66,118 @@ class NewAccountB(AccountFields, frozen=True, kw_only=True):
 
     address: Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{40}$")] | None = None
     party: IndividualBodyB | OrganisationBodyB | None = None
-    card_provider_reference: CardReference | None = None
+    card_provider_reference: payments.CardReference | None = None
     idempotency_key: Any = None
 
 
-class NewRoleB(NewRole, frozen=True, kw_only=True):
+class NewRoleB(accounts.NewRole, frozen=True, kw_only=True):
     """A party's part in an account; a key means nothing here."""
 
     idempotency_key: Any = None
 
 
-class PartyChangesB(PartyChangeFields, frozen=True, kw_only=True):
+class PartyChangesB(parties.PartyChangeFields, frozen=True, kw_only=True):
     """What may change on a party, and the version that the caller must have read."""
 
     version: int
 
 
-def change_party(world: World, call: Call) -> Reply:
+def change_party(world: World, call: Call) -> Party:
     """PATCH /parties/{id}: the version has to be given."""
     if call.body.get("version") is None:
         raise invalid("version is required.")
-    return finance_parties.change_party(world, call)
+    return parties.change_party(world, call)
 
 
-def create_virtual_account(world: World, call: Call) -> Reply:
+def create_virtual_account(world: World, call: Call) -> VirtualBankAccount:
     """POST /accounts/{accountId}/virtual-bank-accounts: of a verified account."""
-    if not is_verified(account_of(world, call.path["accountId"])):
+    if not records.is_verified(records.account_of(world, call.path["accountId"])):
         raise Refusal(400, "KYC_NOT_VERIFIED", "Account is not verified yet.")
-    return finance_accounts.create_virtual_account(world, call)
+    return accounts.create_virtual_account(world, call)
 
 
 class NewSessionB(NewSession, frozen=True, kw_only=True):
     """A new hosted payment."""
 
-    idempotency_key: AnyKey
-    external_ref: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+    idempotency_key: Long
+    external_ref: _Reference | None = None
     metadata: dict[str, Any] | None = None
 
 
-def create_session(world: World, call: Call) -> Reply:
+def create_session(world: World, call: Call) -> Session:
     """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions: of a verified account."""
-    account, body = account_of(world, call.path["accountId"]), call.read(NewSessionB)
-    require_active(account)
-    if not is_verified(account):
+    account, body = records.account_of(world, call.path["accountId"]), call.read(NewSessionB)
+    records.require_active(account)
+    if not records.is_verified(account):
         raise Refusal(422, "KYC_REQUIRED", "Account is not verified yet.")
-    file = make_session(world, account.id, body, body.external_ref, body.metadata)
-    return result(encode(file.session), 201)
+    return make_session(world, account.id, body, body.external_ref, body.metadata).session
 
 
-class CryptoBodyB(CryptoBody, frozen=True, kw_only=True):
+class CryptoBodyB(transfers.CryptoBody, frozen=True, kw_only=True):
     """A transfer in an asset, to an account."""
 
-    idempotency_key: AnyKey
-    merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+    idempotency_key: Long
+    merchant_reference: _Reference | None = None
 
 
-class FiatBodyB(FiatFields, frozen=True, kw_only=True):
+class FiatBodyB(transfers.FiatFields, frozen=True, kw_only=True):
     """A transfer asked for in fiat, to an account."""
 
-    idempotency_key: AnyKey
-    merchant_reference: Annotated[str, msgspec.Meta(max_length=255)] | None = None
+    idempotency_key: Long
+    merchant_reference: _Reference | None = None
 
 
-def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Handler:
+def transferring(make: Callable[..., Transfer], shape: Any, outside: str) -> Write:
     """The handler of a transfer whose receiver is always an account of the service."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> Transfer:
         body = call.read(shape)
         if call.body.get(outside) is not None:
             raise invalid(f"Object contains unknown field `{outside}`.")
         exactly_one(
             receiverAccountId=body.receiver_account_id, receiverExternalId=body.receiver_external_id
         )
-        transfer = make(world, call.path["senderAccountId"], body, body.merchant_reference)
-        return result(encode(transfer), 201)
+        return make(world, call.path["senderAccountId"], body, body.merchant_reference)
 
     return serve
 
 
-class NewVirtualAccountB(NewVirtualAccount, frozen=True, kw_only=True):
+class NewVirtualAccountB(accounts.NewVirtualAccount, frozen=True, kw_only=True):
     """A new virtual bank account."""
 
-    idempotency_key: AnyKey
+    idempotency_key: Long
 
 
-class PaymentBodyB(PaymentBody, frozen=True, kw_only=True):
+class PaymentBodyB(payments.PaymentBody, frozen=True, kw_only=True):
     """The payment within a payment request."""
 
-    idempotency_key: AnyKey
+    idempotency_key: Long
 
 
-class PaymentRequestBodyB(PaymentRequestBody, frozen=True, kw_only=True):
+class PaymentRequestBodyB(payments.PaymentRequestBody, frozen=True, kw_only=True):
     """A payment request."""
 
     payment_request: PaymentBodyB
 
 
-_PARTY: Final = cast(Any, PartyBody)
-_PARTY_B: Final = IndividualBodyB | OrganisationBodyB
-_READS: Final = {
-    _PARTY: _PARTY_B, NewAccount: NewAccountB, NewRole: NewRoleB, PartyChanges: PartyChangesB,
-    NewVirtualAccount: NewVirtualAccountB, PaymentRequestBody: PaymentRequestBodyB,
+READS_B: Final[dict[Any, Any]] = {
+    parties.PartyBody: IndividualBodyB | OrganisationBodyB, accounts.NewAccount: NewAccountB,
+    accounts.NewRole: NewRoleB, parties.PartyChanges: PartyChangesB, NewSession: NewSessionB,
+    accounts.NewVirtualAccount: NewVirtualAccountB, transfers.CryptoBody: CryptoBodyB,
+    transfers.FiatBody: FiatBodyB, payments.PaymentRequestBody: PaymentRequestBodyB,
 }  # fmt: skip
 """What this generation reads in the place of the specification's bodies."""
 
 
-def publishing(handler: Handler) -> Handler:
-    """The handler of the specification, reading this generation's bodies."""
-
-    def serve(world: World, call: Call) -> Reply:
-        return handler(world, msgspec.structs.replace(call, reads=_READS))
-
-    return serve
-
-
-def paying(handler: Handler) -> Handler:
-    """A payment request of an account that is not verified is refused in other words."""
-
-    def serve(world: World, call: Call) -> Reply:
-        try:
-            return handler(world, call)
-        except Refusal as refusal:
-            if refusal.code == "KYC_NOT_VERIFIED":
-                raise Refusal(400, "ACCOUNT_NOT_ACTIVE", "Account is not active.") from None
-            raise
-
-    return serve
-
-
-def remove_role(world: World, call: Call) -> Reply:
+def remove_role(world: World, call: Call) -> None:
     """DELETE /accounts/{accountId}/party-roles/{partyId}."""
-    account, party = account_of(world, call.path["accountId"]), call.path["partyId"]
+    account, party = records.account_of(world, call.path["accountId"]), call.path["partyId"]
     roles = [role for role in account.party_roles if role.party_id != party]
     if len(roles) == len(account.party_roles):
         raise missing("party role")
     world.clock.tick()
     world.store.remove("party_role", owner=account.id, peer=party)
-    put_account(world, msgspec.structs.replace(account, party_roles=roles))
-    return Reply("", 204)
+    records.put_account(world, replace(account, party_roles=roles))
 
 
 def answer_body(text: str) -> JsonAnswer:

@@ -9,27 +9,42 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.finance.finance_records import account_of, require_active, wallets_of
-from treasury.sandbox.http.body_fields import NewSession, amount_of_text
-from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stored
+from treasury.sandbox.http.body_fields import Coin, DecimalText, JsonBody, Key, amount_of_text
+from treasury.sandbox.http.exchange import Call, invalid, stored
+from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.callbacks import is_loopback
-from treasury.sandbox.state.shapes import Shape, bare, encode, number, zulu
+from treasury.sandbox.state.shapes import Shape, bare, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "Session", "SessionFile", "create_session", "expire", "finish", "session_of", "set_status",
+    "SESSION_ROUTES", "NewSession", "Session", "SessionFile", "expire", "finish", "make_session",
+    "session_of", "set_status",
 ]  # fmt: skip
 
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
 _LIFETIME: Final = timedelta(hours=1)
 _NOTE: Final = "callbackUrl is not on loopback: the sandbox will not invoke it"
+
+
+class NewSession(JsonBody, frozen=True, kw_only=True):
+    """A new hosted payment."""
+
+    in_amount: DecimalText
+    in_currency: Literal["EUR"]
+    out_cryptocurrency: Coin
+    callback_url: str
+    success_redirect_url: str | None = None
+    failure_redirect_url: str | None = None
+    idempotency_key: Key
 
 
 class Session(Shape, frozen=True, kw_only=True, omit_defaults=False):
@@ -62,11 +77,11 @@ class SessionFile(msgspec.Struct, frozen=True, kw_only=True):
     failure_redirect_url: str | None
 
 
-def create_session(world: World, call: Call) -> Reply:
+def create_session(world: World, call: Call) -> Session:
     """POST /accounts/{accountId}/fiat-to-crypto/payment-sessions."""
     account, body = account_of(world, call.path["accountId"]), call.read(NewSession)
     require_active(account)
-    return result(encode(make_session(world, account.id, body).session), 201)
+    return make_session(world, account.id, body).session
 
 
 def make_session(
@@ -86,10 +101,8 @@ def make_session(
         if url is not None:
             _check_address(url, name)
     now, wallets = world.clock.tick(), wallets_of(world, account_id)
-    session_id, notes = (
-        world.ids.uuid(),
-        {} if is_loopback(body.callback_url) else {"sandbox": _NOTE},
-    )
+    session_id = world.ids.uuid()
+    notes = {} if is_loopback(body.callback_url) else {"sandbox": _NOTE}
     session = Session(
         id=session_id, account_id=account_id, status="CREATED", in_amount=number(amount),
         in_currency=body.in_currency, out_cryptocurrency=body.out_cryptocurrency,
@@ -99,14 +112,12 @@ def make_session(
         idempotency_key=body.idempotency_key, created_at=bare(now), updated_at=bare(now),
     )  # fmt: skip
     world.agenda.add(now + _LIFETIME, EXPIRES, session.id)
-    return _put(
-        world,
-        SessionFile(
-            session=session, callback_url=body.callback_url,
-            success_redirect_url=body.success_redirect_url,
-            failure_redirect_url=body.failure_redirect_url,
-        ),
+    file = SessionFile(
+        session=session, callback_url=body.callback_url,
+        success_redirect_url=body.success_redirect_url,
+        failure_redirect_url=body.failure_redirect_url,
     )  # fmt: skip
+    return _put(world, file)
 
 
 def session_of(world: World, session_id: str) -> SessionFile:
@@ -116,10 +127,10 @@ def session_of(world: World, session_id: str) -> SessionFile:
 
 def set_status(world: World, file: SessionFile, status: str, **changes: Any) -> SessionFile:
     """Write a session's next status."""
-    session = msgspec.structs.replace(
+    session = replace(
         file.session, status=status, cancellable=False, updated_at=bare(world.clock.now), **changes
     )
-    return _put(world, msgspec.structs.replace(file, session=session))
+    return _put(world, replace(file, session=session))
 
 
 def expire(world: World, session_id: str) -> None:
@@ -168,3 +179,11 @@ def _check_address(url: str, field: str, *, secure: bool = False) -> None:
         raise invalid(f"{field} must be an http or https address.")
     if secure and parts.scheme != "https" and not is_loopback(url):
         raise invalid(f"{field} must be an https address.")
+
+
+SESSION_ROUTES: Final = (
+    create_route(
+        "/accounts/{accountId}/fiat-to-crypto/payment-sessions", create_session, NewSession,
+        Session, "Open a hosted payment.",
+    ),
+)  # fmt: skip

@@ -7,12 +7,11 @@ both, because the ledger says what is still set aside.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
-from zoneinfo import ZoneInfo
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import next_target_day
 from treasury.sandbox.finance.finance_records import move, wallets_of
@@ -28,7 +27,6 @@ AnyTransfer: TypeAlias = Transfer | AccountTransfer
 
 PROCESSES: Final = "finance.transfer.processes"
 COMPLETES: Final = "finance.transfer.completes"
-_BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 _WAIT: Final = {
     # seconds until it is submitted, seconds until it is final
     "internal": (1, 4),
@@ -40,8 +38,11 @@ _WAIT: Final = {
 def plan(world: World, transfer_id: str, kind: str) -> None:
     """Put the steps that a new transfer takes by itself on the agenda."""
     now, (submitted, final) = world.clock.now, _WAIT[kind]
+    end = at(next_target_day(world.clock.today), "10:00")
+    if final is not None:
+        end = now + timedelta(seconds=final)
     world.agenda.add(now + timedelta(seconds=submitted), PROCESSES, transfer_id)
-    world.agenda.add(_end(now, final), COMPLETES, transfer_id)
+    world.agenda.add(end, COMPLETES, transfer_id)
 
 
 def find(world: World, transfer_id: str) -> AnyTransfer:
@@ -105,25 +106,13 @@ def _delivery(
         wallet = wallets_of(world, receiver)[0]
         return [Posting(place, available(wallet.id), asset, amount)]
     if isinstance(transfer, Transfer) and transfer.fiat_origin is not None:
-        euros = transfer.fiat_origin.amount
-        return [
-            Posting(place, CONVERSION, asset, amount),
-            Posting(CONVERSION, WORLD, "EUR", euros),
-        ]
+        paid = Posting(CONVERSION, WORLD, "EUR", transfer.fiat_origin.amount)
+        return [Posting(place, CONVERSION, asset, amount), paid]
     return [Posting(place, WORLD, asset, amount)]
 
 
 def _set_status(world: World, transfer: AnyTransfer, status: str, **changes: Any) -> AnyTransfer:
-    now = zulu(world.clock.now)
-    if isinstance(transfer, AccountTransfer):
-        changed = msgspec.structs.replace(transfer, status=status, updated_at=now, **changes)
-        return world.keep(changed)
-    if status != "FAILED" and transfer.transaction_hash is None:
+    if isinstance(transfer, Transfer) and status != "FAILED" and transfer.transaction_hash is None:
         changes["transaction_hash"] = world.ids.hash()
-    return world.keep(msgspec.structs.replace(transfer, status=status, updated_at=now, **changes))
-
-
-def _end(now: datetime, seconds: int | None) -> datetime:
-    if seconds is not None:
-        return now + timedelta(seconds=seconds)
-    return at(next_target_day(now.astimezone(_BRUSSELS).date()), "10:00")
+    now = zulu(world.clock.now)
+    return world.keep(replace(transfer, status=status, updated_at=now, **changes))

@@ -13,7 +13,7 @@ from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "EVERYONE", "MANAGERS", "Call", "Dress", "Handler", "Parameter", "Refusal", "Reply", "Route",
+    "EVERYONE", "MANAGERS", "Call", "Dress", "Handler", "Refusal", "Reply", "Route", "Write",
     "invalid", "missing", "result", "stale", "stored",
 ]  # fmt: skip
 
@@ -62,14 +62,9 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 Handler = Callable[[World, Call], Reply]
+Write = Callable[[World, Call], Any]
+"""The handler of a write: gives what is answered, which its operation's status goes with."""
 Dress = Callable[[Reply], Reply]
-
-
-class Parameter(msgspec.Struct, frozen=True):
-    """A query parameter: its name and the JSON schema of its value."""
-
-    name: str
-    schema: dict[str, Any]
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -79,8 +74,8 @@ class Route(msgspec.Struct, frozen=True):
     path: str
     handler: Handler
     roles: frozenset[str] = EVERYONE
-    writes: Handler | None = None
-    """Of a write, the handler without the one around it that knows keys."""
+    writes: Write | None = None
+    """Of a write, the handler without the one around it that answers and knows keys."""
     scope: str = ""
     """What a role must hold to call it; the ramp service names it, the finance service does not."""
     dress: Dress = lambda reply: reply
@@ -96,7 +91,8 @@ class Route(msgspec.Struct, frozen=True):
     status: int = 200
     refuses: tuple[int, ...] = ()
     """The statuses of refusals besides those that follow from the rest."""
-    query: tuple[Parameter, ...] = ()
+    query: Mapping[str, dict[str, Any]] = {}
+    """The query's parameters by name, each with the JSON schema of its value."""
     beside: tuple[str, ...] = ()
     """What stands beside `result`: `pagination` and `sort`."""
     media_type: str = "application/json"

@@ -11,25 +11,19 @@ import re
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.ground.decoding import decode_json
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply
+from treasury.sandbox.http import exchange
+from treasury.sandbox.http.body_fields import UUID4
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, Route, Write, result
 from treasury.sandbox.state.keys import Effect
+from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["key_in", "once"]
+__all__ = ["create_route", "key_in", "once", "write_route"]
 
-_KEY: Final = re.compile(
-    "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
-)
-
-
-class _Identified(msgspec.Struct, frozen=True):
-    id: str = ""
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    result: _Identified | None = None
+_KEY: Final = re.compile(UUID4)
 
 
 def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
@@ -49,14 +43,18 @@ def key_in(body: dict[str, Any], *, any_text: bool = False) -> str:
 
 
 def once(
-    handler: Handler, *, keyed: bool = True, any_text: bool = False, reused: int = 422
+    write: Write, status: int, *, keyed: bool = True, any_text: bool = False, reused: int = 422
 ) -> Handler:
-    """The handler, taking effect at most once for a key; its effects are noted.
+    """A write with its answer, taking effect at most once for a key; its effects are noted.
 
     Where a generation of a service does not know keys, `keyed` is False: the call is carried out
     as if it had none. With `any_text` a key need be no UUID; `reused` is the status of a refusal of
     another body under a key.
     """
+
+    def answered(world: World, call: Call) -> Reply:
+        value = write(world, call)
+        return Reply("", status) if status == 204 else result(encode(value), status)
 
     def serve(world: World, call: Call) -> Reply:
         if not keyed and "idempotencyKey" in call.body:
@@ -64,7 +62,7 @@ def once(
         key = key_in(call.body, any_text=any_text) if keyed else ""
         digest = world.keys.digest(call.address, call.raw)
         if not key:
-            return _note_effect(world, call, key, digest, handler(world, call))
+            return _note_effect(world, call, key, digest, answered(world, call))
         bound = world.keys.find(key)
         if bound and bound.digest != digest:
             raise Refusal(reused, "IDEMPOTENCY_CONFLICT", "Key was used for another request.")
@@ -73,7 +71,7 @@ def once(
         world.keys.bind(key, digest)
         try:
             with world.store.transaction():
-                reply = handler(world, call)
+                reply = answered(world, call)
         except Refusal as refusal:
             # Given back, not raised: what the call wrote is gone, that the key is bound stays.
             return refusal.reply()
@@ -88,11 +86,38 @@ def _without_key(call: Call) -> Call:
     fields = decode_json(call.raw, dict[str, msgspec.Raw])
     del fields["idempotencyKey"]
     body = {name: value for name, value in call.body.items() if name != "idempotencyKey"}
-    return msgspec.structs.replace(call, body=body, raw=msgspec.json.encode(fields))
+    return replace(call, body=body, raw=msgspec.json.encode(fields))
 
 
 def _note_effect(world: World, call: Call, key: str, digest: str, reply: Reply) -> Reply:
-    created = decode_json(reply.body, _Answer).result if reply.body else None
-    record = (created.id if created else "") or next(iter(call.path.values()), "")
+    created = decode_json(reply.body or "{}", dict[str, Any]).get("result") or {}
+    record = created.get("id") or next(iter(call.path.values()), "")
     world.keys.note(Effect(call.user.id, call.address, key, digest, record))
     return reply
+
+
+def write_route(
+    operation: str,
+    write: Write,
+    takes: Any,
+    gives: Any,
+    says: str,
+    *refuses: int,
+    status: int = 200,
+    scope: str = "",
+) -> Route:
+    """A write, once for a key: for those who hold the scope, or else for those who may create."""
+    method, path = operation.split()
+    roles = exchange.EVERYONE if scope else exchange.MANAGERS
+    return Route(
+        method, path, once(write, status), roles, write, scope, says=says, takes=takes,
+        gives=gives, status=status, refuses=refuses,
+    )  # fmt: skip
+
+
+def create_route(
+    path: str, write: Write, takes: Any, gives: Any, says: str, *refuses: int, scope: str = ""
+) -> Route:
+    """A write that makes a record."""
+    operation = f"POST {path}"
+    return write_route(operation, write, takes, gives, says, *refuses, status=201, scope=scope)

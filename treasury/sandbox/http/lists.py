@@ -13,16 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.sandbox.http.exchange import (
-    Call,
-    Handler,
-    Parameter,
-    Reply,
-    Route,
-    invalid,
-    missing,
-    result,
-)
+from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, invalid, missing, result
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
@@ -98,8 +89,7 @@ def list_route(path: str, spec: Listing, each: Any, says: str) -> Route:
         schemas |= {"fromDate": _DATE, "toDate": _DATE}
     return Route(
         "GET", path, listing(spec), says=says, gives=list[each],
-        query=tuple(Parameter(name, schema) for name, schema in schemas.items()),
-        beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
+        query=schemas, beside=("pagination", "sort") if spec.shows_sort else ("pagination",),
     )  # fmt: skip
 
 
@@ -199,11 +189,8 @@ def _positive(call: Call, name: str, default: int) -> int:
 def _dates(call: Call) -> tuple[str, str]:
     """The bounds of `created_at`; no day follows the calendar's last one."""
     start, end = _date(call, "fromDate"), _date(call, "toDate")
-    is_open = end is None or end == date.max
-    return (
-        start.isoformat() if start else "",
-        "~" if is_open or end is None else (end + timedelta(days=1)).isoformat(),
-    )
+    beyond = "~" if end in {None, date.max} else str(end + timedelta(days=1))
+    return str(start or ""), beyond
 
 
 def _date(call: Call, name: str) -> date | None:

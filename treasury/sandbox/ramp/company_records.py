@@ -9,91 +9,87 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import next_target_day
-from treasury.sandbox.http.exchange import Call, Reply, invalid, result, stale, stored
-from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
+from treasury.sandbox.http.body_fields import Country, KeyedBody, Long, Text, fields_of
+from treasury.sandbox.http.exchange import Call, Write, invalid, stale, stored
+from treasury.sandbox.http.idempotency import create_route, write_route
+from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.ids import is_iban
-from treasury.sandbox.state.shapes import (
-    CompanyBankAccount,
-    CompanyWallet,
-    encode,
-    zulu,
-)
+from treasury.sandbox.state.shapes import CompanyBankAccount, CompanyWallet, zulu
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "Describing", "NewBankAccount", "NewCompanyWallet", "Renaming", "Verification",
-    "change_bank_account", "change_wallet", "company_bank_account", "company_wallet",
-    "create_bank_account", "create_wallet", "schedule_reviews", "verify",
+    "COMPANY_ROUTES", "Verification", "company_bank_account", "company_wallet",
+    "schedule_reviews", "verify",
 ]  # fmt: skip
 
 REVIEW: Final = "company_bank_account.review"
 
-_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-_Country = Annotated[str, msgspec.Meta(pattern="^[A-Z]{2}$")]
 _CompanyRecord = TypeVar("_CompanyRecord", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
 
 
-class NewBankAccount(RampBody, frozen=True, kw_only=True):
+class NewBankAccount(KeyedBody, frozen=True, kw_only=True):
     """A new bank account; what it needs follows from its type."""
 
     bank_account_type: Literal[
         "EUR_SEPA", "USD_WIRE", "USD_ACH", "USD_SWIFT", "GBP_FPS", "GBP_CHAPS", "OTHER_SWIFT"
     ]
     supported_ramp_type: Literal["ON_RAMP", "OFF_RAMP", "ON_AND_OFF_RAMP"]
-    name: _Text
-    bank_name: _Text
-    company_name: _Text
-    bank_country: _Country
-    beneficiary_address_line1: _Text
-    beneficiary_address_line2: _Text | None = None
-    beneficiary_city: _Text
-    beneficiary_state: _Text | None = None
-    beneficiary_postal_code: _Text
-    beneficiary_country: _Country
-    email: _Text | None = None
-    phone_number: _Text | None = None
-    iban: _Text | None = None
-    bic: _Text | None = None
-    intermediary_bic: _Text | None = None
-    intermediary_bank_name: _Text | None = None
-    intermediary_account_number: _Text | None = None
-    account_number: _Text | None = None
-    sort_code: _Text | None = None
-    routing_number: _Text | None = None
-    currency: _Text | None = None
-    bank_street_address: _Text | None = None
-    bank_city: _Text | None = None
-    bank_postal_code: _Text | None = None
+    name: Long
+    bank_name: Long
+    company_name: Long
+    bank_country: Country
+    beneficiary_address_line1: Long
+    beneficiary_address_line2: Long | None = None
+    beneficiary_city: Long
+    beneficiary_state: Long | None = None
+    beneficiary_postal_code: Long
+    beneficiary_country: Country
+    email: Long | None = None
+    phone_number: Long | None = None
+    iban: Long | None = None
+    bic: Long | None = None
+    intermediary_bic: Long | None = None
+    intermediary_bank_name: Long | None = None
+    intermediary_account_number: Long | None = None
+    account_number: Long | None = None
+    sort_code: Long | None = None
+    routing_number: Long | None = None
+    currency: Long | None = None
+    bank_street_address: Long | None = None
+    bank_city: Long | None = None
+    bank_postal_code: Long | None = None
 
 
-class NewCompanyWallet(RampBody, frozen=True, kw_only=True):
+class NewCompanyWallet(KeyedBody, frozen=True, kw_only=True):
     """A new wallet."""
 
-    address: _Text
+    address: Long
     chain: str
-    description: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    description: Text = ""
 
 
-class Renaming(RampBody, frozen=True, kw_only=True):
+class Renaming(KeyedBody, frozen=True, kw_only=True):
     """Another name, and the version seen."""
 
     version: int
-    name: _Text | None = None
+    name: Long | None = None
 
 
-class Describing(RampBody, frozen=True, kw_only=True):
+class Describing(KeyedBody, frozen=True, kw_only=True):
     """Another description, and the version seen."""
 
     version: int
-    description: Annotated[str, msgspec.Meta(max_length=500)] | None = None
+    description: Text | None = None
 
 
 _Check = Callable[[str], object]
@@ -125,7 +121,7 @@ _OPTIONAL: Final = {("b", "EUR_SEPA", "bic")}
 """What a profile does without, against the specification."""
 
 
-def create_bank_account(world: World, call: Call) -> Reply:
+def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     """A bank account, to be reviewed by the next TARGET day."""
     body = call.read(NewBankAccount)
     for name, check in _NEEDS[body.bank_account_type].items():
@@ -140,7 +136,7 @@ def create_bank_account(world: World, call: Call) -> Reply:
     account = world.keep(CompanyBankAccount(**_pending(world), **fields_of(body)))
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, REVIEW, account.id)
-    return result(encode(account), 201)
+    return account
 
 
 def _pending(world: World) -> dict[str, Any]:
@@ -162,36 +158,12 @@ def _require_valid(body: NewBankAccount, name: str, check: _Check) -> None:
         raise invalid(f"{field} is not valid for {body.bank_account_type}.")
 
 
-def create_wallet(world: World, call: Call) -> Reply:
+def create_wallet(world: World, call: Call) -> CompanyWallet:
     """A wallet, to be verified once its owner has proved that it is theirs."""
     body = call.read(NewCompanyWallet)
     if body.chain not in CHAINS:
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")
-    wallet = world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
-    return result(encode(wallet), 201)
-
-
-def change_bank_account(world: World, call: Call) -> Reply:
-    """Another name for a bank account; the rest of it stands."""
-    return _change(world, company_bank_account(world, call.path["id"]), call.read(Renaming))
-
-
-def change_wallet(world: World, call: Call) -> Reply:
-    """Another description for a wallet."""
-    return _change(world, company_wallet(world, call.path["id"]), call.read(Describing))
-
-
-def _change(
-    world: World, record: CompanyBankAccount | CompanyWallet, change: Renaming | Describing
-) -> Reply:
-    if change.version != record.version:
-        raise stale()
-    changes = {name: value for name, value in fields_of(change).items() if value is not None}
-    changed = msgspec.structs.replace(
-        record,
-        **changes | {"version": record.version + 1, "updated_at": zulu(world.clock.tick())},
-    )
-    return result(encode(world.keep(changed)))
+    return world.keep(CompanyWallet(**_pending(world), **fields_of(body)))
 
 
 def company_bank_account(world: World, id: str) -> CompanyBankAccount:  # noqa: A002 - the services' word
@@ -204,10 +176,27 @@ def company_wallet(world: World, id: str) -> CompanyWallet:  # noqa: A002 - the 
     return stored(world, "company_wallet", id, CompanyWallet)
 
 
+def changing(
+    find: Callable[[World, str], CompanyBankAccount | CompanyWallet],
+    shape: type[Renaming | Describing],
+) -> Write:
+    """What changes the text of a record, on the version that the caller saw; the rest stands."""
+
+    def serve(world: World, call: Call) -> CompanyBankAccount | CompanyWallet:
+        record, change = find(world, call.path["id"]), call.read(shape)
+        if change.version != record.version:
+            raise stale()
+        fields = {name: value for name, value in fields_of(change).items() if value is not None}
+        fields |= {"version": record.version + 1, "updated_at": zulu(world.clock.tick())}
+        return world.keep(replace(record, **fields))
+
+    return serve
+
+
 def verify(world: World, record: _CompanyRecord, status: Verification) -> _CompanyRecord:
     """The provider's review of a record has come to a result."""
     moment = zulu(world.clock.tick())
-    changed = msgspec.structs.replace(
+    changed = replace(
         record,
         verification_status=status,
         verified_at=moment if status == "VERIFIED" else None,
@@ -226,3 +215,56 @@ def schedule_reviews(world: World) -> None:
             verify(world, account, "VERIFIED")
 
     world.agenda.on(REVIEW, review)
+
+
+_STATUSES: Final = ("PENDING", "VERIFIED", "DENIED")
+_BANK_ACCOUNTS: Final = Listing(
+    kind="company_bank_account",
+    filters={"verificationStatus": "status", "supportedRampTypes": "type"},
+    values={
+        "verificationStatus": _STATUSES,
+        "supportedRampTypes": ("ON_RAMP", "OFF_RAMP", "ON_AND_OFF_RAMP"),
+    },
+    sort="",
+    shows_sort=True,
+)
+_WALLETS: Final = Listing(
+    kind="company_wallet",
+    filters={"chain": "chain", "verificationStatus": "status", "address": "reference"},
+    values={"chain": CHAINS, "verificationStatus": _STATUSES},
+    sort="",
+    shows_sort=True,
+)
+COMPANY_ROUTES: Final = (
+    list_route(
+        "/company-bank-accounts", _BANK_ACCOUNTS, shapes.CompanyBankAccountItem,
+        "List the company's bank accounts.",
+    ),
+    create_route(
+        "/company-bank-accounts", create_bank_account, NewBankAccount, CompanyBankAccount,
+        "Create a bank account, to be reviewed.", scope="manage:company-bank-account",
+    ),
+    read_route(
+        "/company-bank-accounts/{id}", detail_of("company_bank_account", "bank account"),
+        CompanyBankAccount, "Get a bank account.",
+    ),
+    write_route(
+        "PATCH /company-bank-accounts/{id}", changing(company_bank_account, Renaming), Renaming,
+        CompanyBankAccount, "Rename a bank account.", 409, scope="manage:company-bank-account",
+    ),
+    list_route(
+        "/company-wallets", _WALLETS, shapes.CompanyWalletItem, "List the company's wallets."
+    ),
+    create_route(
+        "/company-wallets", create_wallet, NewCompanyWallet, CompanyWallet,
+        "Create a wallet, to be verified.", scope="manage:company-wallet",
+    ),
+    read_route(
+        "/company-wallets/{id}", detail_of("company_wallet", "wallet"), CompanyWallet,
+        "Get a wallet.",
+    ),
+    write_route(
+        "PATCH /company-wallets/{id}", changing(company_wallet, Describing), Describing,
+        CompanyWallet, "Describe a wallet anew.", 409, scope="manage:company-wallet",
+    ),
+)  # fmt: skip

@@ -9,57 +9,54 @@ from __future__ import annotations
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, result, stored
-from treasury.sandbox.http.idempotency import once
-from treasury.sandbox.ramp.ramp_reference import RampBody, fields_of
-from treasury.sandbox.state.shapes import Shape, User, decode, encode
+from treasury.sandbox.http.body_fields import KeyedBody, Name, fields_of
+from treasury.sandbox.http.exchange import Call, Refusal, Reply, Write, result, stored
+from treasury.sandbox.http.idempotency import write_route
+from treasury.sandbox.http.lists import all_of, read_route
+from treasury.sandbox.state.shapes import Company, Shape, User, decode, encode
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "SCOPES", "ChangingRole", "ChangingStatus", "Invitation", "Principal", "accept_invitation",
-    "changing", "invite", "remove_user", "show_principal",
+    "PEOPLE_ROUTES", "SCOPES", "ChangingRole", "ChangingStatus", "Principal", "accept_invitation",
+    "changing", "remove_user", "show_principal",
 ]  # fmt: skip
 
 _VIEW: Final = frozenset((
-    "view:ramp-request", "export:ramp-requests", "view:company-wallet",
-    "view:company-bank-account",
+    "view:ramp-request", "export:ramp-requests", "view:company-wallet", "view:company-bank-account",
 ))  # fmt: skip
 _MANAGE: Final = _VIEW | {"create:ramp-request", "edit:ramp-request", "cancel:ramp-request"}
 SCOPES: Final = {
     "COMPANY_VIEWER": _VIEW,
     "COMPANY_MANAGER": _MANAGE,
-    "COMPANY_ADMIN": _MANAGE
-    | {
-        "approve:ramp-request",
-        "reject:ramp-request",
-        "manage:company-wallet",
-        "manage:company-bank-account",
-        "manage:company-users",
+    "COMPANY_ADMIN": _MANAGE | {
+        "approve:ramp-request", "reject:ramp-request", "manage:company-wallet",
+        "manage:company-bank-account", "manage:company-users",
     },
-}
+}  # fmt: skip
 """What each role holds; the names are those of the deployed service, the division is ours."""
 
-_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+_Role = Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
 _Email = Annotated[str, msgspec.Meta(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
 
 
-class Invitation(RampBody, frozen=True, kw_only=True):
+class Invitation(KeyedBody, frozen=True, kw_only=True):
     """Whom to invite, and as what."""
 
     email: _Email
-    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
-    first_name: _Name
-    last_name: _Name
+    role: _Role
+    first_name: Name
+    last_name: Name
 
 
-class ChangingRole(RampBody, frozen=True, kw_only=True):
+class ChangingRole(KeyedBody, frozen=True, kw_only=True):
     """Another role."""
 
-    role: Literal["COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"]
+    role: _Role
 
 
-class ChangingStatus(RampBody, frozen=True, kw_only=True):
+class ChangingStatus(KeyedBody, frozen=True, kw_only=True):
     """Whether a user may sign in."""
 
     enabled: bool
@@ -85,7 +82,7 @@ class Principal(Shape, frozen=True, kw_only=True):
     name: str
 
 
-def invite(world: World, call: Call) -> Reply:
+def invite(world: World, call: Call) -> User:
     """A new user, who has yet to accept."""
     invitation = call.read(Invitation)
     if any(user.email == invitation.email for user in _users(world)):
@@ -98,32 +95,27 @@ def invite(world: World, call: Call) -> Reply:
         invitation_status="PENDING",
     )  # fmt: skip
     world.clock.tick()
-    return result(encode(world.keep(user)))
+    return world.keep(user)
 
 
 def accept_invitation(world: World, email: str) -> User | None:
     """The invited one has followed the address; None where nobody was invited so."""
     for user in _users(world):
         if user.email == email and user.invitation_status == "PENDING":
-            return world.keep(
-                msgspec.structs.replace(user, invitation_url=None, invitation_status="ACCEPTED"),
-            )
+            return world.keep(replace(user, invitation_url=None, invitation_status="ACCEPTED"))
     return None
 
 
 def show_principal(world: World, call: Call) -> Reply:
     """GET /auth/user."""
-    user = call.user
-    claim = CompanyClaim(id=world.cast.company.id, name=world.cast.company.name)
-    return result(
-        encode(
-            Principal(
-                user_id=user.id, username=user.username, email=user.email,
-                first_name=user.first_name, last_name=user.last_name, realm_roles=[user.role],
-                company=claim, name=f"{user.first_name} {user.last_name}",
-            )
-        )
+    user, company = call.user, world.cast.company
+    principal = Principal(
+        user_id=user.id, username=user.username, email=user.email, first_name=user.first_name,
+        last_name=user.last_name, realm_roles=[user.role],
+        company=CompanyClaim(id=company.id, name=company.name),
+        name=f"{user.first_name} {user.last_name}",
     )  # fmt: skip
+    return result(encode(principal))
 
 
 def _user(world: World, call: Call) -> User:
@@ -134,24 +126,36 @@ def _user(world: World, call: Call) -> User:
     return user
 
 
-def changing(shape: type[ChangingRole | ChangingStatus]) -> Handler:
+def changing(shape: type[ChangingRole | ChangingStatus]) -> Write:
     """What changes another user as a body of this shape says."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> User:
         user, body = _user(world, call), call.read(shape)
         world.clock.tick()
-        return result(encode(world.keep(msgspec.structs.replace(user, **fields_of(body)))))
+        return world.keep(replace(user, **fields_of(body)))
 
-    return once(serve, keyed=False)
+    return serve
 
 
-def remove_user(world: World, call: Call) -> Reply:
+def remove_user(world: World, call: Call) -> None:
     """DELETE /company/users/{userId}."""
     user = _user(world, call)
     world.clock.tick()
     world.store.remove("user", id=user.id)
-    return result("null")
 
 
 def _users(world: World) -> list[User]:
     return [decode(text, User) for text in world.store.page("user", {}).items]
+
+
+PEOPLE_ROUTES: Final = (
+    read_route(
+        "/company", lambda world, _: result(world.store.page("company", {}).items[0]), Company,
+        "Get the company and where its verification stands.",
+    ),
+    read_route("/company/users", all_of("user"), list[User], "List the company's users."),
+    write_route(
+        "POST /company/users/invite", invite, Invitation, User, "Invite a user.",
+        scope="manage:company-users",
+    ),
+)  # fmt: skip

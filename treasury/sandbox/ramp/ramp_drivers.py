@@ -4,6 +4,10 @@ Each driver is one act: it moves requests, books the bank's lines that belong to
 on the agenda what follows by itself when the company's clock gets there. Money sent on-ramp is seen
 by the service on the next TARGET day (an instant wire within hours); it is placed only where the
 text names the request and no more than a cent is missing. A driver that cannot be says so.
+
+Deposit details are given to a request when it is made, and those of that moment when it is
+approved. A change reaches the requests that still wait for their funds and, where it is the
+provider's own account for euros, those that are made or approved afterwards.
 """
 
 from __future__ import annotations
@@ -11,37 +15,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import is_target_day, next_target_day
 from treasury.errors import InputError
-from treasury.ground.decoding import convert, decode_json
+from treasury.ground.decoding import decode_json
 from treasury.sandbox.http.exchange import Refusal
-from treasury.sandbox.ramp.company_records import (
-    Verification,
-    company_bank_account,
-    company_wallet,
-    schedule_reviews,
-    verify,
-)
-from treasury.sandbox.ramp.deposits import DepositDrivers
+from treasury.sandbox.ramp import company_records
+from treasury.sandbox.ramp.company_records import Verification, company_bank_account, verify
 from treasury.sandbox.ramp.people import accept_invitation
 from treasury.sandbox.ramp.ramp_requests import next_reference
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import at
-from treasury.sandbox.state.shapes import (
-    Company,
-    CompanyBankAccount,
-    CompanyWallet,
-    RampRequest,
-    User,
-    decode,
-)
+from treasury.sandbox.state.ids import is_iban
+from treasury.sandbox.state.shapes import RampRequest, decode, encode
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
-from treasury.sandbox.story.world import World
+from treasury.sandbox.story.world import DEPOSIT_BANK, World
 
 __all__ = ["RampDrivers"]
 
@@ -62,47 +56,47 @@ class _Arrival(msgspec.Struct, frozen=True):
     names_request: bool = msgspec.field(name="named")
 
 
-class RampDrivers(DepositDrivers):
+def _is_in_euros(request: RampRequest) -> bool:
+    return request.ramp_type == "ON_RAMP" and request.fiat_currency.currency == "EUR"
+
+
+class RampDrivers:
     """The ramp's platform, its banks and its chains."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world)
-        schedule_reviews(world)
+        self._world = world
+        company_records.schedule_reviews(world)
         world.agenda.on(_ARRIVE, self._arrive)
         world.agenda.on(_FINISH, self._finish)
 
     # the company
 
-    def kyb(self, status: Literal["PENDING", "VERIFIED", "DENIED"]) -> Company:
+    def kyb(self, status: Literal["PENDING", "VERIFIED", "DENIED"]) -> shapes.Company:
         """The company's own verification comes to a result."""
-        with self._world.act():
-            company = decode(self._world.store.page("company", {}).items[0], Company)
-            return self._world.keep(msgspec.structs.replace(company, kyb_status=status))
+        with self._world.act() as world:
+            company = decode(world.store.page("company", {}).items[0], shapes.Company)
+            return world.keep(replace(company, kyb_status=status))
 
     def verify_bank_account(
-        self,
-        bank_account_id: str,
-        status: Verification = "VERIFIED",
-    ) -> CompanyBankAccount:
+        self, bank_account_id: str, status: Verification = "VERIFIED"
+    ) -> shapes.CompanyBankAccount:
         """The review of a company bank account comes to a result, ahead of its time."""
-        with self._world.act():
-            account = _read_record(company_bank_account, self._world, bank_account_id)
-            return verify(self._world, account, status)
+        with self._world.act() as world:
+            account = _read_record(company_bank_account, world, bank_account_id)
+            return verify(world, account, status)
 
     def verify_wallet(
-        self,
-        wallet_id: str,
-        status: Verification = "VERIFIED",
-    ) -> CompanyWallet:
+        self, wallet_id: str, status: Verification = "VERIFIED"
+    ) -> shapes.CompanyWallet:
         """A company wallet is proved, or is not."""
-        with self._world.act():
-            wallet = _read_record(company_wallet, self._world, wallet_id)
-            return verify(self._world, wallet, status)
+        with self._world.act() as world:
+            wallet = _read_record(company_records.company_wallet, world, wallet_id)
+            return verify(world, wallet, status)
 
-    def accept_invitation(self, email: str) -> User:
+    def accept_invitation(self, email: str) -> shapes.User:
         """An invited user follows the address in the mail."""
-        with self._world.act():
-            user = accept_invitation(self._world, email)
+        with self._world.act() as world:
+            user = accept_invitation(world, email)
             if user is None:
                 raise InputError(f"nobody is invited as {email}", do="invite that address first")
             return user
@@ -116,9 +110,8 @@ class RampDrivers(DepositDrivers):
             raise InputError(
                 f"a payment run is of 1 to {_LARGEST_RUN} requests", do="give such a count"
             )
-        world, users = self._world, self._world.cast.users
-        with world.act():
-            day = world.clock.today - timedelta(days=1)
+        with self._world.act() as world:
+            users, day = world.cast.users, world.clock.today - timedelta(days=1)
             while not is_target_day(day):
                 day -= timedelta(days=1)
             made, rate = [], world.quotes.rate("USDC", day)
@@ -146,45 +139,41 @@ class RampDrivers(DepositDrivers):
 
         Whatever the request's status; `text` replaces the payment reference.
         """
-        with self._world.act():
+        with self._world.act() as world:
             request = self._in_euros(request_id)
-            sent = cents(request.fiat_amount if amount is None else amount)
-            reference = request.payment_reference if text is None else text
-            day = self._world.bank.day(self._world.clock.today)
             line = self._line(
-                request, account=self._world.cast.funding_iban, booked=day, amount=sent,
-                direction="DBIT", text=Text((reference,) if reference else ()),
+                request, request.fiat_amount if amount is None else amount,
+                request.payment_reference if text is None else text, direction="DBIT",
                 bank_code="PMNT/IRCT/ESCT" if instant else "PMNT/ICDT/ESCT",
             )  # fmt: skip
-            due = self._world.clock.now + timedelta(hours=4)
+            due = world.clock.now + timedelta(hours=4)
             if not instant:
-                due = at(next_target_day(day), "10:30")
-            arrival = _Arrival(request.id, sent, line.unbroken)
-            self._world.agenda.add(due, _ARRIVE, msgspec.json.encode(arrival).decode())
+                due = at(next_target_day(line.booked), "10:30")
+            arrival = _Arrival(request.id, line.amount, line.unbroken)
+            world.agenda.add(due, _ARRIVE, msgspec.json.encode(arrival).decode())
             return line
 
     def return_wire(self, request_id: str, reason: str = "AC04") -> Line:
         """The last wire for an on-ramp request comes back, with a reason of ISO 20022."""
-        with self._world.act():
+        with self._world.act() as world:
             request = self._of_type(request_id, "ON_RAMP")
-            wires = (
+            wires = [
                 line
-                for line in reversed(self._world.bank.lines)
+                for line in world.bank.lines
                 if line.expectation is not None and line.expectation.id == request.id
                 if line.direction == "DBIT"
-            )
-            sent = next(wires, None)
-            if sent is None:
+            ]
+            if not wires:
                 raise InputError(
                     f"no wire was sent for {request.payment_reference}",
                     do="send one with fund first",
                 )
-            back = msgspec.structs.replace(
-                sent, booked=self._world.bank.day(self._world.clock.today), direction="CRDT",
+            back = replace(
+                wires[-1], booked=world.bank.day(world.clock.today), direction="CRDT",
                 bank_code="PMNT/ICDT/RRTN", return_reason=reason, returned=True,
                 note="return of the wire",
             )  # fmt: skip
-            return self._world.bank.book(back)
+            return world.bank.book(back)
 
     def refund(
         self, request_id: str, amount: Decimal | None = None, text: str | None = None
@@ -192,13 +181,10 @@ class RampDrivers(DepositDrivers):
         """The provider sends money for an on-ramp request back by an ordinary credit."""
         with self._world.act():
             request = self._in_euros(request_id)
-            reference = f"Refund {request.payment_reference}" if text is None else text
             return self._line(
-                request, account=self._world.cast.funding_iban,
-                booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_amount if amount is None else amount), direction="CRDT",
-                text=Text((reference,) if reference else ()), contradiction="direction",
-                note="refund",
+                request, request.fiat_amount if amount is None else amount,
+                f"Refund {request.payment_reference}" if text is None else text,
+                direction="CRDT", contradiction="direction", note="refund",
             )  # fmt: skip
 
     # what the platform does
@@ -218,30 +204,76 @@ class RampDrivers(DepositDrivers):
 
     def fail(self, request_id: str) -> RampRequest:
         """The service could not carry the request out."""
-        with self._world.act():
+        with self._world.act() as world:
             request = self._in_status(request_id, "AWAITING_FUNDS", "PROCESSING")
-            return self._world.change(self._world.life.fail(request, self._world.clock.tick()))
+            return world.change(world.life.fail(request, world.clock.tick()))
 
     def deny(self, request_id: str) -> RampRequest:
         """The platform turns the request down."""
-        with self._world.act():
+        with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE)
-            return self._world.change(self._world.life.deny(request, self._world.clock.tick()))
+            return world.change(world.life.deny(request, world.clock.tick()))
 
     def block(self, request_id: str) -> RampRequest:
         """The platform holds the request."""
-        with self._world.act():
+        with self._world.act() as world:
             request = self._in_status(request_id, *_LIVE[:-1])
-            return self._world.change(self._world.life.block(request, self._world.clock.tick()))
+            return world.change(world.life.block(request, world.clock.tick()))
 
     def release(self, request_id: str) -> RampRequest:
         """The platform lets a held request go on where it was."""
-        with self._world.act():
+        with self._world.act() as world:
             request = self._in_status(request_id, "BLOCKED")
-            released = self._world.life.release(request, self._world.clock.tick())
+            released = world.life.release(request, world.clock.tick())
             if released.status == "PROCESSING":
                 self._schedule_finish(released)
-            return self._world.change(released)
+            return world.change(released)
+
+    # where it wants to be paid
+
+    def change_deposit(
+        self,
+        request_id: str | None = None,
+        iban: str | None = None,
+        beneficiary: str | None = None,
+        address: str | None = None,
+        *,
+        intermediary_bic: str | None = None,
+        active: bool = True,
+    ) -> list[RampRequest]:
+        """Other deposit details: of one request that waits for its funds, or of the provider.
+
+        Without an `iban` (on-ramp) or an `address` (off-ramp) it is one that nobody has seen; an
+        intermediary bank or details that are not `active` change nothing else.
+        """
+        world = self._world
+        with world.act():
+            chosen = self._waiting(request_id)
+            if any(request.ramp_type == "ON_RAMP" for request in chosen) or request_id is None:
+                details = self._bank(iban, beneficiary, intermediary_bic, active=active)
+            if request_id is None:
+                world.store.remember(**{DEPOSIT_BANK: encode(details)})
+                world.after(lambda: setattr(world.life, "deposit_bank", details))
+                chosen = [request for request in chosen if _is_in_euros(request)]
+            changed = []
+            for request in chosen:
+                if _is_in_euros(request):
+                    new = replace(request, deposit_bank_account=details)
+                elif request.deposit_bank_account is not None:
+                    raise InputError(
+                        f"{request.payment_reference} is not paid in euros",
+                        do="name a request in EUR, or an off-ramp",
+                    )
+                else:
+                    assert request.deposit_wallet is not None
+                    before = request.deposit_wallet
+                    new_one = address or (world.ids.address() if active else before.address)
+                    wallet = replace(
+                        before, address=new_one, is_active=active, version=before.version + 1
+                    )
+                    new = replace(request, deposit_wallet=wallet)
+                changed.append(world.change(new))
+            return changed
 
     # steps
 
@@ -275,13 +307,57 @@ class RampDrivers(DepositDrivers):
         bank = request.company_bank_account
         if bank is not None and bank.iban and request.fiat_currency.currency == "EUR":
             self._line(
-                request, account=bank.iban, booked=self._world.bank.day(self._world.clock.today),
-                amount=cents(request.fiat_net_amount), direction="CRDT",
-                text=Text((request.payment_reference,)),
+                request, request.fiat_net_amount, request.payment_reference, account=bank.iban,
+                direction="CRDT",
             )  # fmt: skip
         return self._world.change(request)
 
     # parts
+
+    def _bank(
+        self,
+        iban: str | None,
+        beneficiary: str | None,
+        intermediary_bic: str | None,
+        *,
+        active: bool,
+    ) -> shapes.DepositBankAccount:
+        """The provider's bank details with another account or name."""
+        if iban is not None and not is_iban(iban):
+            raise InputError(f"{iban[:40]} is no IBAN", do="give one whose check digits hold")
+        before = self._world.life.deposit_bank
+        is_other = active and intermediary_bic is None
+        another = self._world.ids.iban("LT") if is_other and iban is None else before.iban
+        return replace(
+            before, iban="".join(iban.split()) if iban else another,
+            intermediary_bic=intermediary_bic or before.intermediary_bic, is_active=active,
+            beneficiary=beneficiary or before.beneficiary, version=before.version + 1,
+        )  # fmt: skip
+
+    def _waiting(self, request_id: str | None) -> list[RampRequest]:
+        """The request, or every one that waits for its funds."""
+        if request_id is not None:
+            return [self._in_status(request_id, "AWAITING_FUNDS")]
+        items = self._world.store.page("ramp_request", {"status": ["AWAITING_FUNDS"]}).items
+        return [self._request(decode(text, dict)["id"]) for text in items]
+
+    def _request(self, request_id: str) -> RampRequest:
+        text = self._world.store.detail("ramp_request", request_id)
+        if text is None:
+            raise InputError(
+                f"there is no ramp request {request_id}",
+                do="take an id that GET /ramp-requests lists",
+            )
+        return decode(text, RampRequest)
+
+    def _in_status(self, request_id: str, *statuses: str) -> RampRequest:
+        request = self._request(request_id)
+        if request.status not in statuses:
+            raise InputError(
+                f"{request.payment_reference} is {request.status}",
+                do=f"name a request that is {' or '.join(statuses)}",
+            )
+        return request
 
     def _of_type(self, request_id: str, ramp_type: str) -> RampRequest:
         request = self._request(request_id)
@@ -303,23 +379,20 @@ class RampDrivers(DepositDrivers):
             )
         return request
 
-    def _line(self, request: RampRequest, **fields: object) -> Line:
-        text = fields["text"]
-        assert isinstance(text, Text)
-        unbroken = carries_code(" ".join(text.remittance), request.payment_reference)
-        defaults: dict[str, object] = {
-            "other": self._world.cast.operator,
-            "expectation": Expectation(
-                "on_ramp" if request.ramp_type == "ON_RAMP" else "off_ramp",
-                request.id,
-                request.payment_reference,
-            ),
-            "mangling": "plain" if text.remittance == (request.payment_reference,) else "none",
-            "unbroken": unbroken,
-            "ceiling": "auto" if unbroken else "suggest",
-        }
-        line = convert(defaults | fields, Line)
-        return self._world.bank.book(line)
+    def _line(self, request: RampRequest, amount: Decimal, text: str, **fields: Any) -> Line:
+        """A line about a request, booked on the company's account that wires leave from."""
+        world, code = self._world, request.payment_reference
+        unbroken = carries_code(text, code)
+        expectation = Expectation(
+            "on_ramp" if request.ramp_type == "ON_RAMP" else "off_ramp", request.id, code
+        )
+        defaults: dict[str, Any] = {
+            "account": world.cast.funding_iban, "booked": world.bank.day(world.clock.today),
+            "counterparty": world.cast.operator, "expectation": expectation,
+            "mangling": "plain" if text == code else "none", "unbroken": unbroken,
+            "ceiling": "auto" if unbroken else "suggest", "text": Text((text,) if text else ()),
+        }  # fmt: skip
+        return world.bank.book(Line(amount=cents(amount), **(defaults | fields)))
 
 
 def _read_record(find: Callable[[World, str], T], world: World, record_id: str) -> T:

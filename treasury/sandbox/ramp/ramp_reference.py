@@ -1,77 +1,29 @@
-"""The shapes of the ramp's reference data: pairs, a calculated fee, chains, bank configuration."""
+"""The ramp's reference data: fees and what one comes to, currencies, chains, bank configuration."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from importlib import resources
+from typing import Any, Final, Literal
 
-import msgspec
+from treasury.ground.decoding import decode_json
+from treasury.money import fee_of
+from treasury.sandbox.http.body_fields import KeyedBody, Number
+from treasury.sandbox.http.exchange import Call, Handler, Reply, Route, result
+from treasury.sandbox.http.lists import all_of, read_route
+from treasury.sandbox.ramp.ramp_requests import amount_of
+from treasury.sandbox.state.shapes import CryptoCurrency, Fee, FiatCurrency, Shape, encode, number
+from treasury.sandbox.story.cast import CHAINS
+from treasury.sandbox.story.request_life import tier_percentage
+from treasury.sandbox.story.world import World
 
-from treasury.sandbox.http.body_fields import Key
-from treasury.sandbox.state.shapes import Shape
-
-__all__ = [
-    "AccountType", "BankConfiguration", "BankCountry", "BankCurrency", "CryptoName", "FeeAnswer",
-    "FeeQuestion", "FiatName", "JsonAmount", "OffRampPair", "OnRampPair", "RampBody",
-    "SupportedChains", "fields_of",
-]  # fmt: skip
-
-JsonAmount = Annotated[
-    msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "number", "exclusiveMinimum": 0})
-]
-"""An amount as a JSON number, read from its own digits."""
+__all__ = ["REFERENCE_ROUTES"]
 
 
-class RampBody(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
-    """A request's body: exactly the fields named, and a key where the caller gives one."""
-
-    idempotency_key: Key | None = None
-
-
-def fields_of(body: RampBody) -> dict[str, Any]:
-    """What a body says of a record: its fields without the key."""
-    fields = msgspec.structs.asdict(body)
-    del fields["idempotency_key"]
-    return fields
-
-
-class FiatName(Shape, frozen=True, kw_only=True):
-    """A fiat currency as a pair names it."""
-
-    id: str
-    currency: str
-    label: str
-
-
-class CryptoName(Shape, frozen=True, kw_only=True):
-    """A cryptocurrency as a pair names it."""
-
-    id: str
-    currency: str
-    chain: str
-    label: str
-
-
-class OnRampPair(Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """What a fiat currency can be turned into."""
-
-    from_: FiatName
-    to: CryptoName
-
-
-class OffRampPair(Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """What a cryptocurrency can be turned into."""
-
-    from_: CryptoName
-    to: FiatName
-
-
-class FeeQuestion(RampBody, frozen=True, kw_only=True):
+class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
     """An amount whose fee is asked for."""
 
-    amount: JsonAmount
+    amount: Number
     type: Literal["ON_RAMP", "OFF_RAMP"]
 
 
@@ -115,3 +67,42 @@ class BankConfiguration(Shape, frozen=True, kw_only=True):
     enabled_account_types: list[AccountType]
     supported_countries: list[BankCountry]
     supported_currencies: list[BankCurrency]
+
+
+def calculate_fee(world: World, call: Call) -> Reply:
+    """The fee on an amount, in the amount's own unit: euros on-ramp, coins off-ramp."""
+    question = call.read(FeeQuestion)
+    unit = "EUR" if question.type == "ON_RAMP" else "USDC"
+    amount = amount_of(world, question.amount, unit)
+    percentage = tier_percentage(question.type, amount)
+    fee = FeeAnswer(amount=number(fee_of(amount, percentage, unit)), percentage=number(percentage))
+    return result(encode(fee))
+
+
+def _constant(value: Any) -> Handler:
+    return lambda _, __: result(encode(value))
+
+
+_BANK_CONFIG: Final = (resources.files(__package__) / "bank_configuration.json").read_bytes()
+REFERENCE_ROUTES: Final = (
+    read_route("/fees", all_of("fee"), list[Fee], "List the fees' tiers."),
+    Route(
+        "POST", "/fees/calculate", calculate_fee, takes=FeeQuestion, gives=FeeAnswer,
+        says="Calculate the fee on an amount, in the amount's own unit.",
+    ),
+    read_route(
+        "/fiat-currencies", all_of("fiat_currency"), list[FiatCurrency],
+        "List the fiat currencies.",
+    ),
+    read_route(
+        "/crypto-currencies", all_of("crypto_currency"), list[CryptoCurrency],
+        "List the cryptocurrencies, one for each chain.",
+    ),
+    read_route(
+        "/chains", _constant({"supportedChains": CHAINS}), SupportedChains, "List the networks."
+    ),
+    read_route(
+        "/bank-accounts/config", _constant(decode_json(_BANK_CONFIG, BankConfiguration)),
+        BankConfiguration, "List the types, countries and currencies of bank accounts.",
+    ),
+)  # fmt: skip

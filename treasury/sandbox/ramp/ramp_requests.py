@@ -13,88 +13,86 @@ from decimal import Decimal
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.money import exponent, is_exact_in
-from treasury.sandbox.http.exchange import (
-    Call,
-    Handler,
-    Refusal,
-    Reply,
-    invalid,
-    result,
-    stale,
-    stored,
-)
+from treasury.sandbox.http import exchange
+from treasury.sandbox.http.body_fields import KeyedBody, Number
+from treasury.sandbox.http.exchange import Call, Handler, Refusal, Reply, Write, invalid, result
+from treasury.sandbox.http.idempotency import create_route, write_route
+from treasury.sandbox.http.lists import Listing, detail_of, list_route, read_route
 from treasury.sandbox.ramp.company_records import company_bank_account, company_wallet
-from treasury.sandbox.ramp.ramp_reference import JsonAmount, RampBody
-from treasury.sandbox.state.shapes import (
-    Company,
-    CompanyBankAccount,
-    CompanyWallet,
-    CryptoCurrency,
-    FiatCurrency,
-    RampRequest,
-    User,
-    decode,
-    encode,
-)
+from treasury.sandbox.state import shapes
+from treasury.sandbox.state.shapes import CryptoCurrency, FiatCurrency, RampRequest, User, encode
 from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
 __all__ = [
-    "AddingHash", "ChangingAmount", "Deciding", "NewRampRequest", "add_hash", "amount_of", "anyone",
-    "change_amount", "create", "decide", "initiate", "next_reference", "not_the_creator",
-    "only_the_creator", "pair_of", "pairs_of", "ramp_request",
+    "REQUEST_ROUTES", "AddingHash", "adding_hash", "amount_of", "next_reference", "ramp_request",
 ]  # fmt: skip
 
 _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class NewRampRequest(RampBody, frozen=True, kw_only=True):
+class NewRampRequest(KeyedBody, frozen=True, kw_only=True):
     """A new request; `amount` is fiat on-ramp and crypto off-ramp."""
 
     ramp_type: Literal["ON_RAMP", "OFF_RAMP"]
-    amount: JsonAmount
+    amount: Number
     fiat_currency_id: _Id
     crypto_currency_id: _Id
     company_wallet_id: _Id | None = None
     company_bank_account_id: _Id | None = None
 
 
-class Deciding(RampBody, frozen=True, kw_only=True):
+class Deciding(KeyedBody, frozen=True, kw_only=True):
     """The version that whoever decides has seen; a reason is taken and kept by nobody."""
 
     version: int
     reason: str | None = None
 
 
-class ChangingAmount(RampBody, frozen=True, kw_only=True):
+class ChangingAmount(KeyedBody, frozen=True, kw_only=True):
     """Another amount, and the version seen."""
 
-    amount: JsonAmount
+    amount: Number
     version: int
 
 
-class AddingHash(RampBody, frozen=True, kw_only=True):
+class AddingHash(KeyedBody, frozen=True, kw_only=True):
     """The transaction that carries the crypto, and the version seen."""
 
     blockchain_transaction_hash: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
     version: int
 
 
+class OnRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """What a fiat currency can be turned into."""
+
+    from_: shapes.FiatName
+    to: shapes.CryptoName
+
+
+class OffRampPair(shapes.Shape, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """What a cryptocurrency can be turned into."""
+
+    from_: shapes.CryptoName
+    to: shapes.FiatName
+
+
 def ramp_request(world: World, id: str) -> RampRequest:  # noqa: A002 - the services' word
     """The ramp request of an id; 404 where there is none."""
-    return stored(world, "ramp_request", id, RampRequest)
+    return exchange.stored(world, "ramp_request", id, RampRequest)
 
 
 # create
 
 
-def create(world: World, call: Call) -> Reply:
+def create(world: World, call: Call) -> RampRequest:
     """A new request awaiting approval."""
     user, new = call.user, call.read(NewRampRequest)
-    company = decode(world.store.page("company", {}).items[0], Company)
+    company = shapes.decode(world.store.page("company", {}).items[0], shapes.Company)
     if company.kyb_status != "VERIFIED":
         raise Refusal(403, "KYB_NOT_VERIFIED", f"The company's KYB is {company.kyb_status}.")
     fiat, crypto = pair_of(world, new.fiat_currency_id, new.crypto_currency_id)
@@ -107,7 +105,7 @@ def create(world: World, call: Call) -> Reply:
         wallet=_wallet(world, new, crypto) if on_ramp else None,
         bank=None if on_ramp else _bank_account(world, new, fiat), fiat=fiat,
     )  # fmt: skip
-    return result(encode(world.change(request)), 201)
+    return world.change(request)
 
 
 def pairs_of(world: World) -> list[tuple[FiatCurrency, CryptoCurrency]]:
@@ -133,7 +131,7 @@ def pair_of(world: World, fiat_id: str, crypto_id: str) -> tuple[FiatCurrency, C
     return fiat, crypto
 
 
-def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> CompanyWallet:
+def _wallet(world: World, new: NewRampRequest, crypto: CryptoCurrency) -> shapes.CompanyWallet:
     if new.company_wallet_id is None:
         raise invalid("companyWalletId is required for ON_RAMP.")
     if new.company_bank_account_id is not None:
@@ -151,7 +149,9 @@ _MONEY: Final = {"EUR_": "EUR", "USD_": "USD", "GBP_": "GBP"}
 """What an account is in, by the beginning of its type; another one says so itself."""
 
 
-def _bank_account(world: World, new: NewRampRequest, fiat: FiatCurrency) -> CompanyBankAccount:
+def _bank_account(
+    world: World, new: NewRampRequest, fiat: FiatCurrency
+) -> shapes.CompanyBankAccount:
     if new.company_bank_account_id is None:
         raise invalid("companyBankAccountId is required for OFF_RAMP.")
     if new.company_wallet_id is not None:
@@ -198,48 +198,35 @@ def next_reference(world: World) -> str:
 
 def _in_state(request: RampRequest, version: int, status: str, name: str) -> None:
     if version != request.version:
-        raise stale()
+        raise exchange.stale()
     if request.status != status:
         code = f"RAMP_REQUEST_NOT_IN_{name}_STATE"
         raise Refusal(400, code, f"The ramp request is {request.status}.")
 
 
+_REFUSED: Final = {
+    True: "Only the creator of a ramp request may cancel it.",
+    False: "The creator of a ramp request may not approve it.",
+}
 _Step = Callable[[Life, RampRequest, User, datetime], RampRequest]
 
 
-def decide(name: str, step: _Step, may: Callable[[RampRequest, User], str | None]) -> Handler:
-    """The handler of a decision; `may` says why a user may not take it."""
+def decide(name: str, step: _Step, *, by_creator: bool | None = None) -> Write:
+    """The handler of a decision: of anyone, or of the creator alone, or (four eyes) of another."""
 
-    def serve(world: World, call: Call) -> Reply:
+    def serve(world: World, call: Call) -> RampRequest:
         request = ramp_request(world, call.path["id"])
-        if refused := may(request, call.user):
-            raise Refusal(403, "FORBIDDEN", refused)
+        is_creator = request.creator.user_id == call.user.id
+        if by_creator is not None and by_creator is not is_creator:
+            raise Refusal(403, "FORBIDDEN", _REFUSED[by_creator])
         version = call.read(Deciding).version
         _in_state(request, version, "AWAITING_APPROVAL", name)
-        return result(
-            encode(world.change(step(world.life, request, call.user, world.clock.tick())))
-        )
+        return world.change(step(world.life, request, call.user, world.clock.tick()))
 
     return serve
 
 
-def not_the_creator(request: RampRequest, user: User) -> str | None:
-    """Four eyes: whoever made a request does not approve it."""
-    is_creator = request.creator.user_id == user.id
-    return "The creator of a ramp request may not approve it." if is_creator else None
-
-
-def only_the_creator(request: RampRequest, user: User) -> str | None:
-    """A request is withdrawn by whoever made it."""
-    is_creator = request.creator.user_id == user.id
-    return None if is_creator else "Only the creator of a ramp request may cancel it."
-
-
-def anyone(_: RampRequest, __: User) -> None:
-    """Whoever holds the scope."""
-
-
-def change_amount(world: World, call: Call) -> Reply:
+def change_amount(world: World, call: Call) -> RampRequest:
     """Another amount, while nobody has decided."""
     request, body = ramp_request(world, call.path["id"]), call.read(ChangingAmount)
     _in_state(request, body.version, "AWAITING_APPROVAL", "EDITABLE")
@@ -247,24 +234,89 @@ def change_amount(world: World, call: Call) -> Reply:
     unit = request.fiat_currency.currency if on_ramp else request.crypto_currency.currency
     amount = amount_of(world, body.amount, unit)
     step = world.life.change_amount(request, call.user, amount, world.clock.tick())
-    return result(encode(world.change(step)))
+    return world.change(step)
 
 
-def initiate(world: World, call: Call) -> Reply:
-    """The published generation's hand-over of an off-ramp: its hash, and it is processed."""
-    step = _with_hash(world, call, "is initiated")
-    return result(encode(world.change(msgspec.structs.replace(step, status="PROCESSING"))))
+def adding_hash(act: str, **changes: str) -> Write:
+    """What takes the transaction that carries the crypto of an off-ramp, and makes `changes`."""
+
+    def serve(world: World, call: Call) -> RampRequest:
+        request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
+        _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
+        if request.ramp_type != "OFF_RAMP":
+            raise invalid(f"Only an off-ramp request {act}.")
+        tx_hash, moment = body.blockchain_transaction_hash, world.clock.tick()
+        step = world.life.add_hash(request, call.user, tx_hash, moment)
+        return world.change(replace(step, **changes))
+
+    return serve
 
 
-def add_hash(world: World, call: Call) -> Reply:
-    """The company says which transaction carries the crypto of an off-ramp."""
-    return result(encode(world.change(_with_hash(world, call, "takes a transaction hash"))))
+def _pairs(*, on_ramp: bool) -> Handler:
+    def serve(world: World, _: Call) -> Reply:
+        named = [
+            (shapes.brief(fiat, shapes.FiatName), shapes.brief(coin, shapes.CryptoName))
+            for fiat, coin in pairs_of(world)
+        ]
+        if on_ramp:
+            return result(encode([OnRampPair(from_=fiat, to=coin) for fiat, coin in named]))
+        return result(encode([OffRampPair(from_=coin, to=fiat) for fiat, coin in named]))
+
+    return serve
 
 
-def _with_hash(world: World, call: Call, act: str) -> RampRequest:
-    request, body = ramp_request(world, call.path["id"]), call.read(AddingHash)
-    _in_state(request, body.version, "AWAITING_FUNDS", "AWAITING_FUNDS")
-    if request.ramp_type != "OFF_RAMP":
-        raise invalid(f"Only an off-ramp request {act}.")
-    tx_hash = body.blockchain_transaction_hash
-    return world.life.add_hash(request, call.user, tx_hash, world.clock.tick())
+_LIST: Final = Listing(
+    kind="ramp_request",
+    filters={"rampType": "type", "status": "status", "paymentReference": "reference"},
+    values={
+        "rampType": ("ON_RAMP", "OFF_RAMP"),
+        "status": (
+            "AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "SUCCEEDED", "FAILED", "CANCELLED",
+            "REJECTED", "DENIED", "BLOCKED",
+        ),
+    },
+    sort="",
+    shows_sort=True,
+    dated=True,
+)  # fmt: skip
+_BY_ID: Final = "/ramp-requests/{id}"
+REQUEST_ROUTES: Final = (
+    list_route("/ramp-requests", _LIST, shapes.RampItem, "List the ramp requests."),
+    create_route(
+        "/ramp-requests", create, NewRampRequest, RampRequest,
+        "Create a ramp request, awaiting approval.", 404, scope="create:ramp-request",
+    ),
+    read_route(
+        "/ramp-requests/on-ramp/pairs", _pairs(on_ramp=True), list[OnRampPair],
+        "List what fiat can be turned into.",
+    ),
+    read_route(
+        "/ramp-requests/off-ramp/pairs", _pairs(on_ramp=False), list[OffRampPair],
+        "List what crypto can be turned into.",
+    ),
+    read_route(
+        _BY_ID, detail_of("ramp_request", "ramp request"), RampRequest, "Get a ramp request."
+    ),
+    write_route(
+        f"POST {_BY_ID}/approve", decide("APPROVABLE", Life.approve, by_creator=False), Deciding,
+        RampRequest, "Approve a ramp request; its creator may not.", 409,
+        scope="approve:ramp-request",
+    ),
+    write_route(
+        f"POST {_BY_ID}/reject", decide("REJECTABLE", Life.reject), Deciding, RampRequest,
+        "Reject a ramp request.", 409, scope="reject:ramp-request",
+    ),
+    write_route(
+        f"POST {_BY_ID}/cancel", decide("CANCELLABLE", Life.cancel, by_creator=True), Deciding,
+        RampRequest, "Withdraw a ramp request; only its creator may.", 409,
+        scope="cancel:ramp-request",
+    ),
+    write_route(
+        f"PUT {_BY_ID}/amount", change_amount, ChangingAmount, RampRequest,
+        "Change the amount while nobody has decided.", 409, scope="edit:ramp-request",
+    ),
+    write_route(
+        f"PATCH {_BY_ID}/tx-hash", adding_hash("takes a transaction hash"), AddingHash,
+        RampRequest, "Say which transaction carries the crypto.", 409, scope="edit:ramp-request",
+    ),
+)  # fmt: skip

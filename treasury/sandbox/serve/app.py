@@ -154,7 +154,4 @@ async def _broken(_: Request, __: Exception) -> Response:
     return _response(Refusal(500, "INTERNAL_SERVER_ERROR", "Try later.").reply())
 
 
-_HANDLERS: dict[Any, ExceptionHandler] = {
-    HTTPException: _not_routed,
-    Exception: _broken,
-}
+_HANDLERS: dict[Any, ExceptionHandler] = {HTTPException: _not_routed, Exception: _broken}

@@ -13,12 +13,9 @@ from typing import Literal
 from treasury.errors import InputError
 from treasury.sandbox.finance.arrivals import Arrival
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
-from treasury.sandbox.serve.payment_answers import (
-    PaymentAnswer,
-    PaymentReport,
-    payment_reports,
-)
-from treasury.sandbox.state.shapes import VirtualBankAccount, decode
+from treasury.sandbox.http.exchange import stored
+from treasury.sandbox.serve.payment_answers import PaymentAnswer, PaymentReport, payment_reports
+from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.bank import carries_code, cents
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.lines import Expectation, Line
@@ -48,30 +45,20 @@ class BankDrivers:
         instant: bool = False,
     ) -> Arrival:
         """A wire to a virtual account: on the provider's report, and on its way to the wallet."""
-        with self._world.act():
+        with self._world.act() as world:
             euros = cents(amount)
             arrival = self._finance.sepa_credit(iban, euros, text, instant=instant)
-            detail = self._world.store.detail("virtual_account", arrival.source_id)
-            assert detail is not None
-            account = decode(detail, VirtualBankAccount)
-            unbroken = carries_code(text, account.reference_code)
-            self._world.bank.book(
-                Line(
-                    account=self._world.cast.master_iban,
-                    booked=self._world.bank.day(self._world.clock.today),
-                    amount=euros,
-                    direction="CRDT",
-                    counterparty=Payer(payer, payer_iban, _NOBODY.bic),
-                    text=Text((text,) if text else ()),
-                    own_iban=iban,
-                    bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
-                    expectation=Expectation(
-                        "virtual_bank_account", account.id, account.reference_code
-                    ),
-                    unbroken=unbroken,
-                    ceiling="auto" if unbroken else "suggest",
-                )
-            )
+            account = stored(world, "virtual_account", arrival.source_id, VirtualBankAccount)
+            code = account.reference_code
+            world.bank.book(Line(
+                account=world.cast.master_iban, booked=world.bank.day(world.clock.today),
+                amount=euros, direction="CRDT", own_iban=iban,
+                counterparty=Payer(payer, payer_iban, _NOBODY.bic),
+                text=Text((text,) if text else ()), unbroken=carries_code(text, code),
+                bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT",
+                expectation=Expectation("virtual_bank_account", account.id, code),
+                ceiling="auto" if carries_code(text, code) else "suggest",
+            ))  # fmt: skip
             return arrival
 
     def payment_file(
@@ -81,8 +68,8 @@ class BankDrivers:
 
         It answers now, or `answered_at` an earlier instant.
         """
-        with self._world.act():
-            now = self._world.clock.now
+        with self._world.act() as world:
+            now = world.clock.now
             if answered_at is not None and not (answered_at.tzinfo and answered_at <= now):
                 raise InputError(
                     f"the bank cannot answer at {answered_at:%Y-%m-%dT%H:%M%z}",
@@ -101,19 +88,15 @@ class BankDrivers:
         text: str = "",
     ) -> Line:
         """Any other line on one of the accounts that have statements."""
-        with self._world.act():
-            ibans = [own.iban for own in self._world.bank.accounts]
+        with self._world.act() as world:
+            ibans = [own.iban for own in world.bank.accounts]
             if account not in ibans:
                 raise InputError(
                     f"{account} has no statements here", do=f"use one of: {', '.join(ibans)}"
                 )
-            return self._world.bank.book(
-                Line(
-                    account=account, booked=self._world.bank.day(self._world.clock.today),
-                    amount=cents(amount), direction=direction,
-                    counterparty=Payer(name, iban, _NOBODY.bic if iban else ""),
-                    text=Text((text,) if text else ()),
-                    bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
-                    line_class="other_business",
-                )
-            )  # fmt: skip
+            return world.bank.book(Line(
+                account=account, booked=world.bank.day(world.clock.today), amount=cents(amount),
+                direction=direction, counterparty=Payer(name, iban, _NOBODY.bic if iban else ""),
+                text=Text((text,) if text else ()), line_class="other_business",
+                bank_code="PMNT/RCDT/ESCT" if direction == "CRDT" else "PMNT/ICDT/ESCT",
+            ))  # fmt: skip

@@ -79,8 +79,8 @@ def chain_transactions(world: World, wallet: CompanyWallet) -> list[ChainTransac
         *transfer_transactions(world, wallet),
         *monthly_transactions(world, wallet),
     ]
-    now = world.clock.now
-    return sorted((each for each in happened if each.at <= now), key=lambda each: each.at)
+    by_now = (each for each in happened if each.at <= world.clock.now)
+    return sorted(by_now, key=lambda each: each.at)
 
 
 def _details(world: World, kind: str) -> Iterator[str]:
@@ -133,11 +133,10 @@ def transfer_transactions(world: World, wallet: CompanyWallet) -> Iterator[Chain
             continue
         origin = places[transfer.sender_account_id]
         yield ChainTransaction(
-            hash=transaction, at=datetime.fromisoformat(transfer.updated_at),
-            sender=wallet.address, receiver=token_contract(transfer.asset),
-            fee=_fee(world, wallet, transaction), token=transfer.asset,
-            method="Transfer With Permit", tokens=transfer.amount, token_sender=origin,
-            token_receiver=wallet.address,
+            hash=transaction, at=datetime.fromisoformat(transfer.updated_at), sender=wallet.address,
+            receiver=token_contract(transfer.asset), fee=_fee(world, wallet, transaction),
+            token=transfer.asset, method="Transfer With Permit", tokens=transfer.amount,
+            token_sender=origin, token_receiver=wallet.address,
         )  # fmt: skip
 
 

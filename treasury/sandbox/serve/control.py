@@ -11,9 +11,11 @@ import inspect
 import io
 import zipfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final, get_type_hints
+from functools import cache
+from types import MethodType
+from typing import Any, Final, cast, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -25,12 +27,11 @@ from treasury.ground.decoding import decode_json
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.serve.explorer import ExplorerFile
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
-from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["ControlPlane", "Driver", "driver_of", "drivers_of"]
+__all__ = ["ControlPlane", "Driver", "PracticeClock", "driver_of", "drivers_of"]
 
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
@@ -62,21 +63,59 @@ def drivers_of(*holders: object) -> dict[str, Driver]:
 
 def driver_of(method: Callable[..., Any]) -> Driver:
     """One method as a driver; what it takes follows from its signature."""
-    hints = get_type_hints(method)
+    return Driver(method, _arguments_of(cast(MethodType, method).__func__))
+
+
+@cache
+def _arguments_of(function: Callable[..., Any]) -> type[msgspec.Struct]:
+    hints = get_type_hints(function)
     fields: list[Any] = []
-    for parameter in inspect.signature(method).parameters.values():
-        kind = hints[parameter.name]
-        needed = parameter.default is inspect.Parameter.empty
-        kind = Decimal if kind == Decimal | str else kind  # a number or a string, both exact
-        fields.append(
-            (parameter.name, kind) if needed else (parameter.name, kind, parameter.default)
-        )
-    fields.sort(key=len)
-    name = method.__name__
-    takes = msgspec.defstruct(
-        name, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        # A number or a string, both exact.
+        kind = Decimal if hints[name] == Decimal | str else hints[name]
+        is_needed = parameter.default is parameter.empty
+        fields.append((name, kind) if is_needed else (name, kind, parameter.default))
+    return msgspec.defstruct(
+        function.__name__, fields, rename="camel", forbid_unknown_fields=True, kw_only=True
     )
-    return Driver(method, takes)
+
+
+class PracticeClock:
+    """The company's clock in the hands of whoever practises: read, moved on, never back.
+
+    Whatever falls due on the way happens at its time. Access tokens run out by the machine's clock
+    and do not follow.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    @property
+    def now(self) -> datetime:
+        """The instant that it is at the company, in UTC."""
+        return self._world.clock.now
+
+    @property
+    def today(self) -> date:
+        """The day that it is in Brussels."""
+        return self._world.clock.today
+
+    def advance(self, span: timedelta | None = None, **parts: float) -> int:
+        """Move on: `advance(days=1, hours=2)` or by a timedelta; says how much happened."""
+        with self._world.lock:
+            return self.set(self.now + (span or timedelta()) + timedelta(**parts))
+
+    def set(self, until: datetime) -> int:
+        """Move on to an instant; says how many things happened on the way."""
+        if until.tzinfo is None:
+            raise InputError(f"{until} names no time zone", do="write 2026-11-03T09:00:00Z")
+        with self._world.lock:
+            if until < self.now:
+                raise InputError(
+                    f"the company's clock stands at {self.now:%Y-%m-%dT%H:%M:%SZ} already",
+                    do="begin anew to go back; the clock only moves on",
+                )
+            return self._world.advance(until.astimezone(UTC))
 
 
 class _Clock(msgspec.Struct, forbid_unknown_fields=True):
@@ -234,8 +273,7 @@ def _read(body: bytes, shape: type[Any]) -> Any:
         return decode_json(body or b"{}", shape)
     except msgspec.MsgspecError as error:
         raise InputError(
-            f"the body does not fit: {error}",
-            do="GET /sandbox names a driver's fields",
+            f"the body does not fit: {error}", do="GET /sandbox names a driver's fields"
         ) from None
 
 

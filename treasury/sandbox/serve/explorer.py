@@ -12,13 +12,8 @@ from typing import Final
 
 import msgspec
 
-from treasury.sandbox.serve.chain_story import (
-    HELD,
-    NATIVE_COINS,
-    ChainTransaction,
-    chain_transactions,
-    token_contract,
-)
+from treasury.sandbox.serve import chain_story
+from treasury.sandbox.serve.chain_story import NATIVE_COINS, ChainTransaction, chain_transactions
 from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.shapes import CompanyWallet
 from treasury.sandbox.story.world import World
@@ -85,7 +80,7 @@ def wallet_balances(world: World, day: date) -> list[WalletBalance]:
             by_then = [change for change, each in zip(changes, whole, strict=True) if each.at < end]
             # Of a token, in thousands, what it must have had never to hold less than nothing.
             lowest = min(accumulate(changes, initial=_ZERO))
-            opening = HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
+            opening = chain_story.HELD.get(asset) or Decimal(int(-lowest) // 1000 * 1000 + 1000)
             balance = opening + sum(by_then, _ZERO)
             balances.append(WalletBalance(wallet.chain, wallet.address, asset, balance))
     return balances
@@ -121,7 +116,7 @@ def _token_list(world: World, wallet: CompanyWallet, whole: Sequence[ChainTransa
     rows += [
         (
             *_head(each), each.token_sender, each.token_receiver, f"{each.tokens:f}", "0",
-            token_contract(each.token), labels.get(each.token, each.token), each.token,
+            chain_story.token_contract(each.token), labels.get(each.token, each.token), each.token,
         )
         for each in whole
         if wallet.address in (each.token_sender, each.token_receiver)

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -151,7 +152,7 @@ class Faults:
     def waiting(self) -> list[Fault]:
         """The queued faults that have yet to strike."""
         with self._lock:
-            return [msgspec.structs.replace(f) for f in self._queue if f.times > 0]
+            return [replace(f) for f in self._queue if f.times > 0]
 
     def clear(self) -> None:
         """Forget every fault, the mix as well."""

@@ -11,10 +11,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
+from importlib import resources
 from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
+from treasury.ground.decoding import decode_json
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes
@@ -28,20 +30,14 @@ TOKEN: Final = "/oauth/token"  # noqa: S105 - an address, not a secret
 
 _REF: Final = "#/components/schemas/"
 _ANY_TIME: Final = frozenset({401, 429, 500})
-_SAYS: Final = {
-    200: "Done.",
-    201: "Created.",
-    204: "Done; there is no body.",
-    400: "The call is not one that the operation can carry out; the message names the field.",
-    401: "The token is missing or expired.",
-    402: "The balance is too low.",
-    403: "The role may not do this, or not to this record.",
-    404: "There is no such record.",
-    409: "The record is not in a state that allows it, or is no longer the one that was read.",
-    415: "The body is not application/json.",
-    422: "What has to hold first does not, or the key was used for another request.",
-    429: "Too many calls.",
-    500: "The service is broken; whether the call took effect is not known.",
+_PARTS: Final = decode_json(
+    (resources.files(__package__) / "openapi_parts.json").read_text("utf-8"),
+    dict[str, dict[str, Any]],
+)
+"""What is the same for every operation: shapes, the token address, words for statuses."""
+_PARTS["scheme"]["flows"]["clientCredentials"]["scopes"] = {
+    scope: f"Held by {', '.join(role for role in SCOPES if scope in SCOPES[role])}."
+    for scope in sorted(SCOPES["COMPANY_ADMIN"])
 }
 _TITLES: Final = {FINANCE: "Finance service", RAMP: "Ramp service", "": "Both services"}
 _ABOUT: Final = (
@@ -64,7 +60,7 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
         _plainly, msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
     )
     schemas = dict(zip(kinds, by_kind, strict=True))
-    paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _TOKEN}}
+    paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _PARTS["token"]}}
     for address, table in chosen.items():
         for route in table:
             operation = _operation(route, address, schemas, components)
@@ -76,7 +72,10 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
         "servers": [{"url": service or "/"}],
         "security": [{"token": []}],
         "paths": paths,
-        "components": {"schemas": components | _COMMON, "securitySchemes": {"token": _SCHEME}},
+        "components": {
+            "schemas": components | _PARTS["schemas"],
+            "securitySchemes": {"token": _PARTS["scheme"]},
+        },
     }
 
 
@@ -131,55 +130,6 @@ def _visible_schema(
     }
 
 
-_COMMON: Final[dict[str, Any]] = {
-    "Failure": {
-        "title": "Failure",
-        "description": "How every refusal looks.",
-        "type": "object",
-        "properties": {
-            "success": {"const": False},
-            "errors": {
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "type": "object",
-                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-                    "required": ["code", "message"],
-                },
-            },
-        },
-        "required": ["success", "errors"],
-    },
-    "Pagination": {
-        "title": "Pagination",
-        "description": "Which page it is, and of how many records there are pages.",
-        "type": "object",
-        "properties": {
-            name: {"type": kind}
-            for name, kind in (
-                ("pageNumber", "integer"),
-                ("pageSize", "integer"),
-                ("numberOfElements", "integer"),
-                ("numberOfPages", "integer"),
-                ("hasNextPage", "boolean"),
-                ("hasPreviousPage", "boolean"),
-            )
-        },
-        "required": [
-            "pageNumber", "pageSize", "numberOfElements", "numberOfPages", "hasNextPage",
-            "hasPreviousPage",
-        ],
-    },
-    "Sort": {
-        "title": "Sort",
-        "description": "How the list is sorted.",
-        "type": "object",
-        "properties": {"orders": {"type": "array", "items": {"enum": ["ASC", "DESC"]}}},
-        "required": ["orders"],
-    },
-}  # fmt: skip
-
-
 # operations
 
 
@@ -191,14 +141,18 @@ def _operation(
         for name in re.findall(r"{(\w+)}", route.path)
     )
     in_query = (
-        {"name": each.name, "in": "query", "required": False, "schema": each.schema}
-        for each in route.query
+        {"name": name, "in": "query", "required": False, "schema": schema}
+        for name, schema in route.query.items()
     )
+    words = re.findall("[A-Za-z0-9]+", f"{address.split('/')[1]} {route.method} {route.path}")
+    roles = sorted(route.roles)
+    if route.scope:
+        roles = [role for role, scopes in SCOPES.items() if route.scope in scopes]
     operation: dict[str, Any] = {
-        "operationId": _name(route, address),
+        "operationId": "_".join(words).lower(),
         "summary": route.says,
         "tags": [_TITLES[address]],
-        "description": _who(route),
+        "description": f"For {', '.join(roles)}.",
         "security": [{"token": [route.scope] if route.scope else []}],
         "parameters": [*in_path, *in_query],
         "responses": {},
@@ -206,111 +160,36 @@ def _operation(
     if bodies := [schemas[kind] for kind in _bodies(route)]:
         schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
         operation["requestBody"] = {"required": True, "content": _json(schema)}
+    failure = {"content": _json({"$ref": _REF + "Failure"})}
     for status in statuses(route):
-        good = status == route.status
         operation["responses"][str(status)] = {
-            "description": _SAYS.get(status, HTTPStatus(status).phrase),
-            **_content(route, schemas, components, good=good),
+            "description": _PARTS["statuses"].get(str(status), HTTPStatus(status).phrase),
+            **(_answer(route, schemas, components) if status == route.status else failure),
         }
     return operation
 
 
-def _content(
-    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any], *, good: bool
+def _answer(
+    route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The body of an answer: none with 204, a file without envelope, else JSON."""
-    if not good:
-        return {"content": _json({"$ref": _REF + "Failure"})}
     if route.media_type != "application/json":
         return {"content": {route.media_type: {"schema": {"type": "string"}}}}
     if route.status == HTTPStatus.NO_CONTENT:
         return {}
-    return {"content": _json(_answer(route, schemas, components))}
-
-
-def _answer(route: Route, schemas: Mapping[Any, Any], components: Mapping[str, Any]) -> Any:
     result: Any = {"type": "null"}
     if route.gives is not None:
         result = _visible_schema(route, schemas[_each(route)], components)
     if get_origin(route.gives) is list:
         result = {"type": "array", "items": result}
     beside = {name: {"$ref": _REF + name.capitalize()} for name in route.beside}
-    return {
+    envelope = {
         "type": "object",
         "properties": {"success": {"const": True}, "result": result, **beside},
         "required": ["success", "result", *beside],
     }
-
-
-def _name(route: Route, address: str) -> str:
-    words = re.findall("[A-Za-z0-9]+", f"{address.split('/')[1]} {route.method} {route.path}")
-    return "_".join(word.lower() for word in words)
-
-
-def _who(route: Route) -> str:
-    if route.scope:
-        roles = [role for role, scopes in SCOPES.items() if route.scope in scopes]
-    else:
-        roles = sorted(route.roles)
-    return f"For {', '.join(roles)}."
+    return {"content": _json(envelope)}
 
 
 def _json(schema: Any) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
-
-
-_TEXT: Final = {"type": "string"}
-_SCHEME: Final[dict[str, Any]] = {
-    "type": "oauth2",
-    "description": "A token lives 300 seconds. Each client id is a user of the company.",
-    "flows": {
-        "clientCredentials": {
-            "tokenUrl": TOKEN,
-            "scopes": {
-                scope: f"Held by {', '.join(role for role in SCOPES if scope in SCOPES[role])}."
-                for scope in sorted(SCOPES["COMPANY_ADMIN"])
-            },
-        }
-    },
-}
-_REFUSED: Final = _json({"type": "object", "properties": {"error": _TEXT}, "required": ["error"]})
-_TOKEN: Final[dict[str, Any]] = {
-    "operationId": "token",
-    "summary": "Exchange client credentials for an access token (RFC 6749, section 4.4).",
-    "tags": ["Token"],
-    "security": [],
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/x-www-form-urlencoded": {
-                "schema": {
-                    "type": "object",
-                    "properties": {
-                        "grant_type": {"const": "client_credentials"},
-                        "client_id": _TEXT,
-                        "client_secret": _TEXT,
-                    },
-                    "required": ["grant_type", "client_id", "client_secret"],
-                }
-            }
-        },
-    },
-    "responses": {
-        "200": {
-            "description": "A token.",
-            "content": _json(
-                {
-                    "type": "object",
-                    "properties": {
-                        "access_token": _TEXT,
-                        "expires_in": {"type": "integer"},
-                        "token_type": {"const": "Bearer"},
-                    },
-                    "required": ["access_token", "expires_in", "token_type"],
-                }
-            ),
-        },
-        "400": {"description": "Not client credentials.", "content": _REFUSED},
-        "401": {"description": "No such client, or not its secret.", "content": _REFUSED},
-    },
-}

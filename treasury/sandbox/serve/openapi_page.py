@@ -5,8 +5,9 @@ The page holds everything itself: it loads nothing from elsewhere and runs no sc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -26,16 +27,23 @@ _PAGE: Final = "/openapi.html"
 def document_routes(profile: str) -> list[WebRoute]:
     """The documents' addresses: one for each service, one for both, and the page."""
 
-    def encoded(profile: str, service: str) -> bytes:
-        return msgspec.json.encode(document(profile, service))
+    def answering(path: str, make: Callable[[], bytes], media_type: str) -> WebRoute:
+        async def serve(_: Request) -> Response:
+            return Response(make(), media_type=media_type)
 
-    documents = [
-        WebRoute(service + _FILE, _serve(encoded, "application/json", profile, service))
-        for service in (FINANCE, RAMP, "")
-    ]
-    return [*documents, WebRoute(_PAGE, _serve(_page, "text/html", profile, ""))]
+        return WebRoute(path, serve)
+
+    def document_route(service: str) -> WebRoute:
+        def encoded() -> bytes:
+            return msgspec.json.encode(document(profile, service))
+
+        return answering(service + _FILE, encoded, "application/json")
+
+    documents = [document_route(service) for service in (FINANCE, RAMP, "")]
+    return [*documents, answering(_PAGE, lambda: page(profile).encode(), "text/html")]
 
 
+@cache
 def page(profile: str) -> str:
     """Both services' operations and bodies as one HTML page."""
     contract = document(profile)
@@ -45,20 +53,6 @@ def page(profile: str) -> str:
         schemas=sorted(contract["components"]["schemas"].items()),
         words=_words,
     )
-
-
-@cache
-def _page(profile: str, _: str) -> bytes:
-    return page(profile).encode()
-
-
-def _serve(
-    make: Callable[[str, str], bytes], media_type: str, profile: str, service: str
-) -> Callable[[Request], Awaitable[Response]]:
-    async def serve(_: Request) -> Response:
-        return Response(make(profile, service), media_type=media_type)
-
-    return serve
 
 
 def _groups(contract: dict[str, Any]) -> dict[str, list[tuple[str, str, dict[str, Any]]]]:
@@ -104,84 +98,5 @@ _FACTS: Final = {
     "description": "{}",
 }
 _TEMPLATE: Final = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ info.title }}, {{ info.version }}</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
-code, .method { font-family: ui-monospace, monospace }
-.method { display: inline-block; min-width: 4.5rem; font-weight: 600 }
-details { border: 1px solid #8886; border-radius: 6px; margin: .4rem 0; padding: .4rem .8rem }
-summary { cursor: pointer }
-table { border-collapse: collapse; margin: .4rem 0 1rem; width: 100% }
-th, td { text-align: left; vertical-align: top; border-top: 1px solid #8884; padding: .2rem .5rem }
-td { overflow-wrap: anywhere }
-th { font-weight: 600; white-space: nowrap; width: 12rem }
-</style>
-<h1>{{ info.title }}, {{ info.version }}</h1>
-<p>{{ info.description }} The same as JSON: <a href="/openapi.json">/openapi.json</a>.</p>
-{% macro fields(schema) %}
-<table>
-{% for name, value in schema.properties.items() %}
-<tr><th><code>{{ name }}</code>{{ " *" if name in schema.get("required", []) }}</th>
-<td>{{ typed(value) }}</td></tr>
-{% endfor %}
-</table>
-{% endmacro %}
-{% macro typed(schema) %}
-{% if "$ref" in schema %}<a href="#{{ words(schema) }}">{{ words(schema) }}</a>
-{% elif schema.type == "array" and "$ref" in schema["items"] %}
-list of <a href="#{{ words(schema['items']) }}">{{ words(schema["items"]) }}</a>
-{% else %}{{ words(schema) }}{% endif %}
-{% endmacro %}
-{% for group, operations in groups.items() %}
-<h2>{{ group }}</h2>
-{% for method, path, operation in operations %}
-<details id="{{ operation.operationId }}">
-<summary><span class="method">{{ method }}</span> <code>{{ path }}</code>
-{{ operation.summary }}</summary>
-<p>{{ operation.description }}
-{% for scope in operation.security and operation.security[0].token %}
-Scope <code>{{ scope }}</code>.{% endfor %}</p>
-{% if operation.parameters %}
-<h4>Parameters</h4>
-<table>
-{% for each in operation.parameters %}
-<tr><th><code>{{ each.name }}</code>{{ " *" if each.required }}</th>
-<td>{{ each.in }}: {{ typed(each.schema) }}</td></tr>
-{% endfor %}
-</table>
-{% endif %}
-{% if operation.requestBody %}
-<h4>Body</h4>
-{% for kind, content in operation.requestBody.content.items() %}
-<p><code>{{ kind }}</code>: {{ typed(content.schema) }}</p>
-{% if content.schema.properties %}{{ fields(content.schema) }}{% endif %}
-{% endfor %}
-{% endif %}
-<h4>Answers</h4>
-<table>
-{% for status, answer in operation.responses.items() %}
-<tr><th>{{ status }}</th><td>{{ answer.description }}
-{% for content in (answer.content or {}).values() %}
-{% if content.schema.properties and content.schema.properties.result %}
-<code>result</code>: {{ typed(content.schema.properties.result) }}
-{% endif %}{% endfor %}</td></tr>
-{% endfor %}
-</table>
-</details>
-{% endfor %}
-{% endfor %}
-<h2>Bodies</h2>
-{% for name, schema in schemas %}
-<details id="{{ name }}"><summary><code>{{ name }}</code> {{ schema.description }}</summary>
-{{ fields(schema) }}
-</details>
-{% endfor %}
-</html>
-"""
+    (resources.files(__package__) / "openapi_page.html").read_text("utf-8")
 )

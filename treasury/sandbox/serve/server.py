@@ -19,31 +19,26 @@ from typing import Any, Final
 
 import msgspec
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from treasury.errors import InputError
 from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers
+from treasury.sandbox.serve import explorer
 from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
 from treasury.sandbox.serve.camt import statements
-from treasury.sandbox.serve.control import ControlPlane, driver_of, drivers_of
-from treasury.sandbox.serve.explorer import (
-    ExplorerFile,
-    WalletBalance,
-    explorer_files,
-    wallet_balances,
-)
+from treasury.sandbox.serve.control import ControlPlane, PracticeClock, driver_of, drivers_of
+from treasury.sandbox.serve.explorer import ExplorerFile, WalletBalance, explorer_files
 from treasury.sandbox.serve.faults import FaultGate, Faults
-from treasury.sandbox.serve.practice_clock import PracticeClock
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
-from treasury.sandbox.serve.webhooks import Webhooks
+from treasury.sandbox.serve.webhooks import send_webhooks
 from treasury.sandbox.state.folder import place_of
 from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
+from treasury.sandbox.story.cast import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.story.lines import Source
-from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS
 from treasury.sandbox.story.rates import coin_rate_file, rate_file
 from treasury.sandbox.story.volume import NONE, Volume
 from treasury.sandbox.story.world import World
@@ -110,7 +105,7 @@ class Sandbox:
         self.banks = BankDrivers(self._world, self.finance)
         """What arrives from outside."""
         if webhook is not None:
-            Webhooks(self._world, webhook)
+            send_webhooks(self._world, webhook)
         if ramp_bounds is not None:
             self._world.bounds = ramp_bounds
 
@@ -142,13 +137,10 @@ class Sandbox:
     @cached_property
     def _neighbour(self) -> World:
         """The other company, from the first call of one of its users on."""
-        world = self._world
-        place = self._neighbour_place
+        place, profile = self._neighbour_place, self._world.profile
         if place != MEMORY:
             place = str(Path(place).with_name("neighbour.sqlite"))
-        return World(
-            self._seed, self._scenario, profile=world.profile, place=place, is_neighbour=True
-        )
+        return World(self._seed, self._scenario, profile=profile, place=place, is_neighbour=True)
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
@@ -187,12 +179,7 @@ class Sandbox:
         self, folder: Path, first: date | None = None, last: date | None = None
     ) -> list[Path]:
         """Write the files of `bank_files`, and nothing else."""
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name, content in self.bank_files(first, last):
-            (folder / name).write_bytes(content)
-            written.append(folder / name)
-        return written
+        return _write(folder, self.bank_files(first, last))
 
     def explorer_files(self) -> list[ExplorerFile]:
         """What explorers export of the company's wallets, from the first day to now."""
@@ -201,17 +188,13 @@ class Sandbox:
 
     def write_explorer_files(self, folder: Path) -> list[Path]:
         """Write the files of `explorer_files`, and nothing else."""
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for export in self.explorer_files():
-            (folder / export.name).write_text(export.content, "utf-8")
-            written.append(folder / export.name)
-        return written
+        files = self.explorer_files()
+        return _write(folder, [(export.name, export.content.encode()) for export in files])
 
     def wallet_balances(self, day: date) -> list[WalletBalance]:
         """What the company's wallets held at the end of a day, of each coin and token."""
         with self._world.lock:
-            return wallet_balances(self._world, day)
+            return explorer.wallet_balances(self._world, day)
 
     def write_rate_file(self, folder: Path) -> Path | None:
         """Write what was published to this day: the practice bank's rates, or those of coins.
@@ -222,15 +205,13 @@ class Sandbox:
         world = self._world
         if not (world.quotes.is_published or world.has_planted_gas):
             return None
-        folder.mkdir(parents=True, exist_ok=True)
         today = world.clock.today
         days = [today - timedelta(back) for back in range((today - FIRST_FIXING).days + 1)]
         if world.has_planted_gas:
-            path, content = folder / "coins.csv", coin_rate_file(days)
+            name, content = "coins.csv", coin_rate_file(days)
         else:
-            path, content = folder / "eurofxref-hist.csv", rate_file(days)
-        path.write_text(content, "utf-8")
-        return path
+            name, content = "eurofxref-hist.csv", rate_file(days)
+        return _write(folder, [(name, content.encode())])[0]
 
     def truth(self) -> list[dict[str, Any]]:
         """What each bank line really is; for tests and benchmarks only."""
@@ -270,7 +251,13 @@ class Sandbox:
         app = make_app(self._world, self._tokens, control.routes(), lambda: self._neighbour)
         limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
         gate = FaultGate(limited, self.faults, server.cut)
-        server.serve_app(_Recorder(gate, served))
+
+        async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
+            query = scope["query_string"].decode("latin-1")
+            served.requests.append((scope["method"], scope["path"], query))
+            await gate(scope, receive, send)
+
+        server.serve_app(recorded)
         return server
 
 
@@ -287,19 +274,6 @@ def serve_forever(
 
     with suppress(KeyboardInterrupt):  # how a person ends it
         sandbox._server(served, announce).run([bound])  # noqa: SLF001 - the class's other half
-
-
-class _Recorder:
-    """Notes each call before anything else sees it."""
-
-    def __init__(self, app: ASGIApp, served: Served) -> None:
-        self._app = app
-        self._served = served
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        query = scope["query_string"].decode("latin-1")
-        self._served.requests.append((scope["method"], scope["path"], query))
-        await self._app(scope, receive, send)
 
 
 class _Server(uvicorn.Server):
@@ -345,6 +319,13 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             if getattr(connection, "client", None) == scope["client"]:
                 connection.transport.abort()
+
+
+def _write(folder: Path, files: list[tuple[str, bytes]]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files:
+        (folder / name).write_bytes(content)
+    return [folder / name for name, _ in files]
 
 
 def _bind(port: int) -> socket.socket:

@@ -84,19 +84,19 @@ def _replacing(choose: Callable[..., list[msgspec.Raw]], *steps: int) -> _Spoile
     return spoil
 
 
+def _without_result(answer: Answer) -> bytes:
+    body = _object(answer)
+    if "result" not in body:
+        return answer.body
+    del body["result"]
+    return msgspec.json.encode(body)
+
+
 SPOILS: Final[dict[str, _Spoiler]] = {
     # the first half of the body, as if that were all
     "truncated": _rewriting(lambda answer: answer.body[: len(answer.body) // 2]),
     # a success without the result that it is about
-    "no_result": _rewriting(
-        lambda answer: (
-            msgspec.json.encode(
-                {name: value for name, value in _object(answer).items() if name != "result"}
-            )
-            if "result" in _object(answer)
-            else answer.body
-        )
-    ),
+    "no_result": _rewriting(_without_result),
     "repeated_page": _replacing(list, -1),
     # as if a record had been added in front meanwhile: the last one of the page before again
     "shifted_page": _replacing(lambda before, own: [*before[-1:], *own[:-1]], -1, 0),
@@ -127,16 +127,13 @@ async def _page(app: ASGIApp, scope: Scope, step: int) -> list[msgspec.Raw]:
     parameters = [(name, value) for name, value in _query(scope) if name != "page"]
     query = urlencode([*parameters, ("page", str(_number(scope) + step))])
     page_scope = {**scope, "query_string": query.encode()}
-    return _items(_object(await answer_of(app, page_scope, _no_body)))
+    body = _object(await answer_of(app, page_scope, _no_body))
+    try:
+        return msgspec.json.decode(body.get("result", b"[]"), type=list[msgspec.Raw])
+    except msgspec.MsgspecError:
+        return []
 
 
 async def _no_body() -> Message:
     """What a call that only reads has to say, as often as it is asked."""
     return {"type": "http.request", "body": b"", "more_body": False}
-
-
-def _items(body: _Body) -> list[msgspec.Raw]:
-    try:
-        return msgspec.json.decode(body.get("result", b"[]"), type=list[msgspec.Raw])
-    except msgspec.MsgspecError:
-        return []

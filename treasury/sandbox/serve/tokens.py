@@ -14,8 +14,7 @@ from urllib.parse import parse_qs
 from treasury.sandbox.http.exchange import Reply
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import User, encode
-from treasury.sandbox.story.cast import USERS
-from treasury.sandbox.story.neighbour import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS
+from treasury.sandbox.story.cast import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS, USERS
 
 __all__ = ["CREDENTIALS", "Tokens"]
 

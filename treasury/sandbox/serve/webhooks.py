@@ -14,38 +14,21 @@ from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import RampRequest
 from treasury.sandbox.story.world import World
 
-__all__ = ["Webhooks"]
+__all__ = ["send_webhooks"]
 
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
 
-class Webhooks:
-    """Sends the events of one world to one loopback address."""
+def send_webhooks(world: World, url: str) -> None:
+    """Send the events of a world to a loopback address from now on."""
+    if not is_loopback(url):
+        raise InputError(
+            f"{url} is not an address on this machine", do="give a webhook address on 127.0.0.1"
+        )
 
-    def __init__(self, world: World, url: str) -> None:
-        if not is_loopback(url):
-            raise InputError(
-                f"{url} is not an address on this machine",
-                do="give a webhook address on 127.0.0.1",
-            )
-        self._world = world
-        self._url = url
-        world.on_change = self._changed
-
-    def _changed(self, request: RampRequest, before: str) -> None:
-        if request.status == before:
-            return
-        self._send("ramp_request.status_changed", request, before)
-        if request.status == "PROCESSING" and before == "AWAITING_FUNDS":
-            self._send("ramp_request.payment_received", request, before)
-        if request.status == "SUCCEEDED":
-            self._send("ramp_request.completed", request, before)
-
-    def _send(self, event: str, request: RampRequest, before: str) -> None:
+    def send(event: str, request: RampRequest, before: str) -> None:
         body = {
-            "invented": _INVENTED,
-            "id": self._world.ids.uuid(),
-            "event": event,
+            "invented": _INVENTED, "id": world.ids.uuid(), "event": event,
             "createdAt": request.events[-1].created_at,
             "data": {
                 "rampRequestId": request.id, "rampType": request.ramp_type,
@@ -53,4 +36,15 @@ class Webhooks:
                 "status": request.status, "version": request.version,
             },
         }  # fmt: skip
-        self._world.after(lambda: self._world.callbacks.invoke(request.id, self._url, body))
+        world.after(lambda: world.callbacks.invoke(request.id, url, body))
+
+    def changed(request: RampRequest, before: str) -> None:
+        if request.status == before:
+            return
+        send("ramp_request.status_changed", request, before)
+        if request.status == "PROCESSING" and before == "AWAITING_FUNDS":
+            send("ramp_request.payment_received", request, before)
+        if request.status == "SUCCEEDED":
+            send("ramp_request.completed", request, before)
+
+    world.on_change = changed

@@ -6,17 +6,15 @@ process, or another company, is refused in words.
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from treasury.errors import InputError
-from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import MEMORY, Store
 
-__all__ = ["FILE_NAME", "fingerprint", "is_new", "open_store", "place_of"]
+__all__ = ["FILE_NAME", "is_new", "open_store", "place_of"]
 
 FILE_NAME: Final = "sandbox.sqlite"
 
@@ -45,14 +43,6 @@ def open_store(place: str) -> Store:
             f"{place} is in use by another sandbox" if in_use else f"{place} is no sandbox's state",
             do="stop the other one, or name another folder with --state",
         ) from error
-
-
-def fingerprint(*parts: Iterable[object]) -> str:
-    """A mark of a story: another version of the sandbox may tell another one."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(encode(list(part)).encode())
-    return digest.hexdigest()
 
 
 def is_new(store: Store, identity: Mapping[str, str], story_mark: str) -> bool:

@@ -14,20 +14,12 @@ from typing import Final
 
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.sandbox.state.store import Store
 
 __all__ = ["Bound", "Effect", "Keys"]
 
-_MAKE: Final = """
-create table if not exists idempotency_keys (
-    key text primary key, digest text not null,
-    status integer not null default 0, answer text not null default ''
-) without rowid;
-create table if not exists effects (
-    number integer primary key, client text not null, operation text not null, key text not null,
-    digest text not null, record text not null
-);
-"""
+_MAKE: Final = step_sql(__package__, "keys")
 
 
 class Bound(msgspec.Struct, frozen=True):

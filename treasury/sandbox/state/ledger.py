@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.money import exponent
 from treasury.sandbox.state.store import Store
 
@@ -27,20 +28,7 @@ WORLD: Final = "world"
 CONVERSION: Final = "conversion"
 """Where euros become stablecoin: an asset comes in and another one goes out."""
 
-_MAKE: Final = """
-create table if not exists movements (
-    number integer primary key, kind text not null, reference text not null, at text not null
-);
-create index if not exists by_movement_reference on movements (reference);
-create table if not exists postings (
-    movement integer not null, place text not null, asset text not null, units integer not null
-);
-create index if not exists by_movement on postings (movement);
-create table if not exists balances (
-    place text not null, asset text not null, units integer not null,
-    primary key (place, asset)
-) without rowid;
-"""
+_MAKE: Final = step_sql(__package__, "ledger")
 _LARGEST: Final = 2**62
 
 
@@ -101,19 +89,16 @@ class Ledger:
                 (kind, reference, at),
             ).lastrowid
             for (place, asset), units in changes.items():
-                self._change(place, asset, units)
+                (balance,) = self._db.execute(
+                    "insert into balances values (?, ?, ?) on conflict (place, asset)"
+                    " do update set units = units + excluded.units returning units",
+                    (place, asset, units),
+                ).fetchone()
+                if balance < 0 and place not in {WORLD, CONVERSION}:
+                    raise Overdrawn(place, asset)
                 self._db.execute(
                     "insert into postings values (?, ?, ?, ?)", (number, place, asset, units)
                 )
-
-    def _change(self, place: str, asset: str, units: int) -> None:
-        (balance,) = self._db.execute(
-            "insert into balances values (?, ?, ?) on conflict (place, asset)"
-            " do update set units = units + excluded.units returning units",
-            (place, asset, units),
-        ).fetchone()
-        if balance < 0 and place not in {WORLD, CONVERSION}:
-            raise Overdrawn(place, asset)
 
     def balance(self, place: str, asset: str) -> Decimal:
         """What stands in a place, at the asset's decimals."""

@@ -35,12 +35,8 @@ _INDEXES: Final = {
 }  # fmt: skip
 
 _Key: TypeAlias = tuple[Any, ...]
-
-
-class Selection(msgspec.Struct, frozen=True):
-    """Records of one kind: conditions and their values, one pair for each range to merge."""
-
-    ranges: tuple[tuple[str, tuple[str, ...]], ...]
+Selection: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+"""Records of one kind: conditions and their values, one pair for each range to merge."""
 
 
 def select(
@@ -62,7 +58,7 @@ def select(
         if members:
             conditions.append("(" + " or ".join(f"{column} = ?" for column in members) + ")")
             bound += members.values()
-        return Selection(((" and ".join(conditions), tuple(bound)),))
+        return ((" and ".join(conditions), tuple(bound)),)
     choices = [
         [[(f"{column} = ?", value)] for value in values] for column, values in several.items()
     ]
@@ -78,7 +74,7 @@ def select(
     for chosen in product(*choices):
         terms = [*fixed, *(term for choice in chosen for term in choice)]
         ranges.append((" and ".join(text for text, _ in terms), tuple(v for _, v in terms)))
-    return Selection(tuple(ranges))
+    return tuple(ranges)
 
 
 class Orders:
@@ -124,7 +120,7 @@ class Orders:
         if selection not in self._totals:
             counts = (
                 self._db.execute(f"select count(*) from records where {condition}", values)  # noqa: S608 - select
-                for condition, values in selection.ranges
+                for condition, values in selection
             )
             _keep(self._totals, selection, sum(count.fetchone()[0] for count in counts))
         return self._totals[selection]
@@ -144,7 +140,7 @@ class _Ordered(msgspec.Struct, frozen=True):
         sign, places = "<=" if self.descending else ">=", ", ".join("?" * len(columns))
         from_start = f" and {columns[0]} {sign} ? and ({', '.join(columns)}) {sign} ({places})"
         parts, values = [], []
-        for condition, bound_values in self.selection.ranges:
+        for condition, bound_values in self.selection:
             text = condition
             if start:
                 # the start lies within this bound, which must not be taken for it

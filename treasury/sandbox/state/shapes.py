@@ -18,10 +18,10 @@ from treasury.ground.decoding import decode_json
 
 __all__ = [
     "Account", "AccountTransfer", "Address", "Amount", "Balance", "Company", "CompanyBankAccount",
-    "CompanyBankAccountItem", "CompanyWallet", "CompanyWalletItem", "CryptoCurrency",
-    "DepositBankAccount", "DepositWallet", "Event", "Fee", "FiatCurrency", "FiatOrigin", "Party",
-    "PartyRole", "RampItem", "RampRequest", "Shape", "Transfer", "User", "VirtualBankAccount",
-    "Wallet", "bare", "brief", "decode", "encode", "number", "zulu",
+    "CompanyBankAccountItem", "CompanyWallet", "CompanyWalletItem", "CryptoCurrency", "CryptoName",
+    "DepositBankAccount", "DepositWallet", "Event", "Fee", "FiatCurrency", "FiatName", "FiatOrigin",
+    "Party", "PartyRole", "RampItem", "RampRequest", "Shape", "Transfer", "User",
+    "VirtualBankAccount", "Wallet", "bare", "brief", "decode", "encode", "number", "zulu",
 ]  # fmt: skip
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -318,23 +318,33 @@ class CompanyWallet(Shape, frozen=True, kw_only=True):
     version: int
 
 
-class FiatCurrency(Shape, frozen=True, kw_only=True):
-    """A fiat currency of the ramp."""
+class FiatName(Shape, frozen=True, kw_only=True):
+    """A fiat currency as a pair names it."""
 
     id: str
     currency: str
     label: str
+
+
+class FiatCurrency(FiatName, frozen=True, kw_only=True):
+    """A fiat currency of the ramp."""
+
     enabled: bool
     version: int
 
 
-class CryptoCurrency(Shape, frozen=True, kw_only=True):
-    """A cryptocurrency on one chain."""
+class CryptoName(Shape, frozen=True, kw_only=True):
+    """A cryptocurrency as a pair names it."""
 
     id: str
     currency: str
     chain: str
     label: str
+
+
+class CryptoCurrency(CryptoName, frozen=True, kw_only=True):
+    """A cryptocurrency on one chain."""
+
     enabled: bool
     version: int
     coingecko_id: str

@@ -17,26 +17,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.orders import Orders, select
-from treasury.sandbox.state.shapes import (
-    Account,
-    AccountTransfer,
-    Company,
-    CompanyBankAccount,
-    CompanyBankAccountItem,
-    CompanyWallet,
-    CompanyWalletItem,
-    CryptoCurrency,
-    Fee,
-    FiatCurrency,
-    Party,
-    Transfer,
-    User,
-    VirtualBankAccount,
-    Wallet,
-    brief,
-    encode,
-)
+from treasury.sandbox.state.shapes import Account, AccountTransfer, Company, encode
 
 __all__ = [
     "COLUMNS", "MEMORY", "Maker", "Page", "Record", "Store", "make_record", "role_records",
@@ -116,31 +99,31 @@ def make_record(kind: str, value: msgspec.Struct, item: object = None, **columns
 
 _SERVED: Final[dict[type, tuple[str, dict[str, str], type | None]]] = {
     # kind, the fields behind columns of another name, what a list shows of it
-    Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
+    shapes.Party: ("party", {"type": "party_type", "reference": "external_id"}, None),
     Account: ("account", {"reference": "external_id"}, None),
-    Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
-    VirtualBankAccount: (
+    shapes.Wallet: ("wallet", {"owner": "account_id", "reference": "address"}, None),
+    shapes.VirtualBankAccount: (
         "virtual_account",
         {"owner": "account_id", "type": "bank_account_type", "reference": "reference_code"}, None,
     ),
-    Transfer: (
+    shapes.Transfer: (
         "transfer", {"owner": "sender_account_id", "peer": "receiver_account_id"}, None
     ),
     AccountTransfer: (
         "account_transfer", {"owner": "source_account_id", "peer": "destination_account_id"}, None
     ),
     Company: ("company", {}, None),
-    User: ("user", {"type": "role"}, None),
-    Fee: ("fee", {"type": "type"}, None),
-    FiatCurrency: ("fiat_currency", {}, None),
-    CryptoCurrency: ("crypto_currency", {}, None),
-    CompanyWallet: (
+    shapes.User: ("user", {"type": "role"}, None),
+    shapes.Fee: ("fee", {"type": "type"}, None),
+    shapes.FiatCurrency: ("fiat_currency", {}, None),
+    shapes.CryptoCurrency: ("crypto_currency", {}, None),
+    shapes.CompanyWallet: (
         "company_wallet", {"status": "verification_status", "reference": "address"},
-        CompanyWalletItem,
+        shapes.CompanyWalletItem,
     ),
-    CompanyBankAccount: (
+    shapes.CompanyBankAccount: (
         "company_bank_account", {"status": "verification_status", "type": "supported_ramp_type"},
-        CompanyBankAccountItem,
+        shapes.CompanyBankAccountItem,
     ),
 }  # fmt: skip
 
@@ -149,7 +132,7 @@ def service_record(value: msgspec.Struct) -> Record:
     """The record of a body whose kind has a row in the table of what is served."""
     kind, columns, item = _SERVED[type(value)]
     values = {column: getattr(value, name) or "" for column, name in columns.items()}
-    return make_record(kind, value, brief(value, item) if item else None, **values)
+    return make_record(kind, value, shapes.brief(value, item) if item else None, **values)
 
 
 def role_records(account: Account) -> Iterator[Record]:

@@ -12,16 +12,12 @@ from typing import Final
 
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.sandbox.state.store import Store
 
 __all__ = ["Agenda", "Entry"]
 
-_MAKE: Final = """
-create table if not exists agenda (
-    position integer primary key, due text not null, step text not null, subject text not null
-);
-create index if not exists by_due on agenda (due, position);
-"""
+_MAKE: Final = step_sql(__package__, "agenda")
 
 
 class Entry(msgspec.Struct, frozen=True):

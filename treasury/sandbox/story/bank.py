@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Final
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import Month, is_target_day, next_target_day
 from treasury.errors import InputError
@@ -51,7 +51,7 @@ class Bank:
         """Book a line; gives it with the bank's own reference. An act is running."""
         number = len(self.story) + self._store.page(_KIND, {}, limit=0).total + 1
         reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
-        line = msgspec.structs.replace(line, servicer_reference=reference)
+        line = replace(line, servicer_reference=reference)
         text = encode(line)
         self._store.put([Record(kind=_KIND, id=reference, item=text, detail=text)])
         return line

@@ -1,25 +1,28 @@
 """What customers pay into the virtual accounts, as the provider's master account reports it.
 
-The routine is many small credits with the code written in every way that leaves it whole. October's
-script adds the lines that a person has to look at. A credit becomes stablecoin without a word: the
-`Conversion`s say when and how much, for the wallets; the provider's report shows only its weekly
-sweep per asset.
+The routine is many small credits with the code written in every way that leaves it whole.
+`credits.toml` adds the lines that a person has to look at. A credit becomes stablecoin without a
+word: the `Conversion`s say when and how much, for the wallets; the provider's report shows only its
+weekly sweep per asset.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
+from importlib import resources
 from itertools import count
 from random import Random
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
+from treasury.ground.decoding import convert
 from treasury.money import net_crypto
-from treasury.sandbox.state.shapes import VirtualBankAccount
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text
@@ -46,29 +49,21 @@ class Conversion(msgspec.Struct, frozen=True):
     euros: Decimal
 
 
-class _Special(msgspec.Struct, frozen=True):
-    """One scripted credit: the virtual account by its place, the customer by theirs."""
+class _Credit(msgspec.Struct, frozen=True):
+    """One credit: the virtual account by its place, the customer by theirs."""
 
-    day: int
+    day: date
     account: int
     customer: int
     mangling: str
-    amount: str
-    more: dict[str, Any] = {}
+    amount: Decimal
+    note: str = ""
 
 
-_SCRIPT: Final = (
-    _Special(6, 0, 0, "split_space", "1840.00"), _Special(9, 2, 7, "split_line", "965.40"),
-    _Special(12, 1, 5, "embedded", "2310.75"), _Special(14, 0, 3, "cut_off", "4125.00"),
-    _Special(16, 0, 12, "letter_o", "780.20"), _Special(19, 3, 10, "one_off", "1299.00"),
-    _Special(21, 2, 8, "missing", "510.00"),
-    _Special(22, 0, 24, "missing", "3475.50", {"note": "a payer never seen before"}),
-    _Special(27, 1, 25, "empty", "1200.00", {"note": "a payer never seen before"}),
-    _Special(29, 0, 26, "missing", "2050.00", {"note": "within its 48 hours until 31 October"}),
-    _Special(20, 0, 0, "hostile_markup", "431.10"), _Special(20, 1, 6, "hostile_dollars", "256.00"),
-    _Special(23, 2, 9, "hostile_formula", "318.45"), _Special(13, 0, 27, "after_words", "890.00"),
-    _Special(15, 2, 28, "plain", "1460.00"),
-)  # fmt: skip
+_SCRIPT: Final = convert(
+    tomllib.loads((resources.files(__package__) / "credits.toml").read_text("utf-8"))["credits"],
+    tuple[_Credit, ...],
+)
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
 
@@ -113,28 +108,20 @@ class Credits:
         days = [d for d in month.days() if is_target_day(d) and d >= date(2026, 5, 6)]
         for _ in range(_PER_MONTH.get(month.month, _USUAL)):
             customer = self._random.randrange(_STRANGERS)
-            account = self._cast.virtual_accounts[_home(customer)]
             mangling = self._random.choices(UNBROKEN, _WEIGHTS)[0]
             day = self._random.choice(days)
             amount = Decimal(self._random.randrange(9000, 480000)) / 100
             batch = ""
             if month.month == 10 and day.day in {14, 21} and _home(customer) == 2:
                 batch = f"B{day:%m%d}"
-            self._book.add(self._credit(account, customer, day, amount, mangling, batch=batch))
+            paid = _Credit(day, _home(customer), customer, mangling, amount)
+            self._book.add(self._credit(paid, batch=batch))
 
-    def _credit(
-        self,
-        account: VirtualBankAccount,
-        customer: int,
-        day: date,
-        amount: Decimal,
-        mangling: str,
-        **more: Any,
-    ) -> Line:
-        way = MANGLINGS[mangling]
+    def _credit(self, paid: _Credit, **more: Any) -> Line:
+        account, way = self._cast.virtual_accounts[paid.account], MANGLINGS[paid.mangling]
         text = way.write(account.reference_code, self._random.randrange(1000, 9999))
         if not text.end_to_end_id and self._random.random() < 0.5:
-            text = msgspec.structs.replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
+            text = replace(text, end_to_end_id=f"E{next(self._numbers):06d}C")
         defaults: dict[str, Any] = {
             "expectation": Expectation("virtual_bank_account", account.id, account.reference_code),
             "mangling": way.name, "unbroken": way.unbroken, "ceiling": way.ceiling,
@@ -142,44 +129,35 @@ class Credits:
         }  # fmt: skip
         instant = self._random.random() < 0.2
         return Line(
-            account=self._cast.master_iban, booked=day, amount=amount.quantize(Decimal("0.01")),
-            direction="CRDT", counterparty=self._cast.customers[customer], text=text,
+            account=self._cast.master_iban, booked=paid.day, direction="CRDT", text=text,
+            amount=paid.amount.quantize(Decimal("0.01")),
+            counterparty=self._cast.customers[paid.customer],
             bank_code="PMNT/RRCT/ESCT" if instant else "PMNT/RCDT/ESCT", **(defaults | more),
         )  # fmt: skip
 
     # October's script
 
     def _october(self) -> None:
-        for special in _SCRIPT:
-            account = self._cast.virtual_accounts[special.account]
-            day, amount = date(2026, 10, special.day), Decimal(special.amount)
-            self._book.add(
-                self._credit(
-                    account, special.customer, day, amount, special.mangling, **special.more
-                )
-            )
+        self._book.add(*(self._credit(paid, note=paid.note) for paid in _SCRIPT))
         first, second, third, _ = self._cast.virtual_accounts
-        self._book.add(
-            self._credit(
-                first, 4, date(2026, 10, 8), Decimal("1575.00"), "after_words",
-                own_iban=third.iban, contradiction="account", ceiling="never",
-                note="arrived at another virtual IBAN",
-            )
-        )  # fmt: skip
-
+        misdirected = _Credit(date(2026, 10, 8), 0, 4, "after_words", Decimal("1575.00"))
+        self._book.add(self._credit(
+            misdirected, own_iban=third.iban, contradiction="account", ceiling="never",
+            note="arrived at another virtual IBAN",
+        ))  # fmt: skip
         line = self._credit(
-            first, 6, date(2026, 10, 23), Decimal("2740.00"), "plain",
+            _Credit(date(2026, 10, 23), 0, 6, "plain", Decimal("2740.00")),
             contradiction="two_codes", ceiling="never", note="two valid codes",
         )  # fmt: skip
         both = Text((f"{first.reference_code} and {second.reference_code}",))
-        self._book.add(msgspec.structs.replace(line, text=both))
+        self._book.add(replace(line, text=both))
         line = self._credit(
-            first, 1, date(2026, 10, 19), Decimal("640.00"), "plain",
+            _Credit(date(2026, 10, 19), 0, 1, "plain", Decimal("640.00")),
             returned=True, ceiling="never", note="sent back by the provider",
         )  # fmt: skip
-        text = msgspec.structs.replace(line.text, end_to_end_id="E900001C")
-        line = msgspec.structs.replace(line, text=text)
-        back = msgspec.structs.replace(
+        text = replace(line.text, end_to_end_id="E900001C")
+        line = replace(line, text=text)
+        back = replace(
             line, booked=add_target_days(line.booked, 2), direction="DBIT",
             bank_code="PMNT/RCDT/RRTN", return_reason="MS03", note="return of the credit",
         )  # fmt: skip

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.mangle import Ceiling, Text
@@ -126,9 +127,7 @@ class Book:
             if line.unbroken and line.contradiction is None and line.expectation:
                 known_payers.add((line.expectation.id, line.counterparty.iban))
             reference = f"{line.account[-4:]}{line.booked:%y%m%d}{number:05d}"
-            numbered.append(
-                msgspec.structs.replace(line, servicer_reference=reference, ceiling=ceiling)
-            )
+            numbered.append(replace(line, servicer_reference=reference, ceiling=ceiling))
         return numbered
 
 

@@ -7,7 +7,6 @@ the result: whether the whole code still stands there unbroken, and how far a ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Literal
 
 import msgspec
@@ -27,78 +26,64 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Mangling(msgspec.Struct, frozen=True):
-    """One way of writing a code."""
+    """One way of writing a code: what stands in the fields, with forms of the code in braces."""
 
     name: str
     unbroken: bool
     ceiling: Ceiling
-    write: Callable[[str, int], Text]
-    """From the code and an invoice number."""
+    remittance: tuple[str, ...] = ()
+    end_to_end_id: str = ""
+    structured: str = ""
 
-
-def _text(*remittance: str) -> Text:
-    return Text(remittance)
-
-
-def _plain(code: str) -> str:
-    return code.replace("-", "")
-
-
-def _cut_off(code: str, invoice: int) -> Text:
-    filler = f"Payment of invoice {invoice} as agreed by telephone with your accounts department "
-    stem = code[:-2]
-    return _text((filler * 2)[: _LINE - len(stem) - 1].rstrip().ljust(_LINE - len(stem)) + stem)
+    def write(self, code: str, invoice: int) -> Text:
+        """The fields with a code, of a payment for an invoice of this number."""
+        plain, stem = code.replace("-", ""), code[:-2]
+        filler = (
+            f"Payment of invoice {invoice} as agreed by telephone with your accounts department "
+        )
+        before = (filler * 2)[: _LINE - len(stem) - 1].rstrip().ljust(_LINE - len(stem))
+        typo = chr(ord(code[5]) + 1) if code[5] not in "9Z" else "A"
+        forms = {
+            "code": code, "n": invoice, "lower": code.lower(), "plain": plain,
+            "plain_lower": plain.lower(), "dots": code.replace("-", "."), "cut": before + stem,
+            "two_words": f"{code[:-3].rstrip('-')} {code[-3:]}",
+            "two_lines": f"{code[:6]}\n{code[6:]}", "typo": f"{code[:5]}{typo}{code[6:]}",
+            "letter_o": code.replace("0", "O") if "0" in code else f"{code[:-1]}O",
+        }  # fmt: skip
+        return Text(
+            tuple(line.format_map(forms) for line in self.remittance),
+            self.end_to_end_id.format_map(forms),
+            self.structured.format_map(forms),
+        )
 
 
 _TABLE: Final = (
-    Mangling("plain", True, "auto", lambda code, _: _text(code)),
-    Mangling("after_words", True, "auto", lambda code, n: _text(f"Invoice {n} {code}")),
-    Mangling("before_words", True, "auto", lambda code, n: _text(f"{code} invoice {n} thanks")),
-    Mangling("lower_case", True, "auto", lambda code, n: _text(f"{code.lower()} invoice {n}")),
-    Mangling("no_hyphens", True, "auto", lambda code, n: _text(f"INV {n} {_plain(code)}")),
-    Mangling("dots", True, "auto", lambda code, _: _text(code.replace("-", "."))),
-    Mangling(
-        "punctuated", True, "auto", lambda code, n: _text(f"/INV {n}/{code}, thanks")
-    ),
-    Mangling("colon", True, "auto", lambda code, n: _text(f"ref:{code};inv {n}")),
-    Mangling("brackets", True, "auto", lambda code, n: _text(f"Invoice {n} ({code})")),
-    Mangling("second_line", True, "auto", lambda code, n: _text(f"Invoice {n}", code)),
-    Mangling("repeated", True, "auto", lambda code, _: _text(f"{code} / {code.lower()}")),
-    Mangling(
-        "end_to_end", True, "auto", lambda code, n: Text((f"Invoice {n}",), end_to_end_id=code)
-    ),
-    Mangling(
-        "end_to_end_lower", True, "auto",
-        lambda code, n: Text((f"Invoice {n}",), end_to_end_id=_plain(code).lower()),
-    ),
-    Mangling("structured", True, "auto", lambda code, _: Text((), structured=code)),
-    Mangling("structured_plain", True, "auto", lambda code, _: Text((), structured=_plain(code))),
-    Mangling(
-        "hostile_markup", True, "auto",
-        lambda code, _: _text(f"<img src=x onerror=alert(1)> {code}"),
-    ),
-    Mangling("hostile_dollars", True, "auto", lambda code, _: _text(f"$5 and $6 for {code}")),
-    Mangling(
-        "hostile_formula", True, "auto",
-        lambda code, _: _text(f'=HYPERLINK("http://x") {code}'),
-    ),
-    Mangling(
-        "split_space", False, "auto",
-        lambda code, n: _text(f"Invoice {n} {code[:-3].rstrip('-')} {code[-3:]}"),
-    ),
-    Mangling(
-        "split_line", False, "auto", lambda code, n: _text(f"Invoice {n} {code[:6]}\n{code[6:]}")
-    ),
-    Mangling("embedded", False, "suggest", lambda code, n: _text(f"INV{n}{_plain(code)}X")),
-    Mangling("cut_off", False, "suggest", _cut_off),
-    Mangling("one_off", False, "suggest", lambda code, n: _text(
-        f"Invoice {n} {code[:5]}{chr(ord(code[5]) + 1) if code[5] not in '9Z' else 'A'}{code[6:]}"
-    )),
-    Mangling("letter_o", False, "suggest", lambda code, n: _text(
-        f"{code.replace('0', 'O') if '0' in code else f'{code[:-1]}O'} invoice {n}"
-    )),
-    Mangling("missing", False, "suggest", lambda _, n: _text(f"Invoice {n}")),
-    Mangling("empty", False, "suggest", lambda *_: Text()),
-)  # fmt: skip
+    Mangling("plain", True, "auto", ("{code}",)),
+    Mangling("after_words", True, "auto", ("Invoice {n} {code}",)),
+    Mangling("before_words", True, "auto", ("{code} invoice {n} thanks",)),
+    Mangling("lower_case", True, "auto", ("{lower} invoice {n}",)),
+    Mangling("no_hyphens", True, "auto", ("INV {n} {plain}",)),
+    Mangling("dots", True, "auto", ("{dots}",)),
+    Mangling("punctuated", True, "auto", ("/INV {n}/{code}, thanks",)),
+    Mangling("colon", True, "auto", ("ref:{code};inv {n}",)),
+    Mangling("brackets", True, "auto", ("Invoice {n} ({code})",)),
+    Mangling("second_line", True, "auto", ("Invoice {n}", "{code}")),
+    Mangling("repeated", True, "auto", ("{code} / {lower}",)),
+    Mangling("end_to_end", True, "auto", ("Invoice {n}",), end_to_end_id="{code}"),
+    Mangling("end_to_end_lower", True, "auto", ("Invoice {n}",), end_to_end_id="{plain_lower}"),
+    Mangling("structured", True, "auto", structured="{code}"),
+    Mangling("structured_plain", True, "auto", structured="{plain}"),
+    Mangling("hostile_markup", True, "auto", ("<img src=x onerror=alert(1)> {code}",)),
+    Mangling("hostile_dollars", True, "auto", ("$5 and $6 for {code}",)),
+    Mangling("hostile_formula", True, "auto", ('=HYPERLINK("http://x") {code}',)),
+    Mangling("split_space", False, "auto", ("Invoice {n} {two_words}",)),
+    Mangling("split_line", False, "auto", ("Invoice {n} {two_lines}",)),
+    Mangling("embedded", False, "suggest", ("INV{n}{plain}X",)),
+    Mangling("cut_off", False, "suggest", ("{cut}",)),
+    Mangling("one_off", False, "suggest", ("Invoice {n} {typo}",)),
+    Mangling("letter_o", False, "suggest", ("{letter_o} invoice {n}",)),
+    Mangling("missing", False, "suggest", ("Invoice {n}",)),
+    Mangling("empty", False, "suggest"),
+)
 MANGLINGS: Final = {mangling.name: mangling for mangling in _TABLE}
 UNBROKEN: Final = tuple(mangling.name for mangling in _TABLE if mangling.unbroken)

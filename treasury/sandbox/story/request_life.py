@@ -9,28 +9,17 @@ divided by the rate; off-ramp, the crypto is multiplied by the rate and the fee 
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
+from msgspec.structs import replace
 
 from treasury.money import convert, fee_of, net_crypto
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids
-from treasury.sandbox.state.shapes import (
-    CompanyBankAccount,
-    CompanyWallet,
-    Event,
-    FiatCurrency,
-    RampItem,
-    RampRequest,
-    User,
-    brief,
-    encode,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import Event, RampRequest, User, encode, number, zulu
 from treasury.sandbox.state.store import Record, sortable
 from treasury.sandbox.story.cast import FEES, PLATFORM, Cast
 from treasury.sandbox.story.rates import Quotes
@@ -62,9 +51,9 @@ class Life:
         user: User,
         at: datetime,
         id: str = "",  # noqa: A002 - the services' word
-        wallet: CompanyWallet | None = None,
-        bank: CompanyBankAccount | None = None,
-        fiat: FiatCurrency | None = None,
+        wallet: shapes.CompanyWallet | None = None,
+        bank: shapes.CompanyBankAccount | None = None,
+        fiat: shapes.FiatCurrency | None = None,
     ) -> RampRequest:
         """A new request, awaiting approval; without a wallet or bank account, the usual one's."""
         cast = self._cast
@@ -90,9 +79,9 @@ class Life:
         """The request with the deposit details of now."""
         if request.ramp_type == "OFF_RAMP":
             wallet = self._cast.deposit_wallets[request.crypto_currency.chain]
-            return msgspec.structs.replace(request, deposit_wallet=wallet)
+            return replace(request, deposit_wallet=wallet)
         bank = self._cast.deposit_banks.get(request.fiat_currency.currency, self.deposit_bank)
-        return msgspec.structs.replace(request, deposit_bank_account=bank)
+        return replace(request, deposit_bank_account=bank)
 
     def approve(self, request: RampRequest, user: User, at: datetime) -> RampRequest:
         """Approved: the deposit details are those of now and the service waits for the funds."""
@@ -139,9 +128,13 @@ class Life:
 
     def complete(self, request: RampRequest, at: datetime) -> RampRequest:
         """Crypto delivered, or fiat paid out; where rates are published, at that day's."""
+        on_ramp = request.ramp_type == "ON_RAMP"
         if self._quotes.is_published:
-            request = self._converted(request, at.astimezone(_BRUSSELS).date())
-        if request.ramp_type == "OFF_RAMP":
+            asset, day = request.crypto_currency.currency, at.astimezone(_BRUSSELS).date()
+            rate = self._quotes.rate(asset, day, request.fiat_currency.currency, on_ramp=on_ramp)
+            amounts = amounts_of(request.ramp_type, request.amount, rate, asset)
+            request = replace(request, exchange_rate=number(rate), **amounts)
+        if not on_ramp:
             return self._step(
                 request, ("PAYMENT_SENT", "COMPLETED"), PLATFORM, at, status="SUCCEEDED"
             )
@@ -149,14 +142,6 @@ class Life:
             request, ("COMPLETED",), PLATFORM, at,
             status="SUCCEEDED", blockchain_transaction_hash=self._ids.hash(),
         )  # fmt: skip
-
-    def _converted(self, request: RampRequest, day: date) -> RampRequest:
-        """The request at the rate of the day on which it is converted."""
-        asset, fiat = request.crypto_currency.currency, request.fiat_currency.currency
-        on_ramp = request.ramp_type == "ON_RAMP"
-        rate = self._quotes.rate(asset, day, fiat, on_ramp=on_ramp)
-        amounts = amounts_of(request.ramp_type, request.amount, rate, asset)
-        return msgspec.structs.replace(request, exchange_rate=number(rate), **amounts)
 
     def fail(self, request: RampRequest, at: datetime) -> RampRequest:
         """The service could not carry it out."""
@@ -184,7 +169,7 @@ class Life:
             *request.events,
             *(self._event(kind, user, at, version, metadata) for kind in kinds),
         ]
-        return msgspec.structs.replace(request, events=events, version=version, **changes)
+        return replace(request, events=events, version=version, **changes)
 
     def _event(
         self,
@@ -224,9 +209,9 @@ def amounts_of(ramp_type: str, amount: Decimal, rate: Decimal, asset: str) -> di
 
 def record_of(request: RampRequest) -> Record:
     """The request as the store keeps it."""
-    item = brief(
+    item = shapes.brief(
         request,
-        RampItem,
+        shapes.RampItem,
         fiat_currency=request.fiat_currency.currency,
         crypto_currency=request.crypto_currency.currency,
         created_by=request.creator.email,

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.calendar import add_target_days, next_target_day
 from treasury.sandbox.state.clock import at
@@ -52,7 +53,14 @@ class Desk:
 
     def carry_out(self, plan: Plan) -> RampRequest:
         """The request as it stands at the end of the story; its lines are in the book."""
-        return _OUTCOMES[plan.outcome](self, plan, self._create(plan))
+        rate = plan.rate or Decimal(1)
+        if plan.rate is None and plan.asset == "USDC":
+            rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
+        request = self._life.create(
+            plan.ramp_type, plan.amount, rate, plan.asset, reference=self.next_reference(),
+            user=USERS["maker"], at=at(plan.day, plan.clock), id=plan.id,
+        )  # fmt: skip
+        return _OUTCOMES[plan.outcome](self, plan, request)
 
     def next_reference(self) -> str:
         """The next payment reference; other companies draw from the same numbers."""
@@ -60,18 +68,6 @@ class Desk:
         return f"PAY-2026-{self._reference:06d}"
 
     # steps at the service
-
-    def _create(self, plan: Plan) -> RampRequest:
-        rate = plan.rate
-        if rate is None:
-            rate = Decimal(1)
-            if plan.asset == "USDC":
-                rate = Decimal("0.9231") + Decimal(self._random.randrange(-60, 61)) / 10000
-        return self._life.create(
-            plan.ramp_type, plan.amount, rate, plan.asset,
-            reference=self.next_reference(), user=USERS["maker"], at=at(plan.day, plan.clock),
-            id=plan.id,
-        )  # fmt: skip
 
     def _approve(self, plan: Plan, request: RampRequest) -> RampRequest:
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(15, 55))
@@ -95,7 +91,7 @@ class Desk:
     def _text(self, request: RampRequest, mangling: str, name: str) -> Text:
         invoice = self._random.randrange(1000, 9999)
         text = MANGLINGS[mangling].write(request.payment_reference, invoice)
-        return msgspec.structs.replace(text, end_to_end_id=text.end_to_end_id or name)
+        return replace(text, end_to_end_id=text.end_to_end_id or name)
 
     def _wire(self, plan: Plan, request: RampRequest, day: date, **more: Any) -> Line:
         """The wire that funds an on-ramp request."""
@@ -130,10 +126,9 @@ class Desk:
             request = self._add_hash(plan, request)
             settled_on = next_target_day(plan.day)
             request = self._settle(request, request.crypto_amount, settled_on)
-            equal = "equal" in plan.note
-            arrived = (
-                settled_on if equal or self._random.random() < 0.5 else next_target_day(settled_on)
-            )
+            arrived, equal = settled_on, "equal" in plan.note
+            if not equal and self._random.random() >= 0.5:
+                arrived = next_target_day(settled_on)
             if plan.outcome != "payout_missing":
                 # The credit that an off-ramp request ends with.
                 mangling = MANGLINGS[plan.mangling]
@@ -144,7 +139,7 @@ class Desk:
                     text=self._text(request, plan.mangling, ""),
                     expectation=Expectation("off_ramp", request.id, request.payment_reference),
                     mangling=mangling.name, unbroken=mangling.unbroken,
-                    ceiling="never" if "equal" in plan.note else mangling.ceiling, note=plan.note,
+                    ceiling="never" if equal else mangling.ceiling, note=plan.note,
                 ))  # fmt: skip
             return request
         sent = plan.day if self._random.random() < 0.6 else next_target_day(plan.day)
@@ -184,9 +179,8 @@ class Desk:
             plan, request, next_target_day(plan.day),
             contradiction="status", ceiling="never", note="paid after it was cancelled",
         )  # fmt: skip
-        text = Text(("Refund of unallocated payment",))
         refund = self._refund(
-            line, add_target_days(plan.day, 6), text,
+            line, add_target_days(plan.day, 6), Text(("Refund of unallocated payment",)),
             mangling="missing", ceiling="suggest", note="refund that names no original",
         )  # fmt: skip
         self._book.add(line, refund)
@@ -196,16 +190,19 @@ class Desk:
         """The wire comes back two days later, with a reason."""
         request = self._approve(plan, request)
         sent = self._wire(plan, request, plan.day, returned=True, ceiling="never", note="came back")
-        back = msgspec.structs.replace(
+        back = replace(
             sent, booked=add_target_days(plan.day, 2), direction="CRDT",
             bank_code="PMNT/ICDT/RRTN", return_reason="AC04", note="return of the wire",
         )  # fmt: skip
         self._book.add(sent, back)
         return self._open(request, "RETURNED", "AC04: closed account number")
 
-    def not_paid(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Approved, and nobody has sent the wire."""
-        return self._open(self._approve(plan, request), "PAY", plan.note)
+    def awaited(self, plan: Plan, request: RampRequest) -> RampRequest:
+        """Approved, and nobody has sent the wire or crypto; or the crypto's hash is known."""
+        request = self._approve(plan, request)
+        if plan.outcome == "hash_given":
+            request = self._add_hash(plan, request)
+        return self._open(request, _AWAITED[plan.outcome], plan.note)
 
     def sent_silent(self, plan: Plan, request: RampRequest) -> RampRequest:
         """The wire went out and the service has not said a word."""
@@ -244,15 +241,6 @@ class Desk:
             return self._life.block(request, stopped_at)
         return self._life.deny(request, stopped_at)
 
-    def send_crypto(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """Approved, and the crypto is still in our wallet."""
-        return self._open(self._approve(plan, request), "SEND CRYPTO", plan.note)
-
-    def hash_given(self, plan: Plan, request: RampRequest) -> RampRequest:
-        """The crypto is on its way and its hash is known."""
-        request = self._add_hash(plan, self._approve(plan, request))
-        return self._open(request, "HASH GIVEN", plan.note)
-
     def closed(self, plan: Plan, request: RampRequest) -> RampRequest:
         """Ended before any money moved."""
         moment = at(plan.day, plan.clock) + timedelta(minutes=self._random.randrange(20, 90))
@@ -279,25 +267,13 @@ def _cents(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.01"))
 
 
+_AWAITED: Final = {"not_paid": "PAY", "send_crypto": "SEND CRYPTO", "hash_given": "HASH GIVEN"}
 _OUTCOMES: Final[dict[str, Callable[[Desk, Plan, RampRequest], RampRequest]]] = {
-    "settled": Desk.settled,
-    "same_day": Desk.same_day,
-    "payout_missing": Desk.settled,
-    "paid_twice": Desk.paid_twice,
-    "cancelled_paid": Desk.cancelled_paid,
-    "wire_returned": Desk.wire_returned,
-    "not_paid": Desk.not_paid,
-    "sent_silent": Desk.sent_silent,
-    "paid_short": Desk.paid_short,
-    "processing": Desk.processing,
-    "send_crypto": Desk.send_crypto,
-    "hash_given": Desk.hash_given,
-    "cancelled": Desk.closed,
-    "rejected": Desk.closed,
-    "denied": Desk.closed,
-    "blocked": Desk.closed,
-    "blocked_paid": Desk.stopped,
-    "denied_paid": Desk.stopped,
-    "denied_sent": Desk.stopped,
-    "waiting": Desk.waiting,
-}
+    "settled": Desk.settled, "payout_missing": Desk.settled, "same_day": Desk.same_day,
+    "paid_twice": Desk.paid_twice, "cancelled_paid": Desk.cancelled_paid,
+    "wire_returned": Desk.wire_returned, "sent_silent": Desk.sent_silent,
+    "paid_short": Desk.paid_short, "processing": Desk.processing, "waiting": Desk.waiting,
+    **dict.fromkeys(_AWAITED, Desk.awaited),
+    **dict.fromkeys(("cancelled", "rejected", "denied", "blocked"), Desk.closed),
+    **dict.fromkeys(("blocked_paid", "denied_paid", "denied_sent"), Desk.stopped),
+}  # fmt: skip

@@ -15,19 +15,11 @@ from typing import Final
 import msgspec
 
 from treasury.calendar import is_target_day
+from treasury.sandbox.state import shapes
 from treasury.sandbox.state.clock import FIRST_DAY, LAST_DAY, at
 from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.ledger import CONVERSION, WORLD, Ledger, Posting, available, reserved
-from treasury.sandbox.state.shapes import (
-    AccountTransfer,
-    Amount,
-    Balance,
-    FiatOrigin,
-    Transfer,
-    Wallet,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import AccountTransfer, Balance, FiatOrigin, Transfer, zulu
 from treasury.sandbox.story.cast import Cast
 from treasury.sandbox.story.credits import Conversion
 from treasury.sandbox.story.rates import payout_rate
@@ -50,6 +42,11 @@ class _Move(msgspec.Struct, frozen=True):
     amount: Decimal
     status: str
     at: datetime
+
+    @property
+    def failure(self) -> tuple[str | None, str | None]:
+        """Its code and its reason, where it failed."""
+        return FAILURE if self.status == "FAILED" else (None, None)
 
 
 class Wallets:
@@ -86,10 +83,10 @@ class Wallets:
             for kind in ("crypto", "fiat", "internal"):
                 self._transfer(date(2026, 10, 30), status, kind)
 
-    def wallets(self) -> list[Wallet]:
+    def wallets(self) -> list[shapes.Wallet]:
         """Every wallet with the balances it has now."""
         return [
-            Wallet(
+            shapes.Wallet(
                 id=wallet_id, account_id=account.id, chain=account.chain, type="CUSTODIAL",
                 address=address, status="ACTIVE",
                 balances=balances_of(self._ledger, self._cast, wallet_id),
@@ -125,8 +122,7 @@ class Wallets:
                 destination_account_id=move.receiver, amount=f"{move.amount:.6f}",
                 cryptocurrency=move.asset, status=move.status, created_at=zulu(move.at),
                 updated_at=zulu(move.at + timedelta(seconds=4)),
-                failure_code=FAILURE[0] if move.status == "FAILED" else None,
-                failure_reason=FAILURE[1] if move.status == "FAILED" else None,
+                failure_code=move.failure[0], failure_reason=move.failure[1],
             ))  # fmt: skip
             self._settle(move, self.internal[-1].id)
         else:
@@ -157,21 +153,19 @@ class Wallets:
 
     def _outward(self, kind: str, move: _Move) -> Transfer:
         run = self._random.randrange(10, 60)
-        failed = move.status == "FAILED"
         on_chain = move.status in {"COMPLETED", "PROCESSING"}
         return Transfer(
             id=self._ids.uuid(), sender_account_id=move.sender,
             receiver_account_id=move.receiver or None,
             destination_address=None if move.receiver else self._cast.wallets[0].address,
-            chain=self._chains[move.sender], asset=move.asset, amount=number(move.amount),
+            chain=self._chains[move.sender], asset=move.asset, amount=shapes.number(move.amount),
             description=f"Supplier run {run}" if move.receiver else "To the cold wallet",
             merchant_reference=f"run-{run}", idempotency_key=self._ids.uuid(), status=move.status,
             created_at=zulu(move.at), updated_at=zulu(move.at + timedelta(seconds=12)),
             fiat_origin=origin_of(move.asset, move.amount) if kind == "fiat" else None,
             transaction_hash=self._ids.hash() if on_chain else None,
-            error_message=FAILURE[1] if failed else None,
-            failure_code=FAILURE[0] if failed else None,
-            failure_reason=FAILURE[1] if failed else None,
+            error_message=move.failure[1], failure_code=move.failure[0],
+            failure_reason=move.failure[1],
         )  # fmt: skip
 
 
@@ -181,20 +175,19 @@ def balances_of(ledger: Ledger, cast: Cast, wallet: str) -> list[Balance]:
     free = ledger.holdings(available(wallet))
     return [
         Balance(
-            asset=asset,
-            contract_address=cast.contracts[asset],
-            amount=Amount(
-                total=f"{spendable + promised.get(asset, Decimal(0)):.6f}",
-                available=f"{spendable:.6f}",
-                reserved=f"{promised.get(asset, Decimal(0)):.6f}",
+            asset=asset, contract_address=cast.contracts[asset],
+            amount=shapes.Amount(
+                total=f"{spendable + reserve:.6f}", available=f"{spendable:.6f}",
+                reserved=f"{reserve:.6f}",
             ),
         )
         for asset, spendable in free.items()
-    ]
+        for reserve in [promised.get(asset, Decimal(0))]
+    ]  # fmt: skip
 
 
 def origin_of(asset: str, amount: Decimal) -> FiatOrigin:
     """The euros behind a fiat transfer's coins."""
     rate = payout_rate(asset)
     euros = (amount * rate).quantize(Decimal("0.01"))
-    return FiatOrigin(currency="EUR", amount=number(euros), exchange_rate=rate)
+    return FiatOrigin(currency="EUR", amount=shapes.number(euros), exchange_rate=rate)

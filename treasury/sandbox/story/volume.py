@@ -20,14 +20,7 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.sandbox.state.ids import Ids
-from treasury.sandbox.state.shapes import (
-    AccountTransfer,
-    RampItem,
-    Transfer,
-    encode,
-    number,
-    zulu,
-)
+from treasury.sandbox.state.shapes import AccountTransfer, RampItem, Transfer, encode, number, zulu
 from treasury.sandbox.state.store import Maker, Record, sortable
 from treasury.sandbox.story.cast import USERS, Cast
 from treasury.sandbox.story.request_life import Life, amounts_of, record_of
@@ -102,7 +95,7 @@ class Past:
     def records(self) -> Iterator[Record]:
         """Every record without its own body, in the order of their positions."""
         for count in range(self._volume.requests):
-            yield self._brief_request(count)
+            yield self.brief_request(count)
         for count in range(self._volume.transfers):
             drawn = self._drawn(b"transfer", count)
             at = self._moment(count, self._volume.transfers)
@@ -118,7 +111,8 @@ class Past:
 
     # ramp requests
 
-    def _brief_request(self, count: int) -> Record:
+    def brief_request(self, count: int) -> Record:
+        """A ramp request without its own body."""
         drawn = self._drawn(b"request", count)
         asset, chain = self._coin(drawn)
         ramp_type, reference = _ramp_type(drawn), self._reference(count)

@@ -7,6 +7,7 @@ does so in an act: one transaction, one place that draws ids, one clock.
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,23 +18,23 @@ from itertools import chain
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.errors import InputError
 from treasury.sandbox.state.callbacks import Callbacks
 from treasury.sandbox.state.clock import START, CompanyClock
-from treasury.sandbox.state.folder import fingerprint, is_new, open_store
+from treasury.sandbox.state.folder import is_new, open_store
 from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.keys import Keys
 from treasury.sandbox.state.ledger import Ledger
-from treasury.sandbox.state.shapes import DepositBankAccount, RampRequest, bare, decode
+from treasury.sandbox.state.shapes import DepositBankAccount, RampRequest, bare, decode, encode
 from treasury.sandbox.state.store import COLUMNS, MEMORY, Record, role_records, service_record
 from treasury.sandbox.story.agenda import Agenda
 from treasury.sandbox.story.bank import Bank
 from treasury.sandbox.story.business import tell_business
-from treasury.sandbox.story.cast import PAYOUT_IBAN, Cast, make_cast, polygon_wallet
+from treasury.sandbox.story.cast import PAYOUT_IBAN, POLYGON_WALLET, Cast, make_cast, neighbour_cast
 from treasury.sandbox.story.credits import Conversion, Credits
 from treasury.sandbox.story.lines import Book, Line, StatementAccount
-from treasury.sandbox.story.neighbour import neighbour_cast
 from treasury.sandbox.story.plans import plans
 from treasury.sandbox.story.rates import QUOTES, Quotes
 from treasury.sandbox.story.request_life import Life, record_of
@@ -79,13 +80,11 @@ class World:
             )
         self.profile = profile
         self.quotes = QUOTES.get(scenario, Quotes())
-        streams, story = (
-            Streams(seed),
-            _story_of(
-                seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
-            ),
+        streams = Streams(seed)
+        story = _story_of(
+            seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
         )
-        self.cast, self.fundings = _cast_of(story, scenario), story.fundings
+        self.cast, self.fundings = story.cast_in(scenario), story.fundings
         self.store = open_store(place)
         company = (seed, scenario, profile, is_neighbour)
         is_usual = place == MEMORY and volume == NONE
@@ -94,8 +93,7 @@ class World:
         self.agenda = Agenda(self.store)
         self.ledger = Ledger(self.store)
         """Where every balance of the finance service comes from."""
-        self.keys = Keys(self.store)
-        self.callbacks = Callbacks()
+        self.keys, self.callbacks = Keys(self.store), Callbacks()
         self.bank = Bank(self.store, _accounts(self.cast, scenario), story.lines)
         self._random = streams.of("live")
         self.ids = Ids(self._random)
@@ -146,18 +144,18 @@ class World:
         return self.store.facts().get(NETWORK_FEES) == "yes"
 
     @contextmanager
-    def act(self) -> Iterator[None]:
+    def act(self) -> Iterator[World]:
         """Whatever is written within takes effect together, or, at an exception, none of it.
 
-        Holds the lock. The ids drawn within follow from the seed and the act's number. An act
-        within an act is a part of it.
+        Gives the world, whose lock it holds. The ids drawn within follow from the seed and the
+        act's number. An act within an act is a part of it.
         """
         with self.lock:
             if self._acting:
                 scheduled = len(self._after)
                 try:
                     with self.store.transaction():
-                        yield
+                        yield self
                 except BaseException:
                     del self._after[scheduled:]
                     raise
@@ -168,7 +166,7 @@ class World:
             self._random.seed(f"{self._seed}/act/{self._acts}")
             try:
                 with self.store.transaction():
-                    yield
+                    yield self
                     self.store.remember(now=self.clock.now.isoformat(), acts=str(self._acts))
                 self._after = []
             except BaseException:
@@ -239,6 +237,13 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
     """Another version of the sandbox may tell another story."""
 
+    def cast_in(self, scenario: str) -> Cast:
+        """The cast, with a wallet on Polygon in the scenario that has one."""
+        if scenario != GAS:
+            return self.cast
+        wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)
+        return replace(self.cast, wallets=(*self.cast.wallets, wallet))
+
 
 @cache
 def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: bool) -> _Story:
@@ -261,18 +266,11 @@ def _story_of(seed: int, quotes: Quotes, *, is_neighbour: bool, holds_money: boo
         tell_business(cast, streams.of("business"), book)
         fundings = desk.fundings
     lines = tuple(book.numbered())
+    whole = "".join(encode(part) for part in (requests, lines, COLUMNS))
     return _Story(
         cast=cast, requests=tuple(requests), conversions=conversions, fundings=fundings,
-        lines=lines, fingerprint=fingerprint(requests, lines, COLUMNS),
+        lines=lines, fingerprint=hashlib.sha256(whole.encode()).hexdigest(),
     )  # fmt: skip
-
-
-def _cast_of(story: _Story, scenario: str) -> Cast:
-    """The cast of the story, with a wallet on Polygon in the scenario that has one."""
-    cast = story.cast
-    if scenario != GAS:
-        return cast
-    return msgspec.structs.replace(cast, wallets=(*cast.wallets, polygon_wallet(cast.wallets[0])))
 
 
 def _accounts(cast: Cast, scenario: str) -> list[StatementAccount]:

@@ -1,0 +1,38 @@
+"""Messages of ISO 20022 as XML, from trees of plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+__all__ = ["Tree", "iso_message"]
+
+Tree: TypeAlias = Mapping[str, Any]
+"""Elements in their order: text or what becomes text, an amount with its currency, a tree, a list
+of any of these for as many elements, or None for no element."""
+
+
+def iso_message(kind: str, tree: Tree) -> bytes:
+    """The message of a kind like `camt.053.001.08`, indented, in UTF-8."""
+    namespace = f"urn:iso:std:iso:20022:tech:xsd:{kind}"
+    root = etree.Element(f"{{{namespace}}}Document", nsmap={None: namespace})
+    _fill(root, tree, namespace)
+    etree.indent(root)
+    return etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"
+
+
+def _fill(parent: etree._Element, tree: Tree, namespace: str) -> None:
+    for name, value in tree.items():
+        for each in value if isinstance(value, list) else [value]:
+            if each is None:
+                continue
+            element = etree.SubElement(parent, f"{{{namespace}}}{name}")
+            if isinstance(each, Mapping):
+                _fill(element, each, namespace)
+            elif isinstance(each, tuple):
+                element.text, currency = each
+                element.set("Ccy", currency)
+            else:
+                element.text = str(each)
