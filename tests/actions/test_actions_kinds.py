@@ -280,14 +280,16 @@ def test_the_sentence_names_who_what_where_and_masks_what_may_be_shared(
 def test_what_a_service_wrote_is_one_visible_line_in_the_sentence_and_in_the_facts(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treasury.actions.kinds import service_records
-
     account = practice.client("viewer").finance.accounts.get(OPERATIONS).value
     evil = msgspec.structs.replace(account, external_id="ops\n\u202eDNES \x1b[2J<script>")
-    real = service_records._LIVE["account"]
-    monkeypatch.setitem(
-        service_records._LIVE, "account", lambda c, i: evil if i == OPERATIONS else real(c, i)
-    )
+    accounts = type(practice.client("maker").finance.accounts)
+    real = accounts.get
+
+    def get(resource: Any, number: str) -> Any:
+        record = real(resource, number)
+        return msgspec.structs.replace(record, value=evil) if number == OPERATIONS else record
+
+    monkeypatch.setattr(accounts, "get", get)
     action = practice.ines.propose("crypto_transfer.create", **transfer_fields())
     shown = [action.text, *(one.value for one in action.facts)]
     assert all(text.isprintable() for text in shown)

@@ -6,7 +6,7 @@ import pytest
 from action_practice import Practice, transfer_fields
 
 from treasury.actions import POLICY_FILE, load_policy
-from treasury.actions.action_folding import actions_of
+from treasury.actions.action_states import actions_of
 from treasury.actions.authority.approvers import waiting_for
 
 RULE = '[[rules]]\nkinds = ["crypto_transfer.*"]\n'

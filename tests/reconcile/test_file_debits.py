@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -50,6 +51,12 @@ class Filed:
         }
         file_made(desk, FILE, body | changed)
         self.sum: Decimal = self.first["send"] + self.second["send"]
+
+    def copied(self, folder: Path) -> Filed:
+        """The same in a folder of its own."""
+        twin = copy(self)
+        twin.desk = copy_of(self.desk, folder)
+        return twin
 
     def debited(self, **changed: Any) -> str:
         """The debit of the file as its bank books it, with what a test changes of it."""
@@ -100,6 +107,21 @@ def desk(month_end: Workspace, tmp_path: Path) -> Workspace:
 @pytest.fixture
 def filed(desk: Workspace, month_end: Workspace) -> Filed:
     return Filed(desk, month_end)
+
+
+@pytest.fixture(scope="module")
+def rejected_month(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Filed:
+    """A desk whose bank finally rejected all that left in its file."""
+    folder = tmp_path_factory.mktemp("rejected")
+    filed = Filed(copy_of(month_end, folder / "desk"), month_end)
+    filed.answered(folder, "", "RJCT", "AC04")
+    assert filed.states == {"REJECTED"}
+    return filed
+
+
+@pytest.fixture
+def rejected(rejected_month: Filed, tmp_path: Path) -> Filed:
+    return rejected_month.copied(tmp_path / "desk")
 
 
 @pytest.mark.parametrize(
@@ -252,12 +274,10 @@ PAYROLL = {"bank_transaction_code": "PMNT/ICDT/SALA"}
     ids=str,
 )
 def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
-    filed: Filed, tmp_path: Path, changed: dict[str, Any]
+    rejected: Filed, changed: dict[str, Any]
 ) -> None:
-    filed.answered(tmp_path, "", "RJCT", "AC04")
-    assert filed.states == {"REJECTED"}
-    filed.debited(**changed)
-    assert filed.states == {"CHECK BANK"}
+    rejected.debited(**changed)
+    assert rejected.states == {"CHECK BANK"}
 
 
 @pytest.mark.parametrize(
@@ -266,18 +286,16 @@ def test_what_was_finally_rejected_is_not_payable_once_a_debit_may_be_the_files(
     ids=str,
 )
 def test_a_debit_without_an_id_is_a_files_by_its_whole_sum_after_it_was_made_alone(
-    filed: Filed, tmp_path: Path, changed: dict[str, Any]
+    rejected: Filed, changed: dict[str, Any]
 ) -> None:
-    filed.answered(tmp_path, "", "RJCT", "AC04")
-    filed.debited(**{"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"], **changed})
-    assert filed.states == {"REJECTED"}
+    rejected.debited(**{"message_id": None, "remittance": ["SAMMELUEBERWEISUNG"], **changed})
+    assert rejected.states == {"REJECTED"}
 
 
-def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(filed: Filed, tmp_path: Path) -> None:
-    filed.answered(tmp_path, "", "RJCT", "AC04")
-    line = filed.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
-    assert filed.outcome(line)["line_class"] == "bank_charge"
-    assert filed.states == {"REJECTED"}
+def test_what_a_bank_charges_for_a_file_is_no_debit_of_it(rejected: Filed) -> None:
+    line = rejected.debited(amount=CENT, bank_transaction_code="PMNT/ICDT/CHRG")
+    assert rejected.outcome(line)["line_class"] == "bank_charge"
+    assert rejected.states == {"REJECTED"}
 
 
 def test_a_rule_of_classes_hides_no_debit_of_a_file(filed: Filed) -> None:

@@ -39,10 +39,10 @@ from treasury.ground.loading import given_names
 
 if TYPE_CHECKING:
     from treasury.actions.action_facts import Fact, Moved, changed
+    from treasury.actions.action_list import Batch
     from treasury.actions.action_states import OPEN, UNSETTLED, Action, Approval, Outcome
     from treasury.actions.actions_desk import Actions, Ran
     from treasury.actions.authority.policy import POLICY_FILE, Policy, load_policy
-    from treasury.actions.batch import Batch
     from treasury.actions.drafting import Confirmation
     from treasury.actions.kinds.action_fields import field_names
     from treasury.actions.kinds.all_kinds import KINDS, kind_of
@@ -55,31 +55,19 @@ __all__ = [
     "changed", "field_names", "kind_of", "load_policy", "moved",
 ]  # fmt: skip
 
+_NAMES = {
+    "action_facts": ("Fact", "Moved", "changed"),
+    "action_list": ("Batch",),
+    "action_states": ("OPEN", "UNSETTLED", "Action", "Approval", "Outcome"),
+    "actions_desk": ("Actions", "Ran"),
+    "authority.policy": ("POLICY_FILE", "Policy", "load_policy"),
+    "drafting": ("Confirmation",),
+    "kinds.action_fields": ("field_names",),
+    "kinds.all_kinds": ("KINDS", "kind_of"),
+    "kinds.kind": ("AssetAmount", "Kind"),
+    "seen_request": ("RampSeen", "moved"),
+}
 __getattr__ = given_names(
-    __name__,
-    {
-        "Action": "action_states",
-        "Actions": "actions_desk",
-        "Approval": "action_states",
-        "Batch": "batch",
-        "Confirmation": "drafting",
-        "Fact": "action_facts",
-        "KINDS": "kinds.all_kinds",
-        "Kind": "kinds.kind",
-        "AssetAmount": "kinds.kind",
-        "Moved": "action_facts",
-        "OPEN": "action_states",
-        "Outcome": "action_states",
-        "POLICY_FILE": "authority.policy",
-        "Policy": "authority.policy",
-        "RampSeen": "seen_request",
-        "Ran": "actions_desk",
-        "UNSETTLED": "action_states",
-        "changed": "action_facts",
-        "field_names": "kinds.action_fields",
-        "kind_of": "kinds.all_kinds",
-        "load_policy": "authority.policy",
-        "moved": "seen_request",
-    },
+    __name__, {name: module for module, names in _NAMES.items() for name in names}
 )
 """Whoever asks for a policy does not need the client of the services."""

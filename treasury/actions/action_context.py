@@ -97,6 +97,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     def policy_drafts(self, policy: Policy, actor: Actor) -> list[Draft]:
         """What makes a decision's policy part of the journal, where it is not yet."""
-        if self.book.knows_policy(policy.hash):
+        if policy.hash in self.book.fold.policies:
             return []
         return [Draft("policy.saved", policy.hash, {"content": policy.text}, actor)]

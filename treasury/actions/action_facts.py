@@ -8,6 +8,7 @@ say what is wrong with it: then the action cannot be taken while it stands.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -42,25 +43,9 @@ class Moved(msgspec.Struct, frozen=True):
         return f"{self.fact} was {self.was}, is {self.now}"
 
 
-def fact(
-    name: str,
-    value: object,
-    *,
-    material: bool = True,
-    field: str = "",
-    problem: str = "",
-    takes_two: bool = False,
-) -> Fact:
+def fact(name: str, value: object, **more: Any) -> Fact:
     """A fact; outside text is brought to one visible line, None is `not shown`."""
-    text = NOT_SHOWN if value is None else clean(value)
-    return Fact(
-        name=name,
-        value=text,
-        material=material,
-        field=field,
-        problem=problem,
-        takes_two=takes_two,
-    )
+    return Fact(name=name, value=NOT_SHOWN if value is None else clean(value), **more)
 
 
 def changed(agreed: Iterable[Fact], fresh: Iterable[Fact]) -> tuple[Moved, ...]:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from treasury.actions.action_folding import ActionFold
-from treasury.actions.action_states import DROPPED, OPEN, UNSETTLED, Action
+from treasury.actions.action_states import DROPPED, OPEN, UNSETTLED, Action, ActionFold
 from treasury.actions.execution.twins import WINDOW, Twin
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
@@ -27,7 +26,10 @@ MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 
 
 class ActionBook:
-    """Every action by id, in the order proposed; safe to use from several threads."""
+    """Every action by id, in the order proposed; safe to use from several threads.
+
+    `fold` is what the entries amount to that were read so far.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -36,17 +38,8 @@ class ActionBook:
 
     def _forget(self) -> None:
         self._head = _EMPTY
-        self._fold = ActionFold()
+        self.fold = ActionFold()
         self._wrong: JournalError | None = None
-
-    @property
-    def last_left(self) -> datetime:
-        """The latest instant at which anything left, by the clocks of the machines it left from."""
-        return self._fold.last_left
-
-    def adopted_since(self, action: Action) -> bool:
-        """Whether an older copy was taken for the journal after an action had left."""
-        return action.sending is not None and action.sending.seq < self._fold.adopted
 
     def refresh(self) -> None:
         """Read what was written since."""
@@ -95,7 +88,7 @@ class ActionBook:
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
         with self._lock:
-            action = self._fold.actions.get(action_id)
+            action = self.fold.actions.get(action_id)
         if action is None:
             raise InputError(
                 f"there is no action {action_id}", do="see `treasury actions list` for those"
@@ -105,21 +98,17 @@ class ActionBook:
     def all(self) -> list[Action]:
         """Every action, oldest first."""
         with self._lock:
-            return list(self._fold.actions.values())
+            return list(self.fold.actions.values())
 
     def next_id(self, ahead: int = 0) -> str:
         """The id of the next action that is proposed."""
-        return f"A-{self._fold.proposals + 1 + ahead}"
-
-    def knows_policy(self, policy: str) -> bool:
-        """Whether the journal holds the text of a policy by its hash."""
-        return policy in self._fold.policies
+        return f"A-{self.fold.proposals + 1 + ahead}"
 
     def twins(self, fingerprint: str, *, but: str = "") -> Iterator[Action]:
         """Other actions of exactly the same content."""
-        for action_id in self._fold.alike.get(fingerprint, ()) if fingerprint else ():
+        for action_id in self.fold.alike.get(fingerprint, ()) if fingerprint else ():
             if action_id != but:
-                yield self._fold.actions[action_id]
+                yield self.fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
         """A twin that may have been carried out and is not known to have been.
@@ -131,10 +120,9 @@ class ActionBook:
                 return twin
         return None
 
-    def look_alikes(self, fingerprint: str, *, but: str = "") -> list[Action]:
+    def look_alikes(self, fingerprint: str) -> list[Action]:
         """Twins that are open or done: not wrong, but to be said."""
-        states = OPEN | {"done"}
-        return [twin for twin in self.twins(fingerprint, but=but) if twin.state in states]
+        return [twin for twin in self.twins(fingerprint) if twin.state in OPEN | {"done"}]
 
     def wished_since(self, fingerprint: str, moment: datetime) -> datetime:
         """Since when a record at the service may be what an action of a moment wishes for.
@@ -196,5 +184,5 @@ class ActionBook:
 
     def _take(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
-            self._fold.add(entry)
+            self.fold.add(entry)
             self._head = Head(entry.seq, entry.hash)

@@ -1,13 +1,24 @@
-"""Actions as a list that reads as one: a line each where it is printed, a table in a notebook."""
+"""Several actions: as a list that reads as one, and confirmed at once.
+
+A list is a line each where it is printed, a table in a notebook. What is confirmed is one text,
+totals by currency, and the hash of each as shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+import msgspec
 
 from treasury.actions.action_states import Action
+from treasury.actions.kinds.kind import AssetAmount
+from treasury.money import total
 from treasury.text import clean, safe_html
 
-__all__ = ["ActionList"]
+__all__ = ["ActionList", "Batch", "batch_of"]
 
 _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 
@@ -42,3 +53,54 @@ class ActionList(tuple[Action, ...]):
 
 def _cells(tag: str, texts: Iterable[str]) -> str:
     return "".join(f"<{tag} style='text-align:left'>{safe_html(text)}</{tag}>" for text in texts)
+
+
+class Total(msgspec.Struct, frozen=True):
+    """How many actions move how much of one currency or asset."""
+
+    count: int
+    money: AssetAmount
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person confirms; nothing is summed across currencies."""
+
+    ids: tuple[str, ...]
+    hashes: dict[str, str]
+    lines: tuple[str, ...]
+    masked_lines: tuple[str, ...]
+    totals: tuple[Total, ...]
+    without_amount: int
+
+    @property
+    def hash(self) -> str:
+        """What stands for all of it."""
+        return hashlib.sha256("\n".join(self.hashes.values()).encode()).hexdigest()
+
+    @property
+    def text(self) -> str:
+        """The totals in one sentence."""
+        parts = [f"{subtotal.count} of {subtotal.money}" for subtotal in self.totals]
+        if self.without_amount:
+            parts.append(f"{self.without_amount} without an amount")
+        noun = "action" if len(self.ids) == 1 else "actions"
+        return f"{len(self.ids)} {noun}: {', '.join(parts)}."
+
+
+def batch_of(actions: Sequence[Action]) -> Batch:
+    """The batch of these actions, in their order."""
+    amounts: dict[str, list[Decimal]] = defaultdict(list)
+    for action in actions:
+        if action.money is not None:
+            amounts[action.money.currency].append(action.money.amount)
+    return Batch(
+        ids=tuple(action.id for action in actions),
+        hashes={action.id: action.content_hash for action in actions},
+        lines=tuple(action.text for action in actions),
+        masked_lines=tuple(action.masked for action in actions),
+        totals=tuple(
+            Total(len(several), AssetAmount(currency, total(several)))
+            for currency, several in sorted(amounts.items())
+        ),
+        without_amount=sum(action.money is None for action in actions),
+    )

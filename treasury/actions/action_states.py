@@ -11,8 +11,8 @@ What never left goes back to ready. An action of one person is ready when it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 import msgspec
@@ -22,10 +22,11 @@ from treasury.actions.execution.twins import fingerprint_of
 from treasury.actions.kinds.kind import AssetAmount, Safety
 from treasury.actions.seen_request import RampSeen
 from treasury.ground.decoding import convert
-from treasury.journal import Actor, Entry
+from treasury.journal import ADOPTED, Actor, Draft, Entry
 
 __all__ = [
-    "DROPPED", "OPEN", "UNSETTLED", "Action", "Approval", "Outcome", "Sending", "State", "after",
+    "DROPPED", "OPEN", "UNSETTLED", "Action", "ActionFold", "Approval", "Outcome", "PinnedCall",
+    "ProposedContent", "Sending", "State", "actions_of", "after",
 ]  # fmt: skip
 
 State = Literal[
@@ -50,17 +51,22 @@ class Approval(msgspec.Struct, frozen=True):
     """The number of its entry in the journal."""
 
 
-class Sending(msgspec.Struct, frozen=True, kw_only=True):
-    """What left, or was about to: the exact body, and when by the machine's clock and by ours."""
+class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as it leaves: the ids of its route, its exact body, the ids of like records so far."""
+
+    ids: tuple[str, ...]
+    body: str
+    version: int | None
+    foreign_ids: tuple[str, ...]
+
+
+class Sending(PinnedCall, frozen=True, kw_only=True):
+    """What left, or was about to, and when by the machine's clock and by ours."""
 
     seq: int
     at: datetime
     left_at: datetime
     first_left_at: datetime
-    ids: tuple[str, ...]
-    body: str
-    version: int | None
-    foreign_ids: tuple[str, ...]
     actor: Actor
 
 
@@ -85,16 +91,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """One action: what it would do, who agreed to it, and where it stands.
+class ProposedContent(msgspec.Struct, frozen=True, kw_only=True):
+    """What people are shown and agree to, as the journal then holds it.
 
-    `money` is what it moves or is about, in its own currency; `target` the record it is about;
-    `facts` are what was shown, and `content_hash` covers them and the exact content.
+    `content_hash` covers the exact content and the material facts; `money` is what it moves or is
+    about, in its own currency; `target` the record it is about; `needed` is how many people have to
+    agree, its maker included; `place` the environment that it is for.
     """
 
-    id: str
     kind: str
-    state: State
     operation: str
     safety: Safety
     fields: dict[str, Any]
@@ -111,14 +116,20 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     credential: str
     client_id: str
     reason: str | None
+    place: str
+    request: RampSeen | None = None
+
+
+class Action(ProposedContent, frozen=True, kw_only=True):
+    """One action: what it would do, who agreed to it, and where it stands."""
+
+    id: str
+    state: State
     proposed_by: Actor
     proposed_at: datetime
     seq: int
     """The number of its proposal in the journal."""
     changed_at: datetime
-    place: str
-    """The environment that it was proposed for."""
-    request: RampSeen | None = None
     approvals: tuple[Approval, ...] = ()
     attempts: int = 0
     sending: Sending | None = None
@@ -132,9 +143,25 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.id} {self.state}: {self.text}"
 
     @property
+    def name(self) -> str:
+        """What people call it: the name of its ramp request, else its id."""
+        return self.request.name if self.request is not None else self.id
+
+    @property
     def waits_for(self) -> int:
         """How many more people have to approve it."""
         return max(0, self.needed - 1 - len(self.approvals)) if self.state == "proposed" else 0
+
+    @property
+    def departure(self) -> Sending:
+        """How it left last, for an action that has left."""
+        assert self.sending is not None
+        return self.sending
+
+    def draft(self, word: str, actor: Actor, **more: object) -> Draft:
+        """An entry about it; what was agreed to is named in each."""
+        body = {"kind": self.kind, "target": self.target, "content_hash": self.content_hash}
+        return Draft(f"action.{word}", self.id, body | more, actor)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -155,7 +182,8 @@ def _proposed(entry: Entry) -> Action:
     body = entry.body
     needed = int(body["needed"])
     facts = convert(body["facts"], list[Fact])
-    proposal: dict[str, Any] = {name: body[name] for name in _PROPOSED if name in body}
+    names = ProposedContent.__struct_fields__
+    proposal: dict[str, Any] = {name: body[name] for name in names if name in body}
     proposal |= {
         # worked out anew: earlier versions had other eyes for what is the same
         "fingerprint": fingerprint_of(body["kind"], body["fields"], facts),
@@ -167,13 +195,6 @@ def _proposed(entry: Entry) -> Action:
         "changed_at": entry.at,
     }
     return convert(proposal, Action, from_attributes=True)
-
-
-_PROPOSED: Final = (
-    "kind", "operation", "safety", "fields", "facts", "text", "masked", "money", "target", "key",
-    "content_hash", "fingerprint", "needed", "policy", "credential", "client_id", "reason",
-    "place", "request",
-)  # fmt: skip
 
 
 def _approved(action: Action, entry: Entry) -> Action:
@@ -263,3 +284,48 @@ _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
     "action.unknown": _unknown,
     "action.recovered": _refused,
 }
+
+
+class ActionFold:
+    """What the entries that were added amount to.
+
+    `alike` has the ids of actions of one content by its fingerprint, `policies` the hashes of the
+    policies whose text the journal holds, `proposals` how many actions were proposed.
+    """
+
+    def __init__(self) -> None:
+        self.actions: dict[str, Action] = {}
+        self.alike: dict[str, list[str]] = {}
+        self.policies: set[str] = set()
+        self.proposals = 0
+        self.last_left = datetime.min.replace(tzinfo=UTC)
+        """The latest instant at which anything left, by the clocks of the machines it left from."""
+        self.adopted = 0
+        """The number of the last entry by which an older copy was taken for the journal."""
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry of the journal; one that is about no action changes nothing."""
+        if entry.kind == "policy.saved":
+            self.policies.add(entry.subject)
+        if entry.kind == ADOPTED:
+            self.adopted = entry.seq
+        if not entry.kind.startswith("action."):
+            return
+        former = self.actions.get(entry.subject)
+        action = after(former, entry)
+        if action is None:
+            return
+        self.actions[action.id] = action
+        if action.sending is not None:
+            self.last_left = max(self.last_left, action.sending.left_at)
+        if former is None:
+            self.alike.setdefault(action.fingerprint, []).append(action.id)
+            self.proposals += 1
+
+
+def actions_of(entries: Iterable[Entry]) -> tuple[Action, ...]:
+    """Every action that these entries are about, oldest first, as it stands after them."""
+    fold = ActionFold()
+    for entry in entries:
+        fold.add(entry)
+    return tuple(fold.actions.values())

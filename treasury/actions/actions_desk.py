@@ -11,15 +11,14 @@ import msgspec
 
 from treasury.actions.action_context import Context, Present, wall_clock
 from treasury.actions.action_history import ActionBook
-from treasury.actions.action_list import ActionList
+from treasury.actions.action_list import ActionList, Batch, batch_of
 from treasury.actions.action_states import OPEN, Action, State
 from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy, load_policy, same_name, same_person
-from treasury.actions.batch import Batch, batch_of
 from treasury.actions.drafting import Confirmation, draft, hold_day, lapse_draft, proposal
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.recovery import ActionRecovery
-from treasury.actions.execution.sending import LiveServices, Sender
+from treasury.actions.execution.sending import LiveServices, Sender, live_services
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
@@ -45,7 +44,6 @@ __all__ = ["Actions", "Ran"]
 Batched = list["Ran"]
 Chunks = Iterator[list[str]]
 Drafts = list[Draft]
-Spent = list[tuple[Kind, AssetAmount]]
 Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
 _UNREAD: Final = (
@@ -266,23 +264,18 @@ class Actions:
 
         def entries() -> Drafts:
             approvals: Drafts = []
-            spent: Spent = []
+            spent: list[tuple[Kind, AssetAmount]] = []
             for action_id in ids:
                 action = self._book.get(action_id)
                 self._check_approval(action, policy, actor, shown, spent)
                 kind = kind_of(action.kind)
+                if action.money is not None:
+                    spent.append((kind, action.money))
                 needed = max(action.needed, policy.people(kind, action.money, action.facts))
-                body = {
-                    "kind": action.kind,
-                    "target": action.target,
-                    "content_hash": action.content_hash,
-                    "facts": action.facts,
-                    "text": action.text,
-                    "needed": needed,
-                    "policy": policy.hash,
-                    "reason": reason,
-                }
-                approvals.append(Draft("action.approved", action_id, body, actor))
+                agreed = {"facts": action.facts, "text": action.text, "policy": policy.hash}
+                approvals.append(
+                    action.draft("approved", actor, needed=needed, reason=reason, **agreed)
+                )
             return [*self._context.policy_drafts(policy, actor), *approvals]
 
         self._book.decide(entries, thorough=True)
@@ -295,7 +288,7 @@ class Actions:
         def check(action: Action) -> None:
             policy.check("approve", kind_of(action.kind), None, actor, ())
 
-        return self._end("action.rejected", action_id, reason, actor, check)
+        return self._end("rejected", action_id, reason, actor, check)
 
     def withdraw(self, action_id: str, reason: str = "") -> Action:
         """Take back an action that one proposed oneself."""
@@ -308,7 +301,7 @@ class Actions:
                     do="reject it, with the reason",
                 )
 
-        return self._end("action.withdrawn", action_id, reason, actor, check)
+        return self._end("withdrawn", action_id, reason, actor, check)
 
     # What is done
 
@@ -320,7 +313,7 @@ class Actions:
         refused. Each of them is in the journal, except what never left this machine.
         """
         self._book.refresh()
-        return self._sender.execute(action_id, LiveServices(self._context.connect))
+        return self._sender.execute(action_id, live_services(self._context.connect))
 
     def execute_all(
         self, action_ids: Iterable[str], *, progress: Callable[[int, int], None] | None = None
@@ -331,7 +324,7 @@ class Actions:
         raises: what was not tried stays ready. JournalError where it cannot be written what came of
         those that were sent.
         """
-        ids, services, ran = _each(action_ids), LiveServices(self._context.connect), Batched()
+        ids, services, ran = _each(action_ids), live_services(self._context.connect), Batched()
         self._book.refresh()
         for several in self._chunks(ids):
             if progress is not None:
@@ -383,7 +376,7 @@ class Actions:
 
         `compare` is given the ramp request as it is read before anything is written, and may raise.
         """
-        services = LiveServices(self._context.connect)
+        services = live_services(self._context.connect)
         return self._sender.carry_out(confirmed, services, nonce, compare)
 
     def recover(self, *action_ids: str) -> tuple[Action, ...]:
@@ -415,7 +408,7 @@ class Actions:
         policy: Policy,
         actor: Actor,
         confirmed: Batch | None,
-        spent: Spent,
+        spent: Sequence[tuple[Kind, AssetAmount]],
     ) -> None:
         if action.state != "proposed":
             raise ActionRefused(
@@ -436,26 +429,18 @@ class Actions:
         kind = kind_of(action.kind)
         if kind.decides_on_maker:
             refuse_maker(self._context, policy, read_fields(kind.fields, action.fields), actor)
-        policy.check("approve", kind, action.money, actor, self._today(kind, policy, actor, spent))
-        if action.money is not None:
-            spent.append((kind, action.money))
-
-    def _today(
-        self, kind: Kind, policy: Policy, actor: Actor, spent: Sequence[tuple[Kind, AssetAmount]]
-    ) -> Sequence[AssetAmount]:
-        """What this person decided today under the same rule, this batch so far included."""
-        now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
-        return [*decided_today(self._context, policy, kind, actor), *now]
+        today = decided_today(self._context, policy, kind, actor, spent)
+        policy.check("approve", kind, action.money, actor, today)
 
     def _end(
         self,
-        entry: str,
+        word: str,
         action_id: str,
         reason: str,
         actor: Actor,
         check: Callable[[Action], None],
     ) -> Action:
-        if entry == "action.rejected" and not reason.strip():
+        if word == "rejected" and not reason.strip():
             raise InputError("reason: is missing", do="say why it is turned down")
 
         def entries() -> Drafts:
@@ -466,14 +451,7 @@ class Actions:
                     do="look at the list again",
                 )
             check(action)
-            body = {
-                "kind": action.kind,
-                "target": action.target,
-                "content_hash": action.content_hash,
-                "reason": reason,
-                "policy": self.policy.hash,
-            }
-            return [Draft(entry, action_id, body, actor)]
+            return [action.draft(word, actor, reason=reason, policy=self.policy.hash)]
 
         self._book.decide(entries)
         return self._book.get(action_id)

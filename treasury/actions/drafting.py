@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Fact, Moved
-from treasury.actions.action_states import Action
+from treasury.actions.action_states import Action, ProposedContent
 from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy
 from treasury.actions.execution.transaction_hashes import requests_with_hash, uses_fact
 from treasury.actions.execution.twins import fingerprint_of, twin_fact, twins_since
 from treasury.actions.kinds.action_fields import beside_field, field_names, read_fields
 from treasury.actions.kinds.all_kinds import kind_of, sentence
-from treasury.actions.kinds.kind import AssetAmount, Findings, Kind, Safety
+from treasury.actions.kinds.kind import AssetAmount, Findings, Kind
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords, StoredSource
-from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body, new_key
 from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft
@@ -35,35 +36,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked to confirm, and what the journal then holds word for word.
+class Confirmation(ProposedContent, frozen=True, kw_only=True):
+    """What a person is asked to confirm, and what the journal then holds word for word."""
 
-    `content_hash` covers the exact content and the material facts; `needed` is how many people have
-    to agree, its maker included.
-    """
-
-    kind: str
-    operation: str
-    safety: Safety
-    fields: dict[str, Any]
-    facts: tuple[Fact, ...]
-    text: str
-    masked: str
     notes: tuple[str, ...]
-    money: AssetAmount | None
-    target: str
-    key: str
-    content_hash: str
-    fingerprint: str
-    needed: int
-    policy: str
-    credential: str
-    client_id: str
-    reason: str | None
     actor: Actor
     at: datetime
-    place: str
-    request: RampSeen | None = None
 
 
 def draft(
@@ -109,19 +87,18 @@ def draft(
     if without_key:
         notes = (*notes, "It is sent without an idempotency key")
 
-    def say(*, masked: bool) -> str:
-        return sentence(
-            kind,
-            findings,
-            actor=actor.name,
-            client_id=client_id,
-            at=at.astimezone(context.settings.zone),
-            verb="Decided" if needed <= 1 else "Proposed",
-            reason=reason,
-            notes=notes,
-            masked=masked,
-        )
-
+    say = partial(
+        sentence,
+        kind,
+        findings,
+        actor=actor.name,
+        client_id=client_id,
+        at=at.astimezone(context.settings.zone),
+        verb="Decided" if needed <= 1 else "Proposed",
+        reason=reason,
+        notes=notes,
+    )
+    sent = (key, credential, client_id, context.place)
     confirmed = Confirmation(
         kind=kind.name,
         operation=kind.operation,
@@ -134,13 +111,7 @@ def draft(
         money=findings.money,
         target=next(iter(kind.ids_of(fields)), ""),
         key=key,
-        content_hash=_content_hash(
-            kind.name,
-            kind.operation,
-            content,
-            findings.facts,
-            (key, credential, client_id, context.place),
-        ),
+        content_hash=_content_hash(kind.name, kind.operation, content, findings.facts, sent),
         fingerprint=fingerprint,
         needed=needed,
         policy=policy.hash,
@@ -179,14 +150,7 @@ def proposal(confirmed: Confirmation, action_id: str, nonce: str | None = None) 
 
 def lapse_draft(action: Action, actor: Actor, why: str, moved: Sequence[Moved] = ()) -> Draft:
     """The entry that an action is open no more, for what people agreed to is no longer so."""
-    body = {
-        "kind": action.kind,
-        "content_hash": action.content_hash,
-        "target": action.target,
-        "why": why,
-        "moved": moved,
-    }
-    return Draft("action.lapsed", action.id, body, actor)
+    return action.draft("lapsed", actor, why=why, moved=moved)
 
 
 def hold_day(
@@ -198,8 +162,7 @@ def hold_day(
         if confirmed.needed > 1 or confirmed.money is None:
             continue
         kind = kind_of(confirmed.kind)
-        before = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
-        today = (*decided_today(context, policy, kind, actor), *before)
+        today = decided_today(context, policy, kind, actor, spent)
         policy.check("propose", kind, confirmed.money, actor, today)
         spent.append((kind, confirmed.money))
 
@@ -215,23 +178,25 @@ def body_of(kind: Kind, fields: Any, findings: Findings, key: str) -> Body | Non
 def _read_findings(
     context: Context, kind: Kind, fields: Any, credential: str, *, live: bool
 ) -> Findings:
-    service = LiveSource(lambda: context.connect(credential))
-    if not live and context.snapshot is not None:
-        stored = kind.read(fields, ServiceRecords(StoredSource(context.snapshot()), service))
-        if not stored.problem:
-            return stored
-        try:
+    stored, service = _sources(context, credential, live=live)
+    findings = kind.read(fields, ServiceRecords(*stored, service))
+    if findings.problem and stored:
+        with suppress(ServiceError):  # which may know it better than the last sync
             findings = kind.read(fields, ServiceRecords(service))
-        except ServiceError:
-            findings = stored
-    else:
-        findings = kind.read(fields, ServiceRecords(service))
     if findings.problem:
         raise ActionRefused(
             f"{findings.problem}; nothing was proposed and nothing was sent",
             do="correct it, or sync and look at it again",
         )
     return findings
+
+
+def _sources(
+    context: Context, credential: str, *, live: bool
+) -> tuple[list[StoredSource], LiveSource]:
+    """The last sync, unless all is read from the service, and the service."""
+    service = LiveSource(lambda: context.connect(credential))
+    return [StoredSource(context.snapshot())] if context.snapshot and not live else [], service
 
 
 def _alike(
@@ -250,8 +215,7 @@ def _alike(
     fields, body = call
     if kind.twins is None or body is None:
         return None
-    service = LiveSource(lambda: context.connect(credential))
-    stored = [StoredSource(context.snapshot())] if context.snapshot is not None and not live else []
+    stored, service = _sources(context, credential, live=live)
     try:
         twins = [*kind.twins(ServiceRecords(*stored, service, since=since), fields, body)]
     except (ServiceError, ActionRefused):

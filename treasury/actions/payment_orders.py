@@ -107,20 +107,20 @@ def pain001(
     _under(head, "CreDtTm", f"{made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
     _under(head, "NbOfTxs", number)
     _under(head, "CtrlSum", whole)
-    _path(head, "InitgPty/Nm", payer.name)
+    _under(head, "InitgPty/Nm", payer.name)
     batch = _under(order, "PmtInf")
     _under(batch, "PmtInfId", message)
     _under(batch, "PmtMtd", "TRF")
     _under(batch, "BtchBookg", "true" if payer.batch_booking else "false")
     _under(batch, "NbOfTxs", number)
     _under(batch, "CtrlSum", whole)
-    _path(batch, "PmtTpInf/SvcLvl/Cd", "SEPA")
-    _path(batch, "ReqdExctnDt/Dt", execution.isoformat())
+    _under(batch, "PmtTpInf/SvcLvl/Cd", "SEPA")
+    _under(batch, "ReqdExctnDt/Dt", execution.isoformat())
     debtor = _under(batch, "Dbtr")
     _under(debtor, "Nm", payer.name)
     _add_address(debtor, payer)
-    _path(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
-    _path(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
+    _under(batch, "DbtrAcct/Id/IBAN", plain_account(payer.iban))
+    _under(batch, "DbtrAgt/FinInstnId/Othr/Id", "NOTPROVIDED")
     _under(batch, "ChrgBr", "SLEV")
     for transfer in transfers:
         _add(batch, transfer)
@@ -131,16 +131,16 @@ def pain001(
 
 def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
     order = _under(batch, "CdtTrfTxInf")
-    _path(order, "PmtId/EndToEndId", transfer.reference)
-    amount = _path(order, "Amt/InstdAmt", _amount(transfer.amount))
+    _under(order, "PmtId/EndToEndId", transfer.reference)
+    amount = _under(order, "Amt/InstdAmt", _amount(transfer.amount))
     amount.set("Ccy", "EUR")
     if transfer.bic:
-        _path(order, "CdtrAgt/FinInstnId/BICFI", plain_account(transfer.bic))
+        _under(order, "CdtrAgt/FinInstnId/BICFI", plain_account(transfer.bic))
     creditor = _under(order, "Cdtr")
     _under(creditor, "Nm", transfer.beneficiary)
     _add_address(creditor, transfer)
-    _path(order, "CdtrAcct/Id/IBAN", plain_account(transfer.iban))
-    _path(order, "RmtInf/Ustrd", transfer.reference)
+    _under(order, "CdtrAcct/Id/IBAN", plain_account(transfer.iban))
+    _under(order, "RmtInf/Ustrd", transfer.reference)
 
 
 def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
@@ -151,15 +151,10 @@ def _add_address(party: ET.Element, holder: Payer | CreditTransfer) -> None:
         _under(address, "Ctry", holder.country)
 
 
-def _under(parent: ET.Element, name: str, text: str | None = None) -> ET.Element:
-    element = ET.SubElement(parent, name)
-    element.text = text
-    return element
-
-
-def _path(parent: ET.Element, names: str, text: str) -> ET.Element:
-    for name in names.split("/"):
-        parent = _under(parent, name)
+def _under(parent: ET.Element, path: str, text: str | None = None) -> ET.Element:
+    """A new element below new ones of these names."""
+    for name in path.split("/"):
+        parent = ET.SubElement(parent, name)
     parent.text = text
     return parent
 

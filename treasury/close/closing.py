@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.actions.action_folding import actions_of
+from treasury.actions.action_states import actions_of
 from treasury.close.balances import month_balances
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.coins.coin_entries import CoinBooks, coin_books

@@ -14,8 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.decisions.corrections import LateDecision, late_decisions
-from treasury.decisions.posting_month import posted_to
+from treasury.decisions.corrections import LateDecision, late_decisions, posted_to
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period

@@ -23,40 +23,35 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.monthly import Basis, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
 __all__ = ["MOVES", "TOTALS", "Comparison", "compare_bases", "moves_between", "totals_of"]
 
-MOVES: Final = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("booking_date", DATE),
-        ("account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("from_outcome", TEXT),
-        ("from_reference", TEXT),
-        ("to_outcome", TEXT),
-        ("to_reference", TEXT),
-        ("cause", TEXT),
-        ("why", TEXT),
-    ]
+MOVES: Final = schema_of(
+    (TEXT, "entry_id"),
+    (DATE, "booking_date"),
+    (TEXT, "account", "direction"),
+    (AMOUNT, "amount"),
+    (
+        TEXT,
+        "currency",
+        "from_outcome",
+        "from_reference",
+        "to_outcome",
+        "to_reference",
+        "cause",
+        "why",
+    ),
 )
 """A row for each line that moved; `from_outcome` is null for a line that was not there, and
 `to_outcome` for one that no longer is. `cause`: new statement, line changed, record changed,
 another line, decision, rule; several with `+` between."""
-TOTALS: Final = pa.schema(
-    [
-        ("currency", TEXT),
-        ("direction", TEXT),
-        ("from_outcome", TEXT),
-        ("to_outcome", TEXT),
-        ("cause", TEXT),
-        ("lines", INTEGER),
-        ("amount", AMOUNT),
-    ]
+TOTALS: Final = schema_of(
+    (TEXT, "currency", "direction", "from_outcome", "to_outcome", "cause"),
+    (INTEGER, "lines"),
+    (AMOUNT, "amount"),
 )
 """The same by currency, direction (CRDT or DBIT), way and cause; amounts in `currency`."""
 
@@ -154,8 +149,12 @@ def _moves(
 ) -> pa.Table:
     causes: dict[str, list[tuple[str, Knowledge, Knowledge]]] = {}
     for step in steps:
-        for entry in _changed(step[1], step[2]):
-            causes.setdefault(entry, []).append(step)
+        if step[1] is step[2]:
+            continue
+        before, after = _outcome_rows(step[1]), _outcome_rows(step[2])
+        for entry in sorted({*before, *after}):
+            if before.get(entry) != after.get(entry):
+                causes.setdefault(entry, []).append(step)
     lines = first.line_rows(causes) | last.line_rows(causes)
     rows = []
     for entry, of in causes.items():
@@ -176,14 +175,6 @@ def _moves(
         )
     rows.sort(key=lambda row: (row["booking_date"], row["account"], row["entry_id"]))
     return pa.Table.from_pylist(rows, schema=MOVES)
-
-
-def _changed(first: Knowledge, last: Knowledge) -> list[str]:
-    """The lines whose outcome differs."""
-    if first is last:
-        return []
-    before, after = _outcome_rows(first), _outcome_rows(last)
-    return [entry for entry in sorted({*before, *after}) if before.get(entry) != after.get(entry)]
 
 
 def _outcome_rows(run: Knowledge) -> dict[str, tuple[object, ...]]:

@@ -8,7 +8,7 @@ knew: the closed one, those that were closed after it, and the one that is open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 import msgspec
@@ -16,34 +16,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
-from treasury.decisions.posting_month import posted_to
 from treasury.journal.chain import Entry
 from treasury.journal.decision_history import MATCH, standing
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 
-__all__ = ["CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open"]
+__all__ = [
+    "CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open", "posted_to",
+]  # fmt: skip
 
-CORRECTIONS: Final = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("month", TEXT),
-        ("side", TEXT),
-        ("booking_date", DATE),
-        ("statement_account", TEXT),
-        ("source", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("counterparty_name", TEXT),
-        ("outcome", TEXT),
-        ("line_class", TEXT),
-        ("kind", TEXT),
-        ("matched_amount", AMOUNT),
-        ("expectation_id", TEXT),
-        ("reference", TEXT),
-    ]
+CORRECTIONS: Final = schema_of(
+    (TEXT, "entry_id", "month", "side"),
+    (DATE, "booking_date"),
+    (TEXT, "statement_account", "source", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "counterparty_name", "outcome", "line_class", "kind"),
+    (AMOUNT, "matched_amount"),
+    (TEXT, "expectation_id", "reference"),
 )
 """Two rows for each line that was decided after its `month` was closed: `side` is `before`, as the
 last closed month knew it, and `after`, as it is now."""
@@ -69,6 +60,22 @@ class LateDecision(msgspec.Struct, frozen=True, kw_only=True):
     def entry_id(self) -> str:
         """The line."""
         return str(self.line["entry_id"])
+
+
+def posted_to(booked: date, known_from: datetime | None, closed: Mapping[str, Period]) -> Month:
+    """The month that a line posts to; `known_from` is when it first came into the lake.
+
+    It is the month that the bank booked it in, unless that month was closed before the line was
+    known: then the next that was still open. So a closed month never changes, and no line is lost.
+    """
+    month = Month.of(booked)
+    while (
+        known_from is not None
+        and (period := closed.get(str(month))) is not None
+        and known_from > period.close.known_at
+    ):
+        month = month.next
+    return month
 
 
 def next_open(month: Month, closed: Mapping[str, Period]) -> Month:
@@ -144,6 +151,8 @@ def _of_line(
         ]
         if added and _verdicts(entries, bound) != _verdicts(entries, until):
             last = added[-1]
+            verb, reason = last.kind.removeprefix(MATCH), last.body.get("reason") or ""
+            words = f"{_WORDS.get(verb, verb)} by {last.actor.name} after the close"
             yield LateDecision(
                 line=line,
                 month=str(home),
@@ -151,7 +160,7 @@ def _of_line(
                 posts_to=str(now),
                 by=last.actor.name,
                 at=last.at,
-                summary=_words(last),
+                summary=f"{words}: {reason}" if reason else words,
             )
         before = now
 
@@ -161,10 +170,3 @@ def _verdicts(entries: Iterable[Entry], until: int | None) -> list[tuple[str, tu
     entries_until = [entry for entry in entries if until is None or entry.seq <= until]
     decisions = standing(entries_until)
     return [(made.verb, made.expectations) for made in decisions if made.verb in _WORDS]
-
-
-def _words(entry: Entry) -> str:
-    verb = entry.kind.removeprefix(MATCH)
-    reason = entry.body.get("reason") or ""
-    why = f": {reason}" if reason else ""
-    return f"{_WORDS.get(verb, verb)} by {entry.actor.name} after the close{why}"

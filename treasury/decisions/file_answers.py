@@ -16,26 +16,16 @@ from treasury.journal.decision_history import files_made
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.statements.pain.order_answers import folded_id
 from treasury.statements.pain.status_codes import STATUSES, reason_words, status_words
+from treasury.tables.schemas import schema_of
 
 __all__ = ["FILE_ANSWERS", "file_answers"]
 
-FILE_ANSWERS: Final = pa.schema(
-    [
-        ("file", TEXT),
-        ("level", TEXT),
-        ("reference", TEXT),
-        ("outcome", TEXT),
-        ("status", TEXT),
-        ("reasons", TEXT),
-        ("details", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("payee", TEXT),
-        ("said_at", INSTANT),
-        ("report", TEXT),
-        ("original_message_id", TEXT),
-        ("request", TEXT),
-    ]
+FILE_ANSWERS: Final = schema_of(
+    (TEXT, "file", "level", "reference", "outcome", "status", "reasons", "details"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "payee"),
+    (INSTANT, "said_at"),
+    (TEXT, "report", "original_message_id", "request"),
 )
 """`file` and `request` are empty where the status is of none that left here; `amount` in `currency`
 is what the bank says was ordered, `report` the bank's own id of its report."""

@@ -38,14 +38,8 @@ CURRENCY: Final = "EUR"
 """What payment files order."""
 _DAY: Final = timedelta(days=1)
 _DEBITS: Final = step_sql("treasury.decisions.steps", "booked_debits")
-_REQUESTS: Final = """\
-SELECT id, fiat_amount AS amount, fiat_currency AS currency FROM ramp_requests
-WHERE ramp_type = 'ON_RAMP' AND id IN (SELECT unnest($ids))
-"""
-_CREDITS: Final = """\
-SELECT entry_id FROM statement_entries
-WHERE direction = 'CRDT' AND entry_id IN (SELECT unnest($ids))
-"""
+_REQUESTS: Final = step_sql("treasury.decisions.steps", "ordered_requests")
+_CREDITS: Final = step_sql("treasury.decisions.steps", "booked_credits")
 
 
 def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table:
@@ -60,7 +54,11 @@ def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table
 
 def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) -> pa.Table:
     """What people decided of bank lines, and what the ids of the payment files in `entries` do."""
-    orders = _orders(entries)
+    orders: dict[str, dict[str, PaymentFile]] = {}
+    for request, files in files_made(entries).items():
+        for file in files:
+            if file.message_id:
+                orders.setdefault(file.name, {})[request] = file
     if not orders:
         return decided
     rows = [
@@ -108,16 +106,6 @@ def answer_to(
         accepted=accepted,
         rejections_alone=file.rejections_alone,
     )
-
-
-def _orders(entries: Iterable[Entry]) -> dict[str, dict[str, PaymentFile]]:
-    """What each payment file that has an id ordered, by the file's name and the request."""
-    orders: dict[str, dict[str, PaymentFile]] = {}
-    for request, files in files_made(entries).items():
-        for file in files:
-            if file.message_id:
-                orders.setdefault(file.name, {})[request] = file
-    return orders
 
 
 def _file_debits(

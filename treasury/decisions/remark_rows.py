@@ -18,33 +18,27 @@ from treasury.journal.decision_history import (
     standing_remarks,
 )
 from treasury.journal.decision_log import Decided
-from treasury.lake import AMOUNT
+from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 
 __all__ = ["REQUEST_REMARKS", "remark_table"]
 
-REQUEST_REMARKS: Final = pa.schema(
-    [
-        ("request_id", pa.string()),
-        ("mark", pa.string()),
-        ("reason", pa.string()),
-        ("marked_by", pa.string()),
-        ("marked_at", pa.timestamp("us", tz="UTC")),
-        ("file", pa.string()),
-        ("file_seq", pa.int64()),
-        ("filed_by", pa.string()),
-        ("filed_at", pa.timestamp("us", tz="UTC")),
-        ("execution", pa.date32()),
-        ("order_messages", pa.list_(pa.string())),
-        ("order_references", pa.list_(pa.string())),
-        ("orders_made", pa.list_(pa.timestamp("us", tz="UTC"))),
-        ("order_amounts", pa.list_(AMOUNT)),
-        ("order_accounts", pa.list_(pa.string())),
-        ("payees_accepted", pa.list_(pa.list_(pa.string()))),
-        ("rejections_alone", pa.list_(pa.bool_())),
-        ("hash_state", pa.string()),
-        ("hash_by", pa.string()),
-        ("hash_at", pa.timestamp("us", tz="UTC")),
-    ]
+REQUEST_REMARKS: Final = schema_of(
+    (TEXT, "request_id", "mark", "reason", "marked_by"),
+    (INSTANT, "marked_at"),
+    (TEXT, "file"),
+    (INTEGER, "file_seq"),
+    (TEXT, "filed_by"),
+    (INSTANT, "filed_at"),
+    (DATE, "execution"),
+    (pa.list_(TEXT), "order_messages", "order_references"),
+    (pa.list_(INSTANT), "orders_made"),
+    (pa.list_(AMOUNT), "order_amounts"),
+    (pa.list_(TEXT), "order_accounts"),
+    (pa.list_(pa.list_(TEXT)), "payees_accepted"),
+    (pa.list_(BOOL), "rejections_alone"),
+    (TEXT, "hash_state", "hash_by"),
+    (INSTANT, "hash_at"),
 )
 """A row for each request with a remark, in a payment file, or given a hash; the rest is empty.
 

@@ -33,7 +33,7 @@ from treasury.journal.decision_history import (
     standing_files,
     standing_remarks,
 )
-from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
 from treasury.money import format_amount
@@ -155,10 +155,7 @@ class Marking:
             body = {"reason": reason, "requests": sorted(inside), "alone": alone}
             return [Draft(FILE_VOIDED, name, body, who)], sorted(inside)
 
-        if dry_run:
-            return build(read_decided(self._journal, until=self._until))[1]
-        require_present(self._until)
-        return decide(self._journal, build)[1]
+        return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
 
     def accept_payee(
         self,
@@ -227,10 +224,7 @@ class Marking:
             del body["by"], body["at"]
             return [Draft(PAYEE_ACCEPTED, row["id"], body, who)], accepted
 
-        if dry_run:
-            return build(read_decided(self._journal, until=self._until))[1]
-        require_present(self._until)
-        return decide(self._journal, build)[1]
+        return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
 
     def _answer(self, file: PaymentFile) -> OrderAnswer | None:
         """What the bank says of a payment that left in a file."""
@@ -324,10 +318,7 @@ class Marking:
             draft, planned = self._plan(decided, word, row, reason, who=who, intended=intended)
             return [] if draft is None else [draft], planned
 
-        if dry_run:
-            return build(read_decided(self._journal, until=self._until))[1]
-        require_present(self._until)
-        added, remark = decide(self._journal, build)
+        added, remark = decide(self._journal, build, until=self._until, dry_run=dry_run)
         return read_remark(added[0]) if added else remark
 
     def plan_remark(

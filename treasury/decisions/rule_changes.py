@@ -26,12 +26,13 @@ from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import RULES_SAVED, closed_periods, rules_in_force
-from treasury.lake import Snapshot
+from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
 from treasury.reconcile.monthly import Basis, awaiting_funds, step_sql
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.reconcile.standing_knowledge import run_knowledge
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table, value_text
 from treasury.text import clean, safe_html
 
@@ -152,7 +153,13 @@ class Changing:
         if not reason.strip():
             raise InputError("rules are changed with a reason", do="give the reason")
         require_present(self._until)
-        rules, text = read_rules(new), _toml(new)
+        rules = read_rules(new)
+        if isinstance(new, Rules):  # what differs from the contract; a person's file as it stands
+            content, usual = msgspec.to_builtins(new), msgspec.to_builtins(Rules())
+            own = {n: _without_nulls(value) for n, value in content.items() if value != usual[n]}
+            text = msgspec.toml.encode(own).decode()
+        else:
+            text = read_regular(Path(new))
         for name in met_by_none(rules):
             raise InputError(
                 f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
@@ -207,29 +214,16 @@ class Changing:
         )
 
 
-_HISTORY: Final = pa.schema(
-    [
-        ("saved_at", pa.timestamp("us", tz="UTC")),
-        ("saved_by", pa.string()),
-        ("reason", pa.string()),
-        ("rules_hash", pa.string()),
-        ("lines", pa.int64()),
-    ]
+_HISTORY: Final = schema_of(
+    (INSTANT, "saved_at"),
+    (TEXT, "saved_by", "reason", "rules_hash"),
+    (INTEGER, "lines"),
 )
 
 
 def read_rules(source: Rules | str | Path) -> Rules:
     """Rules as they are given: themselves, or the TOML file that holds them."""
     return check_rules(source) if isinstance(source, Rules) else load_rules(Path(source))
-
-
-def _toml(source: Rules | str | Path) -> str:
-    """The text to write: a person's own file word for word, else what differs from the contract."""
-    if not isinstance(source, Rules):
-        return read_regular(Path(source))
-    content, usual = msgspec.to_builtins(source), msgspec.to_builtins(Rules())
-    own = {name: _without_nulls(value) for name, value in content.items() if value != usual[name]}
-    return msgspec.toml.encode(own).decode()
 
 
 def _without_nulls(value: Any) -> Any:

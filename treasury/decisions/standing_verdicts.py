@@ -10,48 +10,34 @@ import pyarrow.compute as pc
 
 from treasury.decisions.verdict_facts import expectation_facts, line_facts, moved
 from treasury.journal.decision_history import Decision
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 
 __all__ = ["NEEDS_A_PERSON", "OPEN_LINES", "STANDING", "open_lines", "standing_table"]
 
+_OF_LINE: Final = ("booking_date", "direction", "amount", "currency")
 NEEDS_A_PERSON: Final = ("suggested", "conflict", "duplicate", "unreferenced")
-STANDING: Final = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("verb", TEXT),
-        ("booking_date", DATE),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("reference", TEXT),
-        ("expectation_id", TEXT),
-        ("reason", TEXT),
-        ("to", TEXT),
-        ("decided_by", TEXT),
-        ("decided_at", INSTANT),
-        ("moved", TEXT),
-        ("seq", pa.int64()),
-        ("proposed_by", TEXT),
-    ]
+STANDING: Final = schema_of(
+    (TEXT, "entry_id", "verb"),
+    (DATE, "booking_date"),
+    (TEXT, "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "reference", "expectation_id", "reason", "to", "decided_by"),
+    (INSTANT, "decided_at"),
+    (TEXT, "moved"),
+    (INTEGER, "seq"),
+    (TEXT, "proposed_by"),
 )
 """A row for each decision that stands and each expectation of it; `moved` says what of its facts
 is no longer as it was seen, empty where all is; `seq` is its place in the journal; `proposed_by` is
 who a sheet names as having proposed it, empty for a decision that came in none."""
-OPEN_LINES: Final = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("booking_date", DATE),
-        ("statement_account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("outcome", TEXT),
-        ("suggestion", TEXT),
-        ("reason", TEXT),
-        ("counterparty_name", TEXT),
-        ("assigned_to", TEXT),
-    ]
+OPEN_LINES: Final = schema_of(
+    (TEXT, "entry_id"),
+    (DATE, "booking_date"),
+    (TEXT, "statement_account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "outcome", "suggestion", "reason", "counterparty_name", "assigned_to"),
 )
 
 
@@ -74,10 +60,7 @@ def standing_table(stand: Iterable[Decision], knowledge: Knowledge) -> pa.Table:
                 {
                     "entry_id": decision.entry_id,
                     "verb": decision.verb,
-                    "booking_date": line["booking_date"] if line else None,
-                    "direction": line["direction"] if line else None,
-                    "amount": line["amount"] if line else None,
-                    "currency": line["currency"] if line else None,
+                    **{name: line[name] if line else None for name in _OF_LINE},
                     "reference": record.get("code"),
                     "expectation_id": expectation,
                     "reason": decision.reason,

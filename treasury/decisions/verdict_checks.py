@@ -8,14 +8,13 @@ the decision posts in the month that is open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
-from treasury.decisions.corrections import next_open
-from treasury.decisions.posting_month import posted_to
+from treasury.decisions.corrections import next_open, posted_to
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.decisions.verdict_facts import contradicts, expectation_facts, line_facts
 from treasury.errors import ActionRefused, InputError, TreasuryError
@@ -58,16 +57,15 @@ class Check:
         self._stand = stand
         self._claimed: dict[str, Decimal] = {}
 
-    def all(self, wishes: Sequence[Wish]) -> tuple[tuple[Wish, Body | None], ...]:
-        """Each with the body to journal; None for one that stands already."""
+    def all(self, wishes: Sequence[Wish]) -> list[Body | None]:
+        """The body to journal for each; None for one that stands already."""
         ids = [wish.entry_id for wish in wishes]
         repeated = next((id_ for id_ in ids if ids.count(id_) > 1), None)
         if repeated is not None:
             raise InputError(
                 f"the line {repeated} is given more than once", do="give each line once"
             )
-        grant = self._granting(ids)
-        return tuple((wish, grant(wish)) for wish in wishes)
+        return [*map(self._granting(ids), wishes)]
 
     def each(self, wishes: Sequence[Wish]) -> list[Body | TreasuryError | None]:
         """The body to journal for each, None for one that stands, or why it is refused.
@@ -92,26 +90,20 @@ class Check:
 
         def grant(wish: Wish) -> Body | None:
             line = lines.get(wish.entry_id)
-            booked = line["booking_date"] if line else self._booked(wish)
+            booked = line["booking_date"] if line else None
+            if line is None:  # it is in no statement any more: as it was last seen
+                undone = next((d for d in self._stand if d.seq == wish.undoes), None)
+                text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
+                booked = date.fromisoformat(text) if text else None
             body = self._body(wish, line)
             if body is not None and booked is not None:
-                body |= self._months(booked, known_from.get(wish.entry_id))
+                home = posted_to(booked, known_from.get(wish.entry_id), self._closed)
+                if str(home) in self._closed:
+                    open_month = next_open(home, self._closed)
+                    body |= {"closed_month": str(home), "posts_to": str(open_month)}
             return body
 
         return grant
-
-    def _months(self, booked: date, known_from: datetime | None) -> dict[str, str]:
-        """The closed month of a line and the open one that the decision posts in, if it is so."""
-        home = posted_to(booked, known_from, self._closed)
-        if str(home) not in self._closed:
-            return {}
-        return {"closed_month": str(home), "posts_to": str(next_open(home, self._closed))}
-
-    def _booked(self, wish: Wish) -> date | None:
-        """The booking date of a line that is in no statement any more, as it was last seen."""
-        undone = next((decision for decision in self._stand if decision.seq == wish.undoes), None)
-        text = (undone.facts.get("line") or {}).get("booking_date") if undone else None
-        return date.fromisoformat(text) if text else None
 
     def _body(self, wish: Wish, line: dict[str, Any] | None) -> Body | None:
         despite: Sequence[str] = ()
@@ -333,7 +325,7 @@ def _require_divided(wish: Wish, line: dict[str, Any], rows: list[dict[str, Any]
         )
 
 
-def states_wish(decision: Decision, wish: Wish) -> bool:
+def states_wish(decision: Decision, wish: Wish | Decision) -> bool:
     """Whether a decision that stands says what is wished."""
     names = ("verb", "entry_id", "expectations", "to")
     is_same = all(getattr(decision, name) == getattr(wish, name) for name in names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -22,7 +22,7 @@ from treasury.decisions.verdict_checks import Body, Check, Wish, already, states
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.journal import Actor, Draft, Journal
 from treasury.journal.decision_history import Decision, decision_table, read_decision, standing
-from treasury.journal.decision_log import Decided, decide, read_decided, require_present
+from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.money import typed_amount
 from treasury.reconcile.matching import read_decisions
 from treasury.reconcile.standing_knowledge import Knowledge
@@ -38,19 +38,14 @@ Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
 Wishes: TypeAlias = Callable[[Knowledge, Standing], Sequence[Wish]]
 
 
-class _Plan(msgspec.Struct, frozen=True):
-    """Wishes that were checked: each with the body of its entry, None where it stands already."""
-
-    stand: Standing
-    bodies: Sequence[tuple[Wish, Body | None]]
-    planned: Sequence[Decision]
-
-
 class PlannedVerdict(msgspec.Struct, frozen=True):
     """A verdict as it would be journaled; `draft` is None where it stands already."""
 
     decision: Decision
     draft: Draft | None
+
+
+Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
 class Deciding:
@@ -230,16 +225,11 @@ class Deciding:
         """
         knowledge, stand = known
         bodies = Check(knowledge, decided, stand).each(wishes)
-        plans: list[PlannedVerdict | TreasuryError] = []
-        for wish, body in zip(wishes, bodies, strict=True):
-            if isinstance(body, TreasuryError):
-                plans.append(body)
-                continue
-            draft = None if body is None else Draft(f"match.{wish.verb}", wish.entry_id, body, who)
-            plans.append(PlannedVerdict(self._planned(wish, body, who), draft))
-        _require_readable(
-            stand, [plan.decision for plan in plans if isinstance(plan, PlannedVerdict)]
-        )
+        plans = [
+            body if isinstance(body, TreasuryError) else self._planned(wish, body, who)
+            for wish, body in zip(wishes, bodies, strict=True)
+        ]
+        _require_readable(stand, [plan for plan in plans if isinstance(plan, PlannedVerdict)])
         return plans
 
     def list(self) -> Rows:
@@ -304,57 +294,54 @@ class Deciding:
         dry_run: bool,
     ) -> Sequence[Decision]:
         who = actor or self._journal.who()
-        if dry_run:
-            return self._plan(self._read(), wishes, who).planned
-        require_present(self._until)
 
-        def build(decided: Decided) -> tuple[list[Draft], _Plan]:
-            plan = self._plan(decided, wishes, who)
-            drafts = [
-                Draft(f"match.{wish.verb}", wish.entry_id, body, who)
-                for wish, body in plan.bodies
-                if body is not None
+        def build(decided: Decided) -> tuple[Sequence[Draft], tuple[Standing, Plans]]:
+            knowledge, stand = self.known_under(decided)
+            intended = wishes(knowledge, stand)
+            bodies = Check(knowledge, decided, stand).all(intended)
+            plans = [
+                self._planned(wish, body, who) for wish, body in zip(intended, bodies, strict=True)
             ]
-            return drafts, plan
+            _require_readable(stand, plans)
+            return [plan.draft for plan in plans if plan.draft is not None], (stand, plans)
 
-        added, plan = decide(self._journal, build)
+        added, (stand, plans) = decide(self._journal, build, until=self._until, dry_run=dry_run)
+        if dry_run:
+            return [plan.decision for plan in plans]
         journaled = iter(added)
         return [
-            next(decision for decision in reversed(plan.stand) if states_wish(decision, wish))
-            if body is None
+            next(decision for decision in reversed(stand) if states_wish(decision, plan.decision))
+            if plan.draft is None
             else read_decision(next(journaled))
-            for wish, body in plan.bodies
+            for plan in plans
         ]
 
-    def _plan(self, decided: Decided, wishes: Wishes, who: Actor) -> _Plan:
-        knowledge, stand = self.known_under(decided)
-        bodies = Check(knowledge, decided, stand).all(wishes(knowledge, stand))
-        planned = [self._planned(wish, body, who) for wish, body in bodies]
-        _require_readable(stand, planned)
-        return _Plan(stand, bodies, planned)
-
-    def _planned(self, wish: Wish, body: Body | None, who: Actor) -> Decision:
-        return Decision(
+    def _planned(self, wish: Wish, body: Body | None, who: Actor) -> PlannedVerdict:
+        content = body or {}
+        decision = Decision(
             seq=None,
             verb=wish.verb,
             entry_id=wish.entry_id,
             expectations=wish.expectations,
             reason=wish.reason,
             to=wish.to,
-            facts=body["facts"] if body else {},
+            facts=content.get("facts") or {},
             by=who.name,
             at=self._now(),
-            closed_month=(body or {}).get("closed_month") or "",
-            posts_to=(body or {}).get("posts_to") or "",
+            closed_month=content.get("closed_month") or "",
+            posts_to=content.get("posts_to") or "",
             shares=dict(wish.shares),
             undoes=wish.undoes,
-            despite=tuple((body or {}).get("despite") or ()),
+            despite=tuple(content.get("despite") or ()),
         )
+        draft = None if body is None else Draft(f"match.{wish.verb}", wish.entry_id, body, who)
+        return PlannedVerdict(decision, draft)
 
 
-def _require_readable(stand: Standing, planned: Sequence[Decision]) -> None:
+def _require_readable(stand: Standing, plans: Plans) -> None:
     """What the matching would refuse to read is never journaled."""
-    read_decisions(decision_table([*stand, *(p for p in planned if p.verb != "undo")]))
+    planned = [plan.decision for plan in plans if plan.decision.verb != "undo"]
+    read_decisions(decision_table([*stand, *planned]))
 
 
 def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]:
@@ -371,35 +358,21 @@ def typed_expectations(typed: Sequence[str]) -> tuple[str, ...] | dict[str, str]
     return {name: share for name, _, share in parts}
 
 
+_FORESEEN: Final = ("entry_id", "reason", "to", "undoes", "facts", "closed_month", "posts_to")
+
+
 def foreseen(decided: Decided, planned: Sequence[Decision]) -> Decided:
     """What would be decided once these were journaled; one that stands already adds nothing."""
-    return decided.foresee(
-        [
-            (
-                decision.at,
-                Draft(
-                    f"match.{decision.verb}",
-                    decision.entry_id,
-                    {
-                        "entry_id": decision.entry_id,
-                        "expectation_ids": list(decision.expectations),
-                        "reason": decision.reason,
-                        "to": decision.to,
-                        "undoes": decision.undoes,
-                        "shares": {
-                            name: value_text(share) for name, share in decision.shares.items()
-                        },
-                        "facts": decision.facts,
-                        "closed_month": decision.closed_month,
-                        "posts_to": decision.posts_to,
-                    },
-                    Actor(decision.by, "environment"),
-                ),
-            )
-            for decision in planned
-            if decision.facts or decision.verb == "undo"
-        ]
-    )
+    drafts = []
+    for decision in planned:
+        if decision.facts or decision.verb == "undo":
+            shares = {name: value_text(share) for name, share in decision.shares.items()}
+            body = {name: getattr(decision, name) for name in _FORESEEN} | {"shares": shares}
+            body["expectation_ids"] = list(decision.expectations)
+            who = Actor(decision.by, "environment")
+            draft = Draft(f"match.{decision.verb}", decision.entry_id, body, who)
+            drafts.append((decision.at, draft))
+    return decided.foresee(drafts)
 
 
 def _find_expectations(knowledge: Knowledge, target: Target) -> tuple[str, ...]:

@@ -177,7 +177,7 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
 
     def notices(self, settings: Settings) -> NoticeDesk:
         """What is new on the list, told to whom the settings name."""
-        from treasury.actions.action_folding import actions_of
+        from treasury.actions.action_states import actions_of
         from treasury.actions.authority.approvers import waiting_for
         from treasury.notices import NoticeDesk
 

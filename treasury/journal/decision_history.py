@@ -21,6 +21,7 @@ import pyarrow as pa
 from treasury.ground.collecting import uncollected
 from treasury.journal.chain import Entry
 from treasury.journal.journal_store import Journal
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "DECISIONS", "FILE_MADE", "FILE_VOIDED", "MATCH", "NOT_UPLOADED", "PAYEE_ACCEPTED", "SHEET",
@@ -29,16 +30,10 @@ __all__ = [
     "standing_files", "standing_hashes", "standing_remarks",
 ]  # fmt: skip
 
-DECISIONS: Final = pa.schema(
-    [
-        ("entry_id", pa.string()),
-        ("expectation_id", pa.string()),
-        ("verdict", pa.string()),
-        ("reason", pa.string()),
-        ("decided_by", pa.string()),
-        ("decided_at", pa.timestamp("us", tz="UTC")),
-        ("share", pa.decimal128(38, 18)),
-    ]
+DECISIONS: Final = schema_of(
+    (pa.string(), "entry_id", "expectation_id", "verdict", "reason", "decided_by"),
+    (pa.timestamp("us", tz="UTC"), "decided_at"),
+    (pa.decimal128(38, 18), "share"),
 )
 """A row for each line and expectation; `share` is what of a divided line is for that one."""
 MATCH: Final = "match."

@@ -112,11 +112,17 @@ def decide(
     build: Callable[[Decided], tuple[Sequence[Draft], Plan]],
     *,
     thorough: bool = False,
+    until: datetime | None = None,
+    dry_run: bool = False,
 ) -> tuple[list[Entry], Plan]:
     """Journal what `build` makes of what is decided: the entries, and the plan they come from.
 
-    Raises what `Journal.decide` raises.
+    With `dry_run` it makes a plan of what was decided `until` then, and nothing is journaled.
+    Raises InputError at an earlier instant, and what `Journal.decide` raises.
     """
+    if dry_run:
+        return [], build(read_decided(journal, until=until))[1]
+    require_present(until)
     plans: list[Plan] = []
 
     def drafts(head: Head) -> Sequence[Draft]:

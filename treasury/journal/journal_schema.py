@@ -12,6 +12,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from treasury.errors import JournalError
+from treasury.ground.sql_files import step_sql
 
 __all__ = ["SCHEMA_VERSION", "bring_up_to_date", "entries", "is_present", "schema_version"]
 
@@ -35,56 +36,16 @@ entries = sa.Table(
     sa.Column("signature", sa.Text),
 )
 
-_SQLITE_1: Final = (
-    """
-    CREATE TRIGGER IF NOT EXISTS entries_no_update BEFORE UPDATE ON entries
-    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
-    """,
-    """
-    CREATE TRIGGER IF NOT EXISTS entries_no_delete BEFORE DELETE ON entries
-    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
-    """,
-)
-_SQLITE_2: Final = (
-    # INSERT OR REPLACE takes a row away without asking the trigger on DELETE.
-    """
-    CREATE TRIGGER IF NOT EXISTS entries_in_order BEFORE INSERT ON entries
-    WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries)
-        OR EXISTS (SELECT 1 FROM entries WHERE nonce = NEW.nonce)
-    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
-    """,
-)
-_POSTGRESQL_2: Final = (
-    """
-    CREATE OR REPLACE FUNCTION entries_stay() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'the journal is append-only'; END $$
-    """,
-    """
-    CREATE OR REPLACE FUNCTION entries_follow() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries) THEN
-            RAISE EXCEPTION 'the journal is append-only';
-        END IF;
-        RETURN NEW;
-    END $$
-    """,
-    """
-    CREATE OR REPLACE TRIGGER entries_no_change BEFORE UPDATE OR DELETE ON entries
-    FOR EACH ROW EXECUTE FUNCTION entries_stay()
-    """,
-    """
-    CREATE OR REPLACE TRIGGER entries_no_truncate BEFORE TRUNCATE ON entries
-    FOR EACH STATEMENT EXECUTE FUNCTION entries_stay()
-    """,
-    """
-    CREATE OR REPLACE TRIGGER entries_in_order BEFORE INSERT ON entries
-    FOR EACH ROW EXECUTE FUNCTION entries_follow()
-    """,
-)
+
+def _statements(name: str) -> tuple[str, ...]:
+    return tuple(step_sql("treasury.journal.steps", name).rstrip().split("\n\n")[1:])
+
 
 STEPS: Final[tuple[dict[str, tuple[str, ...]], ...]] = (
-    {"sqlite": _SQLITE_1},  # to version 1: the tables, which are made beforehand, stay as written
-    {"sqlite": _SQLITE_2, "postgresql": _POSTGRESQL_2},  # to version 2: and in their order
+    # to version 1: the tables, which are made beforehand, stay as written
+    {"sqlite": _statements("sqlite_1")},
+    # to version 2: and in their order
+    {"sqlite": _statements("sqlite_2"), "postgresql": _statements("postgresql_2")},
     {},  # to version 3: who vouches for the name, and the signature; columns that are added first
 )
 """What each version adds, by database; the first is what an empty database is given."""

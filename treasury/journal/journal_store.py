@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from treasury.ground import durable
 from treasury.ground.collecting import uncollected
 from treasury.ground.decoding import convert
 from treasury.ground.loading import Later
+from treasury.journal import engines
 from treasury.journal.actor import Actor, current_actor
 from treasury.journal.chain import (
     FIRST,
@@ -36,14 +37,6 @@ from treasury.journal.chain import (
     unbroken,
 )
 from treasury.journal.chain_guard import ChainGuard, holds
-from treasury.journal.engines import (
-    WRITES,
-    address_of,
-    create_file,
-    file_of,
-    open_engines,
-    unusable,
-)
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
 from treasury.journal.signing import (
     Signature,
@@ -109,14 +102,14 @@ class Journal:
             where = place
         else:
             try:
-                self._file = file_of(self._engine.url)
+                self._file = engines.file_of(self._engine.url)
             except (sa.exc.ArgumentError, ImportError) as error:
                 raise JournalError(
                     f"the journal's address cannot be used: {type(error).__name__}",
                     do="write it as sqlite:///PATH or postgresql+psycopg://USER@HOST/DATABASE; the"
                     " second needs pip install 'treasury[postgresql]'",
                 ) from None
-            address = address_of(self._engine.url)
+            address = engines.address_of(self._engine.url)
         self._end = None if where is None else NotedEnd(where, address)
         self._guard = ChainGuard(self._file)
         self._now = now
@@ -132,16 +125,11 @@ class Journal:
         """What the journal is read with."""
         return self._both()[0]
 
-    @property
-    def _chain_engine(self) -> sa.Engine:
-        """What the chain is verified and added to on."""
-        return self._both()[1]
-
     def _both(self) -> tuple[sa.Engine, sa.Engine]:
-        """The engines, made when the first is needed: a file that is not there needs none."""
+        """What is read with, and what the chain is verified and added to on; made when needed."""
         with self._opening:
             if self._engines is None:
-                self._engines = open_engines(self._url, self._password)
+                self._engines = engines.open_engines(self._url, self._password)
                 for engine in self._engines:
                     weakref.finalize(self, engine.dispose)
             return self._engines
@@ -448,15 +436,13 @@ class Journal:
         """Whether a journal may be there: asking a SQLite file that is not must not make it."""
         return self._ready or self._file is None or self._file.exists()
 
-    @contextmanager
-    def _reading(self) -> Iterator[sa.Connection]:
-        with self._connected(self._engine, writing=False) as connection:
-            yield connection
+    def _reading(self) -> AbstractContextManager[sa.Connection]:
+        return self._connected(self._engine, writing=False)
 
     @contextmanager
     def _on_chain(self, *, writing: bool) -> Iterator[sa.Connection]:
         """The connection that the chain is verified and added to on, one thread after another."""
-        with self._turn, self._connected(self._chain_engine, writing=writing) as connection:
+        with self._turn, self._connected(self._both()[1], writing=writing) as connection:
             yield connection
 
     @contextmanager
@@ -469,7 +455,7 @@ class Journal:
             opened = (os.getpid(), *((status.st_dev, status.st_ino) if status else ()))
             with self._lock:
                 if opened != self._opened:
-                    for each in (self._engine, self._chain_engine):
+                    for each in self._both():
                         each.dispose(close=opened[:1] == self._opened[:1])
                     self._opened, self._ready = opened, False
             self._prepare()
@@ -479,12 +465,11 @@ class Journal:
             raise
         except (sa.exc.DBAPIError, OSError) as error:
             # The frames below hold the password that the driver was given: no traceback shows them.
-            raise unusable(self._engine.url, error) from None
+            raise engines.unusable(self._engine.url, error) from None
 
     @contextmanager
     def _transaction(self, engine: sa.Engine, *, writing: bool) -> Iterator[sa.Connection]:
-        options = {WRITES: writing}
-        connected = engine.connect().execution_options(**options)
+        connected = engine.connect().execution_options(**{engines.WRITES: writing})
         with connected as connection, connection.begin():
             if writing and self._ready and connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("LOCK TABLE entries IN EXCLUSIVE MODE")
@@ -497,7 +482,7 @@ class Journal:
                 return
             if self._file is not None:
                 durable.make_folder(self._file.parent)
-                create_file(self._file)
+                engines.create_file(self._file)
             if not self._has_present_form():
                 try:
                     with self._transaction(self._engine, writing=True) as connection:

@@ -24,11 +24,9 @@ from treasury.journal import Actor
 __all__ = ["decided_today", "refuse_maker", "refuse_outdated"]
 
 
-def refuse_outdated(
-    context: Context, kind: Kind, action: Action, *, so: str = "nothing was sent"
-) -> None:
+def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was sent") -> None:
     """ActionRefused where the present policy does not allow what was agreed to."""
-    policy = context.load_policy()
+    policy, kind = context.load_policy(), kind_of(action.kind)
     people = [action.proposed_by, *(approval.actor for approval in action.approvals)]
     try:
         persons = [
@@ -80,9 +78,19 @@ def refuse_maker(
     )
 
 
-def decided_today(context: Context, policy: Policy, kind: Kind, actor: Actor) -> list[AssetAmount]:
-    """What this person approved today, or proposed for nobody to approve, under the same rule."""
-    return _decided_on(context, policy, kind, actor, context.now())
+def decided_today(
+    context: Context,
+    policy: Policy,
+    kind: Kind,
+    actor: Actor,
+    spent: Sequence[tuple[Kind, AssetAmount]],
+) -> list[AssetAmount]:
+    """What this person approved today, or proposed for nobody to approve, under the same rule.
+
+    `spent` is what they decide at once and the journal does not hold yet.
+    """
+    now = [money for spent_on, money in spent if policy.rule(spent_on) == policy.rule(kind)]
+    return _decided_on(context, policy, kind, actor, context.now()) + now
 
 
 def _decided_on(

@@ -1,22 +1,9 @@
 """How a company measures its coins, as `policy.toml` proposes it; two people put it in force.
 
-    [coins]
-    pool = "entity"
-
-    [coins.measured.USDC]
-    measurement = "cost"
-    cost_formula = "weighted_average"
-    reversal = "none"
-
-    [[coins.openings]]
-    coin = "USDC"
-    day = 2026-09-30
-    quantity = "120000"
-    carrying_amount = "104000.00"
-
-Nothing has a default: how coins are measured is for the company and its auditor to say. A coin that
-is not named is disclosed and not posted. With `pool = "wallet"` an opening names its wallet: the id
-of a custodial account, or the address of a company wallet.
+Nothing below [coins] has a default (docs/coins.md shows it): how coins are measured is for the
+company and its auditor to say. A coin that is not named is disclosed and not posted. With
+`pool = "wallet"` an opening names its wallet: the id of a custodial account, or the address of a
+company wallet.
 """
 
 from __future__ import annotations

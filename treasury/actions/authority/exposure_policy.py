@@ -1,13 +1,7 @@
 """How much may stand with the provider, as `policy.toml` proposes it; two people put it in force.
 
-    [exposure]
-    total = "400000.00"
-
-    [exposure.currencies]
-    EUR = 250000
-    USDC = "150000.00"
-
-`total` is what may stand there in all, in euros by the reference rates; below `currencies` is what
+Below [exposure] `total` is what may stand there in all, in euros by the reference rates; below
+`currencies` is what
 may stand there of one currency or coin. Amounts are whole numbers or digits in quotes: a number
 with a point would be a float to other readers of the file.
 """

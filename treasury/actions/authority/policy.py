@@ -1,48 +1,10 @@
 """Who may propose and approve what, up to which amount, and when it takes several people.
 
-The file is `policy.toml` in the workspace. The first rule that names a kind holds for it; a kind
-that no rule names, and a workspace without the file, follow the default: everything that moves
-money, or decides where it can go, needs a second person. The maker is never the checker. Where a
-workspace has one person the file has to say so, and every decision then says it too.
-
-    one_person = false
-    identified_by = ["hub", "environment", "system"]
-
-    [[rules]]
-    kinds = ["crypto_transfer.*", "payment_request.create"]
-    propose = ["ines"]
-    approve = ["jonas", "nora"]
-    two_people_from = { EUR = 0, USDC = "1000.00" }
-    at_most = { USDC = 50000 }
-    per_day = { USDC = 100000 }
-
-    [hub]
-    api = "https://hub.example.test/hub/api"
-
-    [keys]
-    ines = "ed25519:…"
-
-    [recovery]
-    key_retention_hours = 24
-    settling_seconds = 120
-
-    [materiality.EUR]
-    item = 50
-    total = 200
-
-    [coins]
-    pool = "entity"
-
-    [coins.measured.USDC]
-    measurement = "cost"
-    cost_formula = "fifo"
-    reversal = "none"
-
-    [exposure]
-    total = "400000.00"
-
-    [exposure.currencies]
-    EUR = 250000
+The file is `policy.toml` in the workspace; docs/actions.md shows one. The first rule that names a
+kind holds for it; a kind that no rule names, and a workspace without the file, follow the default:
+everything that moves money, or decides where it can go, needs a second person. The maker is never
+the checker. Where a workspace has one person the file has to say so, and every decision then says
+it too.
 
 A currency that a limit does not name is not allowed under it; one that `two_people_from` does not
 name always takes two. `per_day` is what one person may approve (or propose, where nobody approves)

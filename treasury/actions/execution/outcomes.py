@@ -17,34 +17,26 @@ from typing import Any, Final
 
 import msgspec
 
+from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_states import Action
 from treasury.actions.execution.pinned_call import post, sent_of
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Kind
-from treasury.api import Client, Record
-from treasury.errors import (
-    ActionRefused,
-    BadCredentials,
-    Forbidden,
-    JournalError,
-    KeySpent,
-    OutcomeUnknown,
-    RateLimited,
-    ServiceError,
-    ServiceUnreachable,
-    TreasuryError,
-    Unauthorized,
-    UnexpectedResponse,
-    VersionConflict,
-)
+from treasury.api import Record
+from treasury.api.models import RampRequest
+from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, ServiceError, TreasuryError
 from treasury.journal import Draft
 from treasury.journal.chain import canonical
 from treasury.text import clean
 
 __all__ = ["End", "OutcomeRecorder", "has_passed"]
 
-_NEVER_LEFT: Final = (ServiceUnreachable, RateLimited, Unauthorized, BadCredentials)
+_NEVER_LEFT: Final = (
+    errors.ServiceUnreachable,
+    errors.RateLimited,
+    errors.Unauthorized,
+    errors.BadCredentials,
+)
 """What says nothing about the action itself: it may be tried again as it is approved."""
 MOST_ERROR_CHARACTERS: Final = 2_000
 """The most characters of an error that an entry tells."""
@@ -82,14 +74,12 @@ class OutcomeRecorder:
         return self.unknown(action, f"what came back cannot be dealt with: {problem}", cause)
 
     def _send(self, action: Action) -> End:
-        kind = kind_of(action.kind)
         client = self._context.connect(action.credential)
-        assert action.sending is not None
         try:
-            record = post(client, kind, action.sending, action.key)
+            record = post(client, kind_of(action.kind), action.departure, action.key)
         except TreasuryError as error:
-            return self._failed(action, kind, client, error)
-        if self.is_shown(action, kind, client, record):
+            return self._failed(action, error)
+        if self.is_shown(action, record):
             return self.carried_out(action, record, "answered")
         no_effect = ServiceError(
             f"{action.operation}: answered without an error, and what was sent does not show; its"
@@ -97,40 +87,46 @@ class OutcomeRecorder:
             operation=action.operation,
             may_have_executed=True,
         )
-        return self._read_back(action, kind, client, no_effect)
+        return self._read_back(action, no_effect)
 
-    def is_shown(self, action: Action, kind: Kind, client: Client, answer: Record[Any]) -> bool:
+    def request(self, action: Action) -> Record[RampRequest]:
+        """The ramp request that an action is about, as it is now."""
+        return self._context.connect(action.credential).ramp.requests.get(action.target)
+
+    def is_shown(self, action: Action, answer: Record[Any]) -> bool:
         """Whether an answer shows the effect, or the service does where no answer can."""
-        if kind.shows is None:
-            return self.look_up(action, kind, client) is not None
-        return kind.shows(answer.value, sent_of(kind, action))
+        shows = kind_of(action.kind).shows
+        if shows is None:
+            return self.look_up(action) is not None
+        return shows(answer.value, sent_of(action))
 
-    def _failed(self, action: Action, kind: Kind, client: Client, error: TreasuryError) -> End:
+    def _failed(self, action: Action, error: TreasuryError) -> End:
         """What an error means for the action; the client says whether it may have left."""
+        safety = kind_of(action.kind).safety
         if not isinstance(error, ServiceError):  # no secret, no leave to write: it never left
             return self.refused(action, error, again=True)
         if error.may_have_executed:
-            return self._read_back(action, kind, client, error)
-        if isinstance(error, KeySpent):  # by us, before a crash, or by an attempt that was refused
-            record = self.look_up(action, kind, client)
+            return self._read_back(action, error)
+        # Spent by us, before a crash, or by an attempt that was refused.
+        if isinstance(error, errors.KeySpent):
+            record = self.look_up(action)
             if record is not None:
                 return self.carried_out(action, record, "read back")
             return self.unknown(action, f"{error.what}; nothing listed carries the key", error)
-        if isinstance(error, ServiceUnreachable | BadCredentials) or kind.safety == "keyed":
+        never_left = isinstance(error, errors.ServiceUnreachable | errors.BadCredentials)
+        if never_left or safety == "keyed":
             return self._turned_away(action, error)
-        if kind.safety == "versioned":
-            return self._versioned_refusal(action, kind, client, error)
-        in_doubt = self._refusal_in_doubt(action, kind, client, error)
-        return in_doubt or self._turned_away(action, error)
+        if safety == "versioned":
+            return self._versioned_refusal(action, error)
+        return self._refusal_in_doubt(action, error) or self._turned_away(action, error)
 
     def _turned_away(self, action: Action, error: ServiceError) -> End:
         """Nothing was carried out, by the service's own word."""
-        if not isinstance(error, Forbidden):
+        if not isinstance(error, errors.Forbidden):
             return self.refused(action, error, again=isinstance(error, _NEVER_LEFT))
-        name = action.request.name if action.request is not None else action.id
         verb = kind_of(action.kind).verb.lower()
         refusal = ActionRefused(
-            f"{action.client_id} may not {verb} {name}: {error.what}",
+            f"{action.client_id} may not {verb} {action.name}: {error.what}",
             do=f"use a credential whose role is COMPANY_ADMIN, or {verb} in the provider's portal,"
             " then sync",
         )
@@ -141,40 +137,39 @@ class OutcomeRecorder:
         is_makers = "creator" in text or (one_credential and not names_role)
         if action.request is not None and is_makers:
             refusal = ActionRefused(
-                f"This credential created {name}", do=f"{verb} in the provider's portal, then sync"
+                f"This credential created {action.name}",
+                do=f"{verb} in the provider's portal, then sync",
             )
         return self.refused(action, refusal, error)
 
-    def _read_back(self, action: Action, kind: Kind, client: Client, error: ServiceError) -> End:
+    def _read_back(self, action: Action, error: ServiceError) -> End:
         """A versioned effect is read back at once; any other waits for `recover`."""
-        if kind.safety != "versioned":
+        if kind_of(action.kind).safety != "versioned":
             return self.unknown(action, error.what, error)
         try:
-            record = client.ramp.requests.get(action.target)
+            record = self.request(action)
         except ServiceError as second:
             why = f"{error.what}; reading it back failed too: {second.what}"
             return self.unknown(action, why, error)
-        if self.is_shown(action, kind, client, record):
+        if self.is_shown(action, record):
             return self.carried_out(action, record, "read back")
         why = f"{error.what}; the service shows it {clean(record.value.status)}"
         return self.unknown(action, why, error)
 
-    def _versioned_refusal(
-        self, action: Action, kind: Kind, client: Client, error: ServiceError
-    ) -> End:
+    def _versioned_refusal(self, action: Action, error: ServiceError) -> End:
         """A refusal, unless the record shows the effect; a conflict only at a later version.
 
         At the version that was sent there can be no conflict: that is an old answer, or none yet.
         """
-        is_conflict = isinstance(error, VersionConflict)
+        is_conflict = isinstance(error, errors.VersionConflict)
         try:
-            record = client.ramp.requests.get(action.target)
+            record = self.request(action)
         except ServiceError as second:
             if not is_conflict:
                 return self._turned_away(action, error)
             why = f"{error.what}; its record cannot be read: {second.what}"
             return self.unknown(action, why, error)
-        if self.is_shown(action, kind, client, record):
+        if self.is_shown(action, record):
             return self.carried_out(action, record, "read back")
         if not is_conflict:
             return self._turned_away(action, error)
@@ -184,12 +179,10 @@ class OutcomeRecorder:
         refused = self.refused(action, error, again=True)
         return msgspec.structs.replace(refused, bumped=True)
 
-    def _refusal_in_doubt(
-        self, action: Action, kind: Kind, client: Client, error: ServiceError
-    ) -> End | None:
+    def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
         """That it is unknown where the refusal may be that of a repeat; None where it holds."""
         try:
-            record = self._find(action, kind, client)
+            record = self._find(action)
         except OutcomeUnknown as several:
             return self.unknown(action, f"{error.what}; {several.what}", error)
         except ServiceError as second:
@@ -198,23 +191,24 @@ class OutcomeRecorder:
             if record is not None:
                 return self.unknown(action, f"{error.what}; and its effect shows", error)
             why = f"{error.what}; its effect does not show, or not yet"
-        if error.status not in kind.refuses_repeat:
+        if error.status not in kind_of(action.kind).refuses_repeat:
             return None
         return self.unknown(action, why, error, refusal_in_doubt=True)
 
-    def look_up(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
+    def look_up(self, action: Action) -> Record[Any] | None:
         """The record that shows the effect; None where there is none, or nobody can tell."""
         try:
-            return self._find(action, kind, client)
+            return self._find(action)
         except OutcomeUnknown:
             return None
 
-    def _find(self, action: Action, kind: Kind, client: Client) -> Record[Any] | None:
+    def _find(self, action: Action) -> Record[Any] | None:
         """The record that shows the effect; OutcomeUnknown where several might."""
-        if kind.look_up is None:
+        look_up = kind_of(action.kind).look_up
+        if look_up is None:
             return None
         own_ids = tuple(self._book.records())
-        return kind.look_up(client, sent_of(kind, action, own_ids))
+        return look_up(self._context.connect(action.credential), sent_of(action, own_ids))
 
     # What is journaled of it
 
@@ -222,23 +216,21 @@ class OutcomeRecorder:
         """It was carried out: keep the answer, which some services never give again."""
         value = record.value
         event = value.event(kind_of(action.kind).event) if hasattr(value, "event") else None
-        body = {
-            "kind": action.kind,
-            "operation": action.operation,
-            "target": action.target,
-            "fields": action.fields,
-            "content_hash": action.content_hash,
-            "key": action.key,
-            "how": how,
-            "text": action.text,
-            "people": action.people,
-            "record": getattr(value, "id", None) or action.target,
-            "status": getattr(value, "status", None) or getattr(value, "verification_status", None),
-            "version": getattr(value, "version", None),
-            "service_user": event and (event.email or event.username),
-            "response": record.raw.decode(),
-        }
-        return self._end("action.done", action, body)
+        return self._end(
+            action,
+            "done",
+            operation=action.operation,
+            fields=action.fields,
+            key=action.key,
+            how=how,
+            text=action.text,
+            people=action.people,
+            record=getattr(value, "id", None) or action.target,
+            status=getattr(value, "status", None) or getattr(value, "verification_status", None),
+            version=getattr(value, "version", None),
+            service_user=event and (event.email or event.username),
+            response=record.raw.decode(),
+        )
 
     def refused(
         self,
@@ -249,16 +241,15 @@ class OutcomeRecorder:
         again: bool = False,
     ) -> End:
         """Nothing was carried out; with `again` it may be tried as it is."""
-        body = {
-            "kind": action.kind,
-            "target": action.target,
-            "content_hash": action.content_hash,
-            "why": str(refusal),
-            "service": str(cause or refusal),
-            "attempt": action.attempts,
-            "again": again,
-        }
-        return self._end("action.refused", action, body, refusal)
+        return self._end(
+            action,
+            "refused",
+            refusal,
+            why=str(refusal),
+            service=str(cause or refusal),
+            attempt=action.attempts,
+            again=again,
+        )
 
     def unknown(
         self,
@@ -270,32 +261,25 @@ class OutcomeRecorder:
     ) -> End:
         """Nobody can tell; its twin is blocked from here on."""
         why = clean(why)[:MOST_ERROR_CHARACTERS]
-        name = action.request.name if action.request is not None else action.id
         error = OutcomeUnknown(
-            f"{action.id} {name}: the service may have carried it out; {why}",
+            f"{action.id} {action.name}: the service may have carried it out; {why}",
             look_up=f"run `treasury actions recover {action.id}` before deciding again",
             operation=action.operation,
             key=action.key or None,
         )
-        body: dict[str, Any] = {
-            "kind": action.kind,
-            "target": action.target,
-            "content_hash": action.content_hash,
-            "why": why,
-            "error": clean(cause or error)[:MOST_ERROR_CHARACTERS],
-        }
-        if refusal_in_doubt:
-            body["refusal_in_doubt"] = True
-        return self._end("action.unknown", action, body, error)
+        in_doubt = {"refusal_in_doubt": True} if refusal_in_doubt else {}
+        cause_words = clean(cause or error)[:MOST_ERROR_CHARACTERS]
+        return self._end(action, "unknown", error, why=why, error=cause_words, **in_doubt)
 
     def _end(
-        self, kind: str, action: Action, body: dict[str, Any], error: TreasuryError | None = None
+        self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object
     ) -> End:
-        if len(canonical(body)) > MOST_ENTRY_CHARACTERS:
-            raise UnexpectedResponse(
+        draft = action.draft(word, self._context.who.last(), **more)
+        if len(canonical(draft.body)) > MOST_ENTRY_CHARACTERS:
+            raise errors.UnexpectedResponse(
                 f"{action.operation}: the answer is too long to be kept", operation=action.operation
             )
-        return End(Draft(kind, action.id, body, self._context.who.last()), error)
+        return End(draft, raised)
 
     def note(self, ends: Sequence[End]) -> None:
         """Journal what came of what was sent; JournalError says that it was."""

@@ -11,9 +11,10 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_context import Context
-from treasury.actions.action_states import Action, Sending
+from treasury.actions.action_states import Action, PinnedCall, Sending
 from treasury.actions.drafting import body_of
 from treasury.actions.kinds.action_fields import read_fields
+from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Findings, Kind, Safety, Sent
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
@@ -52,37 +53,26 @@ _PINNED: Final[dict[Safety, type[Pinned]]] = {
 }
 
 
-def sending_draft(
-    context: Context,
-    action: Action,
-    actor: Actor,
-    *,
-    ids: tuple[str, ...],
-    body: str,
-    version: int | None,
-    foreign_ids: Sequence[str],
-) -> Draft:
+def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
     """The entry that pins what is about to be sent."""
-    content = {
-        "kind": action.kind,
-        "operation": action.operation,
-        "target": action.target,
-        "content_hash": action.content_hash,
-        "credential": action.credential,
-        "client_id": action.client_id,
-        "text": action.text,
-        "reason": action.reason,
-        "people": action.people,
-        "policy": action.policy,
-        "attempt": action.attempts + 1,
-        "left_at": context.wall().isoformat(),
-        "ids": ids,
-        "key": action.key,
-        "version": version,
-        "known": foreign_ids,
-        "body": body,
-    }
-    return Draft("action.sending", action.id, content, actor)
+    return action.draft(
+        "sending",
+        actor,
+        operation=action.operation,
+        credential=action.credential,
+        client_id=action.client_id,
+        text=action.text,
+        reason=action.reason,
+        people=action.people,
+        policy=action.policy,
+        attempt=action.attempts + 1,
+        left_at=context.wall().isoformat(),
+        ids=call.ids,
+        key=action.key,
+        version=call.version,
+        known=call.foreign_ids,
+        body=call.body,
+    )
 
 
 def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
@@ -104,17 +94,16 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
     return reply.record(kind.model)
 
 
-def sent_of(kind: Kind, action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
+def sent_of(action: Action, foreign_ids: Sequence[str] = ()) -> Sent:
     """The call as it left, for recognising its effect."""
-    sending = action.sending
-    assert sending is not None
+    kind, sending = kind_of(action.kind), action.departure
     fields, body = read_fields(kind.fields, action.fields), None
     is_compared = kind.alike is not None or kind.twins is not None
     if is_compared and sending.body:  # the body again, to compare records with it
         content = msgspec.json.decode(sending.body.encode(), type=dict[str, Any])
         resolved = {
-            "fiat": str(content.get("fiatCurrencyId", "")),
-            "crypto": str(content.get("cryptoCurrencyId", "")),
+            "fiat_currency_id": str(content.get("fiatCurrencyId", "")),
+            "crypto_currency_id": str(content.get("cryptoCurrencyId", "")),
         }
         findings = Findings(
             facts=(), says="", masked="", version=sending.version, resolved=resolved

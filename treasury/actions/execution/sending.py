@@ -9,13 +9,12 @@ happened: done, refused, or unknown. What is refused or unknown is raised, so no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, Final, NoReturn
-
-import msgspec
 
 from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Moved, changed
-from treasury.actions.action_states import Action
+from treasury.actions.action_states import Action, PinnedCall
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.drafting import (
     Confirmation,
@@ -48,34 +47,25 @@ from treasury.errors import (
 )
 from treasury.journal import Draft
 
-__all__ = ["LiveServices", "Sender"]
+__all__ = ["LiveServices", "Sender", "live_services"]
 
 _ROUNDS: Final = 3
 """How often a version that was raised in between is read again."""
 
 
-class LiveServices:
-    """The services as they are now, one reading for each credential of a batch."""
-
-    def __init__(self, connect: Callable[[str], Client]) -> None:
-        self._connect = connect
-        self._readers: dict[str, LiveSource] = {}
-
-    def reader(self, credential: str) -> LiveSource:
-        """What the service says to a credential."""
-        if credential not in self._readers:
-            self._readers[credential] = LiveSource(lambda: self._connect(credential))
-        return self._readers[credential]
+LiveServices = Callable[[str], LiveSource]
+"""The services as they are now: one reading for each credential of a batch."""
 
 
-class _Prepared(msgspec.Struct, frozen=True):
+def live_services(connect: Callable[[str], Client]) -> LiveServices:
+    """The services, of which nothing was read yet."""
+    return cache(lambda credential: LiveSource(partial(connect, credential)))
+
+
+class _Prepared(PinnedCall, frozen=True, kw_only=True):
     """An action that has been checked, and what is about to leave."""
 
     action: Action
-    ids: tuple[str, ...]
-    body: str
-    version: int | None
-    foreign_ids: tuple[str, ...]
 
 
 class Sender:
@@ -136,7 +126,19 @@ class Sender:
                 if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
                     break
         finally:  # one that was begun and has no end stays as it is: it may have been carried out
-            unsent = [self._not_left(call) for name, call in leaving.items() if name not in begun]
+            unsent = [
+                self._outcomes.refused(
+                    action,
+                    ServiceUnreachable(
+                        f"{name} was not sent: what was before it was stopped",
+                        do="execute it again when that is settled",
+                        operation=action.operation,
+                    ),
+                    again=True,
+                )
+                for name, action in leaving.items()
+                if name not in begun
+            ]
             self._outcomes.note([*ends.values(), *unsent])
         for end in (*ends.values(), *unsent):
             outcome[end.draft.subject] = end.error
@@ -148,14 +150,6 @@ class Sender:
                 except TreasuryError as error:
                     outcome[action_id] = error
         return outcome
-
-    def _not_left(self, action: Action) -> End:
-        error = ServiceUnreachable(
-            f"{action.id} was not sent: what was before it was stopped",
-            do="execute it again when that is settled",
-            operation=action.operation,
-        )
-        return self._outcomes.refused(action, error, again=True)
 
     def carry_out(
         self,
@@ -174,7 +168,7 @@ class Sender:
         kind = kind_of(confirmed.kind)
         self._context.connect(confirmed.credential).require_writes(kind.operation)
         fields = read_fields(kind.fields, confirmed.fields)
-        findings = kind.read(fields, ServiceRecords(services.reader(confirmed.credential)))
+        findings = kind.read(fields, ServiceRecords(services(confirmed.credential)))
         if compare is not None:
             compare(findings.request)
         moved = changed(confirmed.facts, findings.facts)
@@ -228,12 +222,12 @@ class Sender:
         client.require_writes(kind.operation)
         fields = read_fields(kind.fields, action.fields)
         self._context.load_policy().check_identity(self._context.who(), so="nothing was sent")
-        refuse_outdated(self._context, kind, action)
-        live = services.reader(action.credential)
+        refuse_outdated(self._context, action)
+        live = services(action.credential)
         findings = findings or kind.read(fields, ServiceRecords(live))
         moved = changed(action.facts, findings.facts)
         if moved:
-            self._lapsed(action, _lapse(action.id, moved), moved)
+            self._lapsed(action, moved)
         if findings.problem:
             raise ActionRefused(
                 f"{action.id}: {findings.problem}; nothing was sent",
@@ -242,7 +236,7 @@ class Sender:
         others = requests_with_hash(self._context, kind, fields, before=action.seq)
         uses = new_uses(others, action.facts)
         if uses is not None:
-            self._lapsed(action, _lapse(action.id, [uses]), [uses])
+            self._lapsed(action, [uses])
         body = body_of(kind, fields, findings, action.key)
         self._refuse_strangers(kind, action, fields, body, live)
         if findings.drawn is not None:
@@ -251,7 +245,13 @@ class Sender:
         if kind.alike is not None and body is not None:
             foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
         text = "" if body is None else encode(body.wire()).decode()
-        return _Prepared(action, kind.ids_of(fields), text, findings.version, foreign_ids)
+        return _Prepared(
+            action=action,
+            ids=kind.ids_of(fields),
+            body=text,
+            version=findings.version,
+            foreign_ids=foreign_ids,
+        )
 
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
@@ -282,7 +282,7 @@ class Sender:
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
         if moved is not None:
-            self._lapsed(action, _lapse(action.id, [moved]), [moved])
+            self._lapsed(action, [moved])
 
     def _forgotten(self, action: Action) -> str:
         """Why the provider may not know a key that this journal has not used; empty if it would.
@@ -305,12 +305,13 @@ class Sender:
             do="look for it in the provider's portal; where it is not there,"
             f" `treasury actions again {action.id}` proposes it with a new key",
         )
-        self._lapsed(action, error)
+        self._lapsed(action, (), error)
 
     def _lapsed(
-        self, action: Action, error: ActionRefused, moved: Sequence[Moved] = ()
+        self, action: Action, moved: Sequence[Moved], refusal: ActionRefused | None = None
     ) -> NoReturn:
         """Journal that what was approved is no longer so, and raise why."""
+        error = refusal or _lapse(action.id, moved)
 
         def entries() -> list[Draft]:
             _require_ready(self._book.get(action.id))
@@ -343,18 +344,7 @@ class Sender:
                     outcome[call.action.id] = error
                     continue
                 leaving.append(call)
-            return [
-                sending_draft(
-                    self._context,
-                    call.action,
-                    actor,
-                    ids=call.ids,
-                    body=call.body,
-                    version=call.version,
-                    foreign_ids=call.foreign_ids,
-                )
-                for call in leaving
-            ]
+            return [sending_draft(self._context, call.action, actor, call) for call in leaving]
 
         self._book.decide(entries, thorough=True)
         return leaving

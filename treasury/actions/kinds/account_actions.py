@@ -13,39 +13,28 @@ from typing import Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds import service_records as service
 from treasury.actions.kinds.kind import (
     AssetAmount,
     Findings,
     Kind,
     Sent,
     body_from,
+    describe,
     echoes,
+    ending,
     exact_facts,
     find_created,
     is_created,
     lately_like,
-    read_again,
+    read_back,
 )
-from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
-from treasury.api.bodies import (
-    NewPaymentRequest,
-    NewPaymentSession,
-    NewVirtualBankAccount,
-    NewWallet,
-)
-from treasury.api.models import (
-    Account,
-    PaymentRequest,
-    PaymentSession,
-    VirtualBankAccount,
-    Wallet,
-)
+from treasury.api import bodies, models
 from treasury.errors import InputError
 from treasury.text import clean
 
 __all__ = ["ACCOUNT_KINDS", "CardPayment", "Checkout", "NewVirtualAccount", "OnAccount", "WalletOn"]
-
 
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")
@@ -63,24 +52,19 @@ class WalletOn(OnAccount, frozen=True, kw_only=True):
 
     chain: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The account, and whether it is on that chain."""
-        account = records.account(self.account_id, "account_id")
-        chains = (
-            {account.chain} if account.chain else {w.chain for w in records.wallets(account.id)}
-        )
-        chains.discard(None)
-        wrong = bool(chains) and self.chain not in chains
-        places = ", ".join(sorted(filter(None, chains)))
-        problem = f"account {account_name(account)} is on {places}, not on {self.chain}"
-        facts = [
-            *_on(account),
-            fact("account chain", places or None, field="chain", problem=problem if wrong else ""),
-        ]
-        return Findings(
-            facts=tuple(facts),
-            says=f"wallet on {self.chain} for account {account_name(account)}.",
-            masked=f"wallet on {self.chain} for account {account_name(account, masked=True)}.",
+        account = records.require(service.ACCOUNT, self.account_id, "account_id")
+        chains = {account.chain}
+        if not account.chain:
+            chains = {wallet.chain for wallet in records.all(service.WALLETS, account.id)}
+        chains -= {None}
+        places, problem = ", ".join(sorted(filter(None, chains))), ""
+        if chains and self.chain not in chains:
+            problem = f"account {account_name(account)} is on {places}, not on {self.chain}"
+        return describe(
+            [*_on(account), fact("account chain", places or None, field="chain", problem=problem)],
+            lambda masked: f"wallet on {self.chain} for account {account_name(account, masked)}.",
         )
 
 
@@ -91,17 +75,16 @@ class NewVirtualAccount(OnAccount, frozen=True, kw_only=True):
     in_currency: str
     target_cryptocurrency: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The account, and whether what is asked for is offered."""
         _offered(self.in_currency, _PAID_IN, "in_currency")
         _offered(self.target_cryptocurrency, _COINS, "target_cryptocurrency")
-        account = records.account(self.account_id, "account_id")
+        account = records.require(service.ACCOUNT, self.account_id, "account_id")
         lead = f'virtual account "{clean(self.name)}" in {self.in_currency}, converted into'
-        return Findings(
-            facts=tuple(_on(account)),
-            says=f"{lead} {self.target_cryptocurrency}, for account {account_name(account)}.",
-            masked=f"{lead} {self.target_cryptocurrency}, for account"
-            f" {account_name(account, masked=True)}.",
+        coin = self.target_cryptocurrency
+        return describe(
+            _on(account),
+            lambda masked: f"{lead} {coin}, for account {account_name(account, masked)}.",
         )
 
 
@@ -115,18 +98,16 @@ class Checkout(OnAccount, frozen=True, kw_only=True):
     success_redirect_url: str | None = None
     failure_redirect_url: str | None = None
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The account, and whether what is asked for is offered."""
         _offered(self.in_currency, _PAID_IN, "in_currency")
         _offered(self.out_cryptocurrency, _COINS, "out_cryptocurrency")
-        account = records.account(self.account_id, "account_id")
+        account = records.require(service.ACCOUNT, self.account_id, "account_id")
         money = AssetAmount(self.in_currency, self.in_amount)
-        facts = [*_on(account), *exact_facts(self.in_amount, self.in_currency, "in_amount")]
         lead = f"checkout of {money}, paid out as {self.out_cryptocurrency} to account"
-        return Findings(
-            facts=tuple(facts),
-            says=f"{lead} {account_name(account)}.",
-            masked=f"{lead} {account_name(account, masked=True)}.",
+        return describe(
+            [*_on(account), *exact_facts(self.in_amount, self.in_currency, "in_amount")],
+            lambda masked: f"{lead} {account_name(account, masked)}.",
             money=money,
         )
 
@@ -141,19 +122,18 @@ class CardPayment(msgspec.Struct, frozen=True, kw_only=True):
     external_id: str | None = None
     description: str | None = None
 
-    def read(self, _: ServiceRecords) -> Findings:
+    def read(self, _: service.ServiceRecords) -> Findings:
         """The card and the amount, of which the service shows nothing."""
         money = AssetAmount(self.currency, self.amount)
         reference = clean(self.reference_id)
         end = f', described as "{clean(self.description)}"' if self.description else ""
         lead = f"{money} for the {clean(self.type)} card reference"
-        return Findings(
-            facts=(
+        return describe(
+            (
                 fact("card", f"{self.type} {self.reference_id}"),
                 *exact_facts(self.amount, self.currency),
             ),
-            says=f"{lead} {reference}{end}.",
-            masked=f"{lead} …{reference[-4:]}{end}.",
+            lambda masked: f"{lead} {ending(reference, masked)}{end}.",
             money=money,
         )
 
@@ -165,34 +145,29 @@ def _offered(value: str, offered: tuple[str, ...], field: str) -> None:
         )
 
 
-def _on(account: Account) -> list[Fact]:
+def _on(account: models.Account) -> list[Fact]:
     return [fact("account", account_name(account)), active(account, "account", "account_id")]
 
 
-def _read_suspended(fields: OnAccount, records: ServiceRecords) -> Findings:
-    account = records.account(fields.account_id, "account_id")
+def _read_suspended(fields: OnAccount, records: service.ServiceRecords) -> Findings:
+    account = records.require(service.ACCOUNT, fields.account_id, "account_id")
     wrong = account.status != "SUSPENDED"
     problem = f"account {account_name(account)} is {account.status}, not SUSPENDED" if wrong else ""
-    return Findings(
-        facts=(
+    return describe(
+        (
             fact("account", account_name(account)),
             fact("account status", account.status, field="account_id", problem=clean(problem)),
         ),
-        says=f"account {account_name(account)}.",
-        masked=f"account {account_name(account, masked=True)}.",
+        lambda masked: f"account {account_name(account, masked)}.",
     )
 
 
-def _is_virtual(account: VirtualBankAccount, sent: Sent) -> bool:
+def _is_virtual(account: models.VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
         account.id not in sent.foreign_ids
         and (account.name, account.target_cryptocurrency) == likeness
     )
-
-
-def _is_active(account: Account, _: Sent) -> bool:
-    return account.status == "ACTIVE"
 
 
 ACCOUNT_KINDS: Final = (
@@ -201,13 +176,11 @@ ACCOUNT_KINDS: Final = (
         verb="Open a",
         consequence="Whoever has its address can pay into the account.",
         operation="POST /accounts/{accountId}/fiat-to-crypto/payment-sessions",
-        credential="maker",
         safety="keyed",
         fields=Checkout,
-        model=PaymentSession,
-        read=Checkout.read,
+        model=models.PaymentSession,
         ids=("account_id",),
-        body=body_from(NewPaymentSession),
+        body=body_from(bodies.NewPaymentSession),
         shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
         second_person=False,  # money can only come in
     ),
@@ -216,12 +189,10 @@ ACCOUNT_KINDS: Final = (
         verb="Request",
         consequence="The amount is set aside in the wallet behind the card.",
         operation="POST /payment-requests",
-        credential="maker",
         safety="keyed",
         fields=CardPayment,
-        model=PaymentRequest,
-        read=CardPayment.read,
-        body=body_from(NewPaymentRequest),
+        model=models.PaymentRequest,
+        body=body_from(bodies.NewPaymentRequest),
         shows=echoes("external_id"),
     ),
     Kind(
@@ -229,13 +200,11 @@ ACCOUNT_KINDS: Final = (
         verb="Create",
         consequence="Euros that arrive on it are converted by themselves.",
         operation="POST /accounts/{accountId}/virtual-bank-accounts",
-        credential="maker",
         safety="keyed",
         fields=NewVirtualAccount,
-        model=VirtualBankAccount,
-        read=NewVirtualAccount.read,
+        model=models.VirtualBankAccount,
         ids=("account_id",),
-        body=body_from(NewVirtualBankAccount),
+        body=body_from(bodies.NewVirtualBankAccount),
         shows=_is_virtual,
         look_up=find_created(
             "GET /accounts/{accountId}/virtual-bank-accounts",
@@ -248,7 +217,7 @@ ACCOUNT_KINDS: Final = (
             record.value
             for record in client.finance.virtual_bank_accounts.iterate(fields.account_id)
         ),
-        twins=lately_like("virtual_accounts", "account_id", "name", "target_cryptocurrency"),
+        twins=lately_like(service.VIRTUAL_ACCOUNTS, "account_id", "name", "target_cryptocurrency"),
         second_person=False,
     ),
     Kind(
@@ -256,13 +225,10 @@ ACCOUNT_KINDS: Final = (
         verb="Create",
         consequence="The service holds its keys.",
         operation="POST /accounts/{accountId}/wallets",
-        credential="maker",
-        safety="neither",
         fields=WalletOn,
-        model=Wallet,
-        read=WalletOn.read,
+        model=models.Wallet,
         ids=("account_id",),
-        body=lambda fields, _, key: NewWallet(chain=fields.chain, idempotency_key=key or None),
+        body=body_from(bodies.NewWallet),
         has_key=True,
         shows=is_created,
         look_up=find_created(
@@ -278,7 +244,7 @@ ACCOUNT_KINDS: Final = (
         ),
         twins=lambda records, fields, _: (  # nothing says when one was made
             wallet
-            for wallet in records.wallets(fields.account_id)
+            for wallet in records.all(service.WALLETS, fields.account_id)
             if wallet.id is not None and wallet.chain == fields.chain
         ),
         second_person=False,
@@ -288,16 +254,13 @@ ACCOUNT_KINDS: Final = (
         verb="Reactivate",
         consequence="Money may then leave it again.",
         operation="POST /accounts/{accountId}/reactivate",
-        credential="maker",
-        safety="neither",
         fields=OnAccount,
-        model=Account,
+        model=models.Account,
         read=_read_suspended,
         ids=("account_id",),
-        body=lambda _fields, _found, _key: None,
-        shows=_is_active,
-        look_up=read_again(
-            lambda client, account: client.finance.accounts.get(account), _is_active
+        **read_back(
+            lambda client, account: client.finance.accounts.get(account),
+            lambda account, _: bool(account.status == "ACTIVE"),
         ),
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -27,24 +27,14 @@ T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")
 
-_NORMAL: Final[dict[str, Callable[[str], str]]] = {
-    # How an identifier is written, so that the same one is the same text.
-    "iban": plain_account,
-    "bic": plain_account,
-    "intermediary_bic": plain_account,
-    "intermediary_account_number": plain_account,
-    "chain": str.upper,
-    "ramp_type": str.upper,
-    "bank_account_type": str.upper,
-    "asset": str.upper,
-    "currency": str.upper,
-    "in_currency": str.upper,
-    "out_cryptocurrency": str.upper,
-    "target_cryptocurrency": str.upper,
-    "cryptocurrency": str.upper,
-    "fiat_currency": str.upper,
-    "crypto_currency": str.upper,
-}
+# How an identifier is written, so that the same one is the same text.
+_WITHOUT_BLANKS: Final = frozenset(
+    {"iban", "bic", "intermediary_bic", "intermediary_account_number"}
+)
+_IN_CAPITALS: Final = frozenset(
+    {"asset", "bank_account_type", "chain", "crypto_currency", "cryptocurrency", "currency"}
+    | {"fiat_currency", "in_currency", "out_cryptocurrency", "ramp_type", "target_cryptocurrency"}
+)
 
 
 def field_names(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
@@ -117,4 +107,6 @@ def _value(name: str, value: object, *, is_amount: bool) -> Any:
         )
     if len(text) > LONGEST:
         raise InputError(f"{name}: is longer than {LONGEST} characters", do="shorten it")
-    return _NORMAL.get(name, str)(text)
+    if name in _WITHOUT_BLANKS:
+        return plain_account(text)
+    return text.upper() if name in _IN_CAPITALS else text

@@ -12,25 +12,19 @@ from typing import Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds import service_records as service
 from treasury.actions.kinds.chains import address_problem
 from treasury.actions.kinds.kind import (
     Findings,
     Kind,
     as_sent,
-    find_created,
-    is_created,
-    listed_alike,
-    read_again,
+    body_from,
+    created_in,
+    describe,
+    ending,
+    read_back,
 )
-from treasury.actions.kinds.service_records import ServiceRecords
-from treasury.api.bodies import (
-    BankAccountChanges,
-    CompanyWalletChanges,
-    Invitation,
-    NewBankAccount,
-    NewCompanyWallet,
-)
-from treasury.api.models import CompanyBankAccount, CompanyUser, CompanyWallet
+from treasury.api import bodies, models
 from treasury.errors import InputError
 from treasury.identifiers import plain_account
 from treasury.text import clean
@@ -51,20 +45,19 @@ class RenameAccount(msgspec.Struct, frozen=True, kw_only=True):
     company_bank_account_id: str
     name: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The bank account as it is called now, and its version."""
         field = "company_bank_account_id"
-        account = records.company_bank_account(self.company_bank_account_id, field)
+        account = records.require(service.COMPANY_BANK_ACCOUNT, self.company_bank_account_id, field)
         number = account.iban or account.account_number or ""
         lead = f'bank account "{clean(account.name)}" to "{clean(self.name)}", number'
-        return Findings(
-            facts=(
+        return describe(
+            (
                 _now("name", account.name, self.name),
                 fact("payee account", number or None),
                 _versioned(account.version, field),
             ),
-            says=f"{lead} {clean(number) or 'not shown'}.",
-            masked=f"{lead} …{number[-4:]}.",
+            lambda masked: f"{lead} {ending(number, masked, 'not shown')}.",
             version=account.version,
         )
 
@@ -75,51 +68,48 @@ class DescribeWallet(msgspec.Struct, frozen=True, kw_only=True):
     company_wallet_id: str
     description: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The wallet as it is described now, and its version."""
         field = "company_wallet_id"
-        wallet = records.company_wallet(self.company_wallet_id, field)
+        wallet = records.require(service.COMPANY_WALLET, self.company_wallet_id, field)
         lead = f'as "{clean(self.description)}" the company wallet "{clean(wallet.description)}" at'
         address = wallet.address or ""
-        return Findings(
-            facts=(
+        return describe(
+            (
                 _now("description", wallet.description, self.description),
                 fact("wallet address", wallet.address),
                 fact("wallet chain", wallet.chain),
                 _versioned(wallet.version, field),
             ),
-            says=f"{lead} {clean(address) or 'an address not shown'}.",
-            masked=f"{lead} …{address[-4:]}.",
+            lambda masked: f"{lead} {ending(address, masked, 'an address not shown')}.",
             version=wallet.version,
         )
 
 
-def _read_account(fields: NewBankAccount, records: ServiceRecords) -> Findings:
+def _read_account(fields: bodies.NewBankAccount, records: service.ServiceRecords) -> Findings:
     number, field = fields.account_number or "", "account_number"
     if fields.iban is not None:
         number, field = fields.iban, "iban"
     duplicates = [
         account
-        for account in records.company_bank_accounts()
+        for account in records.all(service.COMPANY_BANK_ACCOUNTS)
         for written in (account.iban, account.account_number)
         if number and written is not None and plain_account(written) == number
     ]
-    facts = [fact("payee account", number or None, field=field, problem=_registered(duplicates))]
+    facts = [
+        fact("payee account", number or None, field=field, problem=_registered(duplicates)),
+        fact("bank", fields.bank_name),
+        fact("holder", fields.company_name),
+    ]
     lead = f'bank account "{clean(fields.name)}" at {clean(fields.bank_name)} in'
     holder = f"{clean(fields.bank_country)}, held by {clean(fields.company_name)}, number"
-    return Findings(
-        facts=(
-            *facts,
-            fact("bank", fields.bank_name),
-            fact("holder", fields.company_name),
-            *([fact("bic", fields.bic)] if fields.bic else []),
-        ),
-        says=f"{lead} {holder} {clean(number) or 'not given'}.",
-        masked=f"{lead} {holder} …{number[-4:]}.",
+    return describe(
+        [*facts, fact("bic", fields.bic)] if fields.bic else facts,
+        lambda masked: f"{lead} {holder} {ending(number, masked, 'not given')}.",
     )
 
 
-def _registered(duplicates: Iterable[CompanyBankAccount | CompanyWallet]) -> str:
+def _registered(duplicates: Iterable[models.CompanyBankAccount | models.CompanyWallet]) -> str:
     """Why it is not registered again; records that were turned down do not count."""
     for record in duplicates:
         if record.verification_status != "DENIED":
@@ -127,19 +117,17 @@ def _registered(duplicates: Iterable[CompanyBankAccount | CompanyWallet]) -> str
     return ""
 
 
-def _read_wallet(fields: NewCompanyWallet, records: ServiceRecords) -> Findings:
-    duplicates = [wallet for wallet in records.company_wallets() if fields.is_like(wallet)]
-    wrong = address_problem(fields.chain, fields.address)
-    facts: list[Fact] = [
-        fact("address", fields.address, field="address", problem=wrong or _registered(duplicates)),
-        fact("chain", fields.chain),
-    ]
+def _read_wallet(fields: bodies.NewCompanyWallet, records: service.ServiceRecords) -> Findings:
+    duplicates = filter(fields.is_like, records.all(service.COMPANY_WALLETS))
+    problem = address_problem(fields.chain, fields.address) or _registered(duplicates)
     name = f' "{clean(fields.description)}"' if fields.description else ""
     lead = f"company wallet{name} on {fields.chain} at"
-    return Findings(
-        facts=tuple(facts),
-        says=f"{lead} {clean(fields.address)}.",
-        masked=f"{lead} …{fields.address[-4:]}.",
+    return describe(
+        (
+            fact("address", fields.address, field="address", problem=problem),
+            fact("chain", fields.chain),
+        ),
+        lambda masked: f"{lead} {ending(fields.address, masked)}.",
     )
 
 
@@ -156,34 +144,25 @@ def _versioned(version: int | None, field: str) -> Fact:
     return fact("version", version, material=False, field=field, problem=problem)
 
 
-def _read_invitation(fields: Invitation, records: ServiceRecords) -> Findings:
+def _read_invitation(fields: bodies.Invitation, records: service.ServiceRecords) -> Findings:
     if fields.role not in _ROLES:
         raise InputError(
             f"role: {clean(fields.role)!r} is no role", do=f"use one of: {', '.join(_ROLES)}"
         )
     if not all(fields.email.partition("@")) or " " in fields.email:
         raise InputError(f"email: {clean(fields.email)!r} is no address", do="write it as a@b.eu")
-    duplicates = [user for user in records.company_users() if fields.is_like(user)]
-    problem = (
-        f"{duplicates[0].email} is a user already, as {duplicates[0].role}" if duplicates else ""
-    )
-    lead = f"{clean(fields.first_name)} {clean(fields.last_name)}"
-    ends = f"as {fields.role}, who may {_ROLES[fields.role]}."
-    domain = fields.email.rpartition("@")[2]
-    return Findings(
-        facts=(
+    user = next(filter(fields.is_like, records.all(service.COMPANY_USERS)), None)
+    problem = "" if user is None else f"{user.email} is a user already, as {user.role}"
+    name = f"{clean(fields.first_name)} {clean(fields.last_name)}"
+    role = f"{fields.role}, who may {_ROLES[fields.role]}"
+    domain = f"…@{clean(fields.email.rpartition('@')[2])}"
+    return describe(
+        (
             fact("email", fields.email, field="email", problem=clean(problem)),
             fact("role", fields.role),
         ),
-        says=f"{lead} ({clean(fields.email)}) {ends}",
-        masked=f"{lead} (…@{clean(domain)}) {ends}",
+        lambda masked: f"{name} ({domain if masked else clean(fields.email)}) as {role}.",
     )
-
-
-def _version(findings: Findings) -> int:
-    if findings.version is None:
-        raise InputError("version: was not shown", do="sync its details")
-    return findings.version
 
 
 COMPANY_KINDS: Final = (
@@ -193,18 +172,15 @@ COMPANY_KINDS: Final = (
         consequence="Once the provider has reviewed it, off-ramp money can be paid to it.",
         operation="POST /company-bank-accounts",
         credential="checker",
-        safety="neither",
-        fields=NewBankAccount,
-        model=CompanyBankAccount,
+        fields=bodies.NewBankAccount,
+        model=models.CompanyBankAccount,
         read=_read_account,
-        body=lambda fields, _found, _key: fields,
-        shows=is_created,
-        look_up=find_created(
+        body=body_from(bodies.NewBankAccount),
+        **created_in(
             "GET /company-bank-accounts",
             lambda client, _: client.ramp.bank_accounts.iterate(sort_order="DESC"),
-            detail=lambda client, account: client.ramp.bank_accounts.get(account),
+            lambda client, account: client.ramp.bank_accounts.get(account),
         ),
-        alike=listed_alike(lambda client, _: client.ramp.bank_accounts.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_wallet.create",
@@ -212,17 +188,14 @@ COMPANY_KINDS: Final = (
         consequence="Once it is proved, on-ramp coins can be delivered to it.",
         operation="POST /company-wallets",
         credential="checker",
-        safety="neither",
-        fields=NewCompanyWallet,
-        model=CompanyWallet,
+        fields=bodies.NewCompanyWallet,
+        model=models.CompanyWallet,
         read=_read_wallet,
-        body=lambda fields, _found, _key: fields,
-        shows=is_created,
-        look_up=find_created(
+        body=body_from(bodies.NewCompanyWallet),
+        **created_in(
             "GET /company-wallets",
             lambda client, _: client.ramp.wallets.iterate(sort_order="DESC"),
         ),
-        alike=listed_alike(lambda client, _: client.ramp.wallets.iterate(sort_order="DESC")),
     ),
     Kind(
         name="company_bank_account.rename",
@@ -230,14 +203,11 @@ COMPANY_KINDS: Final = (
         consequence="Whoever approves an off-ramp to it then reads the new name.",
         operation="PATCH /company-bank-accounts/{id}",
         credential="checker",
-        safety="neither",
         fields=RenameAccount,
-        model=CompanyBankAccount,
-        read=RenameAccount.read,
+        model=models.CompanyBankAccount,
         ids=("company_bank_account_id",),
-        body=lambda fields, found, _: BankAccountChanges(name=fields.name, version=_version(found)),
-        shows=as_sent("name"),
-        look_up=read_again(
+        body=body_from(bodies.BankAccountChanges),
+        **read_back(
             lambda client, account: client.ramp.bank_accounts.get(account), as_sent("name")
         ),
     ),
@@ -247,18 +217,11 @@ COMPANY_KINDS: Final = (
         consequence="Whoever approves an on-ramp to it then reads the new description.",
         operation="PATCH /company-wallets/{id}",
         credential="checker",
-        safety="neither",
         fields=DescribeWallet,
-        model=CompanyWallet,
-        read=DescribeWallet.read,
+        model=models.CompanyWallet,
         ids=("company_wallet_id",),
-        body=lambda fields, found, _: CompanyWalletChanges(
-            description=fields.description, version=_version(found)
-        ),
-        shows=as_sent("description"),
-        look_up=read_again(
-            lambda client, wallet: client.ramp.wallets.get(wallet), as_sent("description")
-        ),
+        body=body_from(bodies.CompanyWalletChanges),
+        **read_back(lambda client, wallet: client.ramp.wallets.get(wallet), as_sent("description")),
     ),
     Kind(
         name="company_user.invite",
@@ -266,14 +229,11 @@ COMPANY_KINDS: Final = (
         consequence="The provider mails the link; it is not shown or kept here.",
         operation="POST /company/users/invite",
         credential="checker",
-        safety="neither",
-        fields=Invitation,
-        model=CompanyUser,
+        fields=bodies.Invitation,
+        model=models.CompanyUser,
         read=_read_invitation,
-        body=lambda fields, _found, _key: fields,
-        shows=is_created,
+        body=body_from(bodies.Invitation),
         refuses_repeat=frozenset({400, 409}),
-        look_up=find_created("GET /company/users", lambda client, _: client.ramp.users.all()),
-        alike=listed_alike(lambda client, _: client.ramp.users.all()),
+        **created_in("GET /company/users", lambda client, _: client.ramp.users.all()),
     ),
 )

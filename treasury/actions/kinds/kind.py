@@ -15,20 +15,37 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
-from treasury.actions.kinds.service_records import ServiceRecords
+from treasury.actions.kinds.service_records import RecordFeed, ServiceRecords
 from treasury.actions.seen_request import RampSeen
-from treasury.api.bodies import Body, Keyed
+from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import created_since, only_one
+from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
+from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.api import Client
     from treasury.api.service_calls import Service
 
 __all__ = [
-    "AssetAmount", "Findings", "Kind", "Safety", "Sent", "as_sent", "body_from", "echoes",
-    "exact_facts", "find_created", "is_created", "lately_like", "listed_alike", "read_again",
+    "AssetAmount",
+    "Findings",
+    "Kind",
+    "Safety",
+    "Sent",
+    "as_sent",
+    "body_from",
+    "created_in",
+    "describe",
+    "echoes",
+    "ending",
+    "exact_facts",
+    "find_created",
+    "is_created",
+    "lately_like",
+    "listed_alike",
+    "read_back",
 ]  # fmt: skip
 
 _KEY: Final = "idempotency_key"
@@ -89,12 +106,34 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of like records that were there before, or that other actions have made."""
 
 
-def body_from(model: type[Keyed]) -> Callable[[Any, Findings, str], Body]:
-    """What makes a keyed body whose other fields are called as the action's."""
-    names = [field.name for field in msgspec.structs.fields(model) if field.name != _KEY]
+def describe(facts: Iterable[Fact], says: Callable[[bool], str], **more: Any) -> Findings:
+    """Findings whose sentence is `says(False)`, and `says(True)` where accounts are masked."""
+    return Findings(facts=tuple(facts), says=says(False), masked=says(True), **more)
 
-    def make(fields: Any, _: Findings, key: str) -> Body:
-        return model(**{name: getattr(fields, name) for name in names}, **{_KEY: key})
+
+def ending(text: str, masked: bool, otherwise: str = "") -> str:
+    """The number of an account or an address, or where masked its end; `otherwise` for none."""
+    return f"…{text[-4:]}" if masked else clean(text) or otherwise
+
+
+def body_from(model: type[Body], **renamed: str) -> Callable[[Any, Findings, str], Body]:
+    """What makes a body whose fields are called as the action's; `renamed` are called otherwise.
+
+    The version and the ids that are found out are taken from the findings. Where there is no key
+    the body does without, or has one of its own, unless it is the key that makes a repeat safe.
+    """
+    names = {name: renamed.get(name, name) for name in model.__struct_fields__}
+    required = {field.name for field in msgspec.structs.fields(model) if field.required}
+
+    def make(fields: Any, findings: Findings, key: str) -> Body:
+        if isinstance(fields, model):
+            return fields
+        if findings.version is None and "version" in required:
+            raise InputError("version: was not shown", do="sync its details")
+        content = {name: getattr(fields, own, None) for name, own in names.items()}
+        content |= {"version": findings.version, **findings.resolved}
+        content[_KEY] = key if model.REPEATS == "keyed" else key or None
+        return model(**{n: v for n, v in content.items() if n in names and v is not None})
 
     return make
 
@@ -118,8 +157,21 @@ def listed_alike(
     return alike
 
 
+def created_in(
+    operation: str,
+    listing: Callable[[Client, Any], Iterable[Record[Any]]],
+    detail: Callable[[Client, str], Record[Any]] | None = None,
+) -> dict[str, Any]:
+    """How a kind's record is recognised in a list, given the action's fields, and the likes of it.
+
+    `detail` is for a list whose items tell little.
+    """
+    look_up = find_created(operation, lambda client, sent: listing(client, sent.fields), detail)
+    return {"shows": is_created, "look_up": look_up, "alike": listed_alike(listing)}
+
+
 def lately_like(
-    list_name: str, owner: str, *names: str
+    feed: RecordFeed[Any], owner: str, *names: str
 ) -> Callable[[ServiceRecords, Any, Body], Iterable[Any]]:
     """What finds the records of a list that were made lately and whose fields are the action's.
 
@@ -127,7 +179,7 @@ def lately_like(
     """
 
     def twins(records: ServiceRecords, fields: Any, _: Body) -> Iterable[Any]:
-        for record in records.lately(list_name, getattr(fields, owner)):
+        for record in records.lately(feed, getattr(fields, owner)):
             if all(getattr(record, name) == getattr(fields, name) for name in names):
                 yield record
 
@@ -137,9 +189,9 @@ def lately_like(
 def find_created(
     operation: str,
     listing: Callable[[Client, Sent], Iterable[Record[Any]]],
+    detail: Callable[[Client, str], Record[Any]] | None = None,
     *,
     shows: Callable[[Any, Sent], bool] | None = None,
-    detail: Callable[[Client, str], Record[Any]] | None = None,
 ) -> Callable[[Client, Sent], Record[Any] | None]:
     """What finds the one record of a list that was created; `detail` where an item tells little."""
 
@@ -155,16 +207,16 @@ def find_created(
     return look_up
 
 
-def read_again(
+def read_back(
     get: Callable[[Client, str], Record[Any]], shows: Callable[[Any, Sent], bool]
-) -> Callable[[Client, Sent], Record[Any] | None]:
-    """What looks whether the record that was changed shows the effect by now."""
+) -> dict[str, Any]:
+    """How a kind's effect on a record is recognised, in an answer and when it is read again."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         record = get(client, *sent.ids)
         return record if shows(record.value, sent) else None
 
-    return look_up
+    return {"shows": shows, "look_up": look_up}
 
 
 def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
@@ -204,15 +256,16 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
     consequence: str
     operation: str
-    credential: str
-    safety: Safety
+    credential: str = "maker"
+    safety: Safety = "neither"
     fields: type[Any]
     model: type[Any]
     """What the service answers with; Raw where what it says of a deletion is not shown."""
-    read: Callable[[Any, ServiceRecords], Findings]
+    read: Callable[[Any, ServiceRecords], Findings] = lambda fields, records: fields.read(records)
+    """What is found out for it; the fields themselves know that where nothing else is declared."""
     ids: tuple[str, ...] = ()
     """The fields that hold the ids of the route."""
-    body: Callable[[Any, Findings, str], Body | None]
+    body: Callable[[Any, Findings, str], Body | None] = lambda *_: None
     shows: Callable[[Any, Sent], bool] | None = None
     """Whether a record, as the service answers or tells it now, has had the effect. The answer of a
     kind without it shows nothing: its effect is looked up."""
@@ -243,7 +296,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def service(self) -> Service:
         """Which service it is an operation of."""
-        return "ramp" if self.operation.partition(" ")[2].startswith(_RAMP) else "finance"
+        return (
+            "ramp"
+            if self.operation.partition(" ")[2].startswith(("/ramp-requests", "/company"))
+            else "finance"
+        )
 
     @property
     def takes_key(self) -> bool:
@@ -259,6 +316,3 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     def route(self) -> str:
         """The specification's route."""
         return self.operation.partition(" ")[2]
-
-
-_RAMP = ("/ramp-requests", "/company")

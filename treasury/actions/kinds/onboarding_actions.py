@@ -13,30 +13,23 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds import service_records as service
 from treasury.actions.kinds.account_actions import OnAccount
 from treasury.actions.kinds.kind import (
     Findings,
     Kind,
     Sent,
     as_sent,
-    find_created,
-    is_created,
-    listed_alike,
-    read_again,
+    body_from,
+    created_in,
+    describe,
+    ending,
+    read_back,
 )
-from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.kinds.transfer_actions import account_name, active
-from treasury.api import Client, Record
-from treasury.api.bodies import (
-    AccountChanges,
-    NewAccount,
-    NewParty,
-    NewPartyRole,
-    PartyChanges,
-    PostalAddress,
-    new_key,
-)
-from treasury.api.models import Account, Party, PartyRole
+from treasury.api import Client, Record, bodies, models
+from treasury.api.bodies import PostalAddress
+from treasury.api.models import Party
 from treasury.errors import InputError, NotFound
 from treasury.text import clean
 
@@ -48,7 +41,6 @@ _NAMES: Final = ("first_name", "last_name", "name", "vat_number")
 _ADDRESS: Final = PostalAddress.__struct_fields__
 _DELETED: Final = Record(msgspec.Raw(b"null"), b"null")
 """What shows that a record was deleted: nothing."""
-_DELETED_BEFORE: Final = frozenset({404, 409})
 
 
 class _About(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,19 +64,23 @@ class MakeParty(_About, frozen=True, kw_only=True):
     party_type: str
     external_id: str | None = None
 
-    def read(self, _: ServiceRecords) -> Findings:
+    @property
+    def address(self) -> PostalAddress | None:
+        """Where it is, as far as that is given."""
+        return _address(self, {})
+
+    def read(self, _: service.ServiceRecords) -> Findings:
         """What is given of the party; the service knows nothing of it yet."""
-        details = ", ".join(
-            f"{name.replace('_', ' ')} {clean(v)}" for name, v in _plain(self).items()
-        )
+        details = {name.replace("_", " "): value for name, value in _plain(self).items()}
+        words = ", ".join(f"{name} {clean(value)}" for name, value in details.items())
         kind = clean(self.party_type).lower()
-        facts = [fact("party type", self.party_type, field="party_type")]
-        facts += [fact(name.replace("_", " "), value) for name, value in _plain(self).items()]
         own = f", our id {clean(self.external_id)}" if self.external_id else ""
-        return Findings(
-            facts=tuple(facts),
-            says=f"{kind} party {_called(self)}: {details}{own}.",
-            masked=f"{kind} party{own}.",
+        return describe(
+            (
+                fact("party type", self.party_type, field="party_type"),
+                *(fact(name, value) for name, value in details.items()),
+            ),
+            lambda masked: f"{kind} party{'' if masked else f' {_called(self)}: {words}'}{own}.",
         )
 
 
@@ -93,13 +89,12 @@ class OnParty(msgspec.Struct, frozen=True, kw_only=True):
 
     party_id: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The party as it is now."""
-        party = records.party(self.party_id, "party_id")
-        return Findings(
-            facts=(fact("party", party.id), *_party_facts(party)),
-            says=f"party {_called(party)} ({clean(party.id)}).",
-            masked=f"{_masked(party)}.",
+        party = records.require(service.PARTY, self.party_id, "party_id")
+        return describe(
+            (fact("party", party.id), *_party_facts(party)),
+            lambda masked: f"{_name(party, masked)}.",
         )
 
 
@@ -108,9 +103,9 @@ class ChangeParty(_About, frozen=True, kw_only=True):
 
     party_id: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The party as it is now, and what will be different."""
-        party = records.party(self.party_id, "party_id")
+        party = records.require(service.PARTY, self.party_id, "party_id")
         now, new = _now(party), _plain(self)
         if not new:
             raise InputError("name: nothing is to change", do="give what is to be different")
@@ -123,12 +118,14 @@ class ChangeParty(_About, frozen=True, kw_only=True):
             f"{name.replace('_', ' ')} from {clean(now[name]) or 'none'} to {clean(value)}"
             for name, value in new.items()
         )
-        facts = [fact("party", party.id, field=first, problem=problem), *_party_facts(party)]
-        facts += [fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in new]
-        return Findings(
-            facts=tuple(facts),
-            says=f"party {_called(party)} ({clean(party.id)}): {changes}.",
-            masked=f"{_masked(party)}: {', '.join(name.replace('_', ' ') for name in new)}.",
+        names = ", ".join(name.replace("_", " ") for name in new)
+        return describe(
+            (
+                fact("party", party.id, field=first, problem=problem),
+                *_party_facts(party),
+                *(fact(f"{name.replace('_', ' ')} so far", now[name] or "none") for name in new),
+            ),
+            lambda masked: f"{_name(party, masked)}: {names if masked else changes}.",
             version=party.version,
             resolved={name: value for name in _ADDRESS if (value := now[name])},
         )
@@ -141,19 +138,18 @@ class OpenAccount(OnParty, frozen=True, kw_only=True):
     chain: str
     name: str | None = None
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The party, and whether the id is free."""
         if self.chain not in _CHAINS:
             raise InputError(
                 f"chain: {clean(self.chain)!r} is none of the service's",
                 do=f"use one of: {', '.join(_CHAINS)}",
             )
-        party = records.party(self.party_id, "party_id")
+        party = records.require(service.PARTY, self.party_id, "party_id")
         lead = f"account {clean(self.external_id)} on {self.chain} for"
-        return Findings(
-            facts=(*_party_facts(party), _free(self.external_id, records)),
-            says=f"{lead} {_called(party)}.",
-            masked=f"{lead} {_masked(party)}.",
+        return describe(
+            (*_party_facts(party), _free(self.external_id, records)),
+            lambda masked: f"{lead} {_masked(party) if masked else _called(party)}.",
         )
 
 
@@ -162,19 +158,18 @@ class ChangeAccount(OnAccount, frozen=True, kw_only=True):
 
     external_id: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The account as it is called now, and whether the id is free."""
-        account = records.account(self.account_id, "account_id")
+        account = records.require(service.ACCOUNT, self.account_id, "account_id")
         was = clean(account.external_id) or "none"
         lead = f"from {was} to {clean(self.external_id)} for account"
-        return Findings(
-            facts=(
+        return describe(
+            (
                 fact("our id so far", account.external_id or "none"),
                 _free(self.external_id, records),
                 fact("account status", account.status),
             ),
-            says=f"{lead} {clean(account.id)}.",
-            masked=f"{lead} …{account.id[-4:]}.",
+            lambda masked: f"{lead} {ending(account.id, masked)}.",
         )
 
 
@@ -184,15 +179,15 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
     party_id: str
     role_type: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The account, the party, and who holds the account so far."""
         if self.role_type != _HOLDER:
             raise InputError(
                 f"role_type: {clean(self.role_type)!r} is no role",
                 do=f"use {_HOLDER}, the only one",
             )
-        account = records.account(self.account_id, "account_id")
-        party = records.party(self.party_id, "party_id")
+        account = records.require(service.ACCOUNT, self.account_id, "account_id")
+        party = records.require(service.PARTY, self.party_id, "party_id")
         holders = records.holders(account.id)
         is_holder = any(holder.id == party.id for holder in holders)
         names = ", ".join(sorted(_called(holder) for holder in holders)) or "nobody shown"
@@ -203,10 +198,14 @@ class HoldAccount(OnAccount, frozen=True, kw_only=True):
             field="party_id",
             problem="it holds the account" if is_holder else "",
         )
-        return Findings(
-            facts=(active(account, "account", "account_id"), *_party_facts(party), holding),
-            says=f"{_called(party)} a holder of account {account_name(account)}, held by {names}.",
-            masked=f"{_masked(party)} a holder of account {account_name(account, masked=True)}.",
+
+        def says(masked: bool) -> str:
+            holder = _masked(party) if masked else _called(party)
+            words = f"{holder} a holder of account {account_name(account, masked)}"
+            return f"{words}." if masked else f"{words}, held by {names}."
+
+        return describe(
+            (active(account, "account", "account_id"), *_party_facts(party), holding), says
         )
 
 
@@ -220,6 +219,10 @@ def _called(party: Party | _About) -> str:
 
 def _masked(party: Party) -> str:
     return f"party …{party.id[-4:]}"
+
+
+def _name(party: Party, masked: bool) -> str:
+    return _masked(party) if masked else f"party {_called(party)} ({clean(party.id)})"
 
 
 def _address(fields: _About, now: Mapping[str, str]) -> PostalAddress | None:
@@ -249,16 +252,11 @@ def _party_facts(party: Party) -> list[Fact]:
     ]
 
 
-def _is_changed(party: Party, sent: Sent) -> bool:
-    now = _now(party)
-    return all(now[name] == value for name, value in _plain(sent.fields).items())
-
-
 # Accounts
 
 
-def _free(external_id: str, records: ServiceRecords) -> Fact:
-    holds = records.holds_name(external_id)
+def _free(external_id: str, records: service.ServiceRecords) -> Fact:
+    holds = records.find(service.ACCOUNT_NAMED, external_id)
     problem = f"account {clean(holds.id)} has that id already" if holds is not None else ""
     return fact("our id", external_id, field="external_id", problem=problem)
 
@@ -266,28 +264,26 @@ def _free(external_id: str, records: ServiceRecords) -> Fact:
 _is_role: Final = as_sent("party_id", "role_type")
 
 
-def _read_empty(fields: OnAccount, records: ServiceRecords) -> Findings:
-    account = records.account(fields.account_id, "account_id")
-    balances = [
-        (holding.asset, holding.total)
+def _read_empty(fields: OnAccount, records: service.ServiceRecords) -> Findings:
+    account = records.require(service.ACCOUNT, fields.account_id, "account_id")
+    amounts = ", ".join(
+        f"{clean(holding.asset)} {holding.total:f}"
         for _, holding in records.holdings(account.id)
         if holding.total
-    ]
-    amounts = ", ".join(f"{clean(asset)} {amount:f}" for asset, amount in balances)
-    problem = f"account {account_name(account)} still holds {amounts}" if balances else ""
-    return Findings(
-        facts=(
+    )
+    problem = f"account {account_name(account)} still holds {amounts}" if amounts else ""
+    return describe(
+        (
             fact("account", account_name(account)),
             fact("account status", account.status),
             fact("holds", amounts or "nothing", field="account_id", problem=problem),
         ),
-        says=f"account {account_name(account)}.",
-        masked=f"account {account_name(account, masked=True)}.",
+        lambda masked: f"account {account_name(account, masked)}.",
     )
 
 
-def _deleted(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], Record[Any] | None]:
-    """It is deleted where the service does not know it any more."""
+def _gone(get: Callable[[Client, str], object]) -> dict[str, Any]:
+    """How a deletion is recognised: the service does not know the record any more."""
 
     def look_up(client: Client, sent: Sent) -> Record[Any] | None:
         try:
@@ -296,137 +292,97 @@ def _deleted(get: Callable[[Client, str], object]) -> Callable[[Client, Sent], R
             return _DELETED
         return None
 
-    return look_up
-
-
-def _kind(name: str, verb: str, consequence: str, operation: str, **more: Any) -> Kind:
-    usual: dict[str, Any] = {"credential": "maker", "safety": "neither"}
-    return Kind(
-        name=name, verb=verb, consequence=consequence, operation=operation, **(usual | more)
-    )
+    return {"model": msgspec.Raw, "look_up": look_up, "refuses_repeat": frozenset({404, 409})}
 
 
 ONBOARDING_KINDS: Final = (
-    _kind(
-        "party.create",
-        "Create",
-        "Its check then starts; nothing can be sent for it before it is verified.",
-        "POST /parties",
+    Kind(
+        name="party.create",
+        verb="Create",
+        consequence="Its check then starts; nothing can be sent for it before it is verified.",
+        operation="POST /parties",
         fields=MakeParty,
         model=Party,
-        read=MakeParty.read,
-        body=lambda fields, _, key: NewParty(
-            party_type=fields.party_type,  # which the body checks
-            **{name: getattr(fields, name) for name in _NAMES},
-            address=_address(fields, {}),
-            external_id=fields.external_id,
-            idempotency_key=key or new_key(),
-        ),
-        shows=is_created,
-        look_up=find_created(
+        body=body_from(bodies.NewParty),
+        **created_in(
             "GET /parties", lambda client, _: client.finance.parties.iterate(sort_order="DESC")
         ),
-        alike=listed_alike(lambda client, _: client.finance.parties.iterate(sort_order="DESC")),
-        twins=lambda records, _, body: filter(body.is_like, records.lately("parties")),
+        twins=lambda records, _, body: filter(body.is_like, records.lately(service.PARTIES)),
         second_person=False,
     ),
-    _kind(
-        "party.change",
-        "Change",
-        "What it was verified as may no longer hold.",
-        "PATCH /parties/{id}",
+    Kind(
+        name="party.change",
+        verb="Change",
+        consequence="What it was verified as may no longer hold.",
+        operation="PATCH /parties/{id}",
         fields=ChangeParty,
         model=Party,
-        read=ChangeParty.read,
         ids=("party_id",),
-        body=lambda fields, findings, _: PartyChanges(
+        body=lambda fields, findings, _: bodies.PartyChanges(
             version=findings.version,
             **{name: getattr(fields, name) for name in _NAMES},
             address=_address(fields, findings.resolved),
         ),
-        shows=_is_changed,
-        look_up=read_again(lambda client, party: client.finance.parties.get(party), _is_changed),
+        **read_back(
+            lambda client, party: client.finance.parties.get(party),
+            lambda party, sent: _plain(sent.fields).items() <= _now(party).items(),
+        ),
     ),
-    _kind(
-        "party.delete",
-        "Delete",
-        "It is then gone for good.",
-        "DELETE /parties/{id}",
+    Kind(
+        name="party.delete",
+        verb="Delete",
+        consequence="It is then gone for good.",
+        operation="DELETE /parties/{id}",
         fields=OnParty,
-        model=msgspec.Raw,
-        read=OnParty.read,
         ids=("party_id",),
-        body=lambda _fields, _found, _key: None,
-        refuses_repeat=_DELETED_BEFORE,
-        look_up=_deleted(lambda client, party: client.finance.parties.get(party)),
+        **_gone(lambda client, party: client.finance.parties.get(party)),
     ),
-    _kind(
-        "account.create",
-        "Open",
-        "It is empty, and has no wallet yet.",
-        "POST /accounts",
+    Kind(
+        name="account.create",
+        verb="Open",
+        consequence="It is empty, and has no wallet yet.",
+        operation="POST /accounts",
         fields=OpenAccount,
-        model=Account,
-        read=OpenAccount.read,
-        body=lambda fields, _, key: NewAccount(
-            external_id=fields.external_id,
-            name=fields.name,
-            chain=fields.chain,
-            party_id=fields.party_id,
-            idempotency_key=key or new_key(),
-        ),
-        shows=is_created,
-        look_up=find_created(
+        model=models.Account,
+        body=body_from(bodies.NewAccount),
+        **created_in(
             "GET /accounts",
-            lambda client, sent: client.finance.accounts.iterate(
-                external_id=sent.fields.external_id
-            ),
-        ),
-        alike=listed_alike(
-            lambda client, fields: client.finance.accounts.iterate(external_id=fields.external_id)
+            lambda client, fields: client.finance.accounts.iterate(external_id=fields.external_id),
         ),
         second_person=False,
     ),
-    _kind(
-        "account.change",
-        "Change our id",
-        "A transfer to the new id then goes to this account.",
-        "PATCH /accounts/{id}",
+    Kind(
+        name="account.change",
+        verb="Change our id",
+        consequence="A transfer to the new id then goes to this account.",
+        operation="PATCH /accounts/{id}",
         fields=ChangeAccount,
-        model=Account,
-        read=ChangeAccount.read,
+        model=models.Account,
         ids=("account_id",),
-        body=lambda fields, _found, _key: AccountChanges(external_id=fields.external_id),
-        shows=as_sent("external_id"),
-        look_up=read_again(
+        body=body_from(bodies.AccountChanges),
+        **read_back(
             lambda client, account: client.finance.accounts.get(account), as_sent("external_id")
         ),
     ),
-    _kind(
-        "account.delete",
-        "Delete",
-        "It is then gone for good, its wallets and virtual accounts with it.",
-        "DELETE /accounts/{id}",
+    Kind(
+        name="account.delete",
+        verb="Delete",
+        consequence="It is then gone for good, its wallets and virtual accounts with it.",
+        operation="DELETE /accounts/{id}",
         fields=OnAccount,
-        model=msgspec.Raw,
         read=_read_empty,
         ids=("account_id",),
-        body=lambda _fields, _found, _key: None,
-        refuses_repeat=_DELETED_BEFORE,
-        look_up=_deleted(lambda client, account: client.finance.accounts.get(account)),
+        **_gone(lambda client, account: client.finance.accounts.get(account)),
     ),
-    _kind(
-        "party_role.create",
-        "Make",
-        "Whether money may leave the account then depends on that party too.",
-        "POST /accounts/{accountId}/party-roles",
+    Kind(
+        name="party_role.create",
+        verb="Make",
+        consequence="Whether money may leave the account then depends on that party too.",
+        operation="POST /accounts/{accountId}/party-roles",
         fields=HoldAccount,
-        model=PartyRole,
-        read=HoldAccount.read,
+        model=models.PartyRole,
         ids=("account_id",),
-        body=lambda fields, _, key: NewPartyRole(
-            party_id=fields.party_id, role_type=fields.role_type, idempotency_key=key or None
-        ),
+        body=body_from(bodies.NewPartyRole),
         has_key=True,
         shows=_is_role,
         look_up=lambda client, sent: next(

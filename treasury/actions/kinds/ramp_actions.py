@@ -13,20 +13,23 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds import service_records as service
 from treasury.actions.kinds.chains import transaction_problem
 from treasury.actions.kinds.kind import (
     AssetAmount,
     Findings,
     Kind,
     Sent,
+    body_from,
+    describe,
+    ending,
     exact_facts,
     find_created,
     is_created,
     listed_alike,
 )
-from treasury.actions.kinds.service_records import ServiceRecords
 from treasury.actions.seen_request import RampSeen, facts_of
-from treasury.api.bodies import Body, NewRampRequest, RampAmount, RampTransactionHash, RecordVersion
+from treasury.api import bodies
 from treasury.api.created_records import SKEW
 from treasury.api.models import CompanyBankAccount, CompanyWallet, RampRequest
 from treasury.errors import InputError
@@ -43,16 +46,19 @@ class OnRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     request_id: str
 
+    def read(self, records: service.ServiceRecords) -> Findings:
+        """The request as it is, which has to await approval."""
+        return _to_decide(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
+
 
 class ChangeAmount(OnRequest, frozen=True, kw_only=True):
     """Another amount: fiat gross on-ramp, crypto gross off-ramp."""
 
     amount: Decimal
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The request as it is, and the new amount beside it."""
-        request = records.ramp_request(self.request_id, "request_id")
-        ramp = RampSeen.of(request)
+        ramp = RampSeen.of(records.require(service.RAMP_REQUEST, self.request_id, "request_id"))
         now = _gross(ramp)
         unit = now.currency if now is not None else "?"
         new = AssetAmount(unit, self.amount)
@@ -64,7 +70,7 @@ class ChangeAmount(OnRequest, frozen=True, kw_only=True):
         new_amount = fact("new amount", new, field="amount", problem=problem)
         direction = _DIRECTIONS.get(ramp.ramp_type, ramp.ramp_type)
         says = f"{direction} {clean(ramp.name)} from {now or 'an amount not shown'} to {new}"
-        return _findings(ramp, "AWAITING_APPROVAL", says, more=(new_amount,), money=new)
+        return _findings(ramp, "AWAITING_APPROVAL", lambda _: says, new_amount, money=new)
 
 
 class SubmitHash(OnRequest, frozen=True, kw_only=True):
@@ -72,9 +78,9 @@ class SubmitHash(OnRequest, frozen=True, kw_only=True):
 
     transaction_hash: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The off-ramp, where its crypto is awaited, and the hash that is said."""
-        request = records.ramp_request(self.request_id, "request_id")
+        request = records.require(service.RAMP_REQUEST, self.request_id, "request_id")
         ramp = RampSeen.of(request)
         wallet = request.deposit_wallet
         chain = (wallet.chain if wallet else None) or ramp.crypto_chain
@@ -96,7 +102,7 @@ class SubmitHash(OnRequest, frozen=True, kw_only=True):
             coins = format_amount(ramp.crypto_amount, ramp.crypto_currency or "?")
         sent = f"{coins} sent to {clean(wallet and wallet.address) or 'an address not shown'}"
         says = f"off-ramp {clean(ramp.name)}: {sent} with transaction {clean(new_hash)}"
-        return _findings(ramp, "AWAITING_FUNDS", says, more=more)
+        return _findings(ramp, "AWAITING_FUNDS", lambda _: says, *more)
 
 
 class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +119,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
     company_wallet_id: str | None = None
     company_bank_account_id: str | None = None
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The target, the currencies and the company, each with what stands in its way."""
         on_ramp = self.ramp_type == "ON_RAMP"
         target, chain, payee, address = _target(self, records, on_ramp=on_ramp)
@@ -122,7 +128,7 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
         crypto = records.crypto_currency(self.crypto_currency, network, "crypto_currency")
         units = (fiat.currency or self.fiat_currency, crypto.currency or self.crypto_currency)
         unit, bought = units if on_ramp else units[::-1]
-        company = records.company()
+        company = records.find(service.COMPANY)
         facts = [] if company is None else [_verified("company", company.kyb_status, "")]
         facts += [*target, *exact_facts(self.amount, unit)]
         if crypto.enabled is False:
@@ -131,41 +137,36 @@ class NewRequest(msgspec.Struct, frozen=True, kw_only=True):
         body = f"{_DIRECTIONS[self.ramp_type]} request: {format_amount(self.amount, unit)} for"
         coins = f"{bought} on {crypto.chain}" if on_ramp and crypto.chain else bought
         goes = "delivered to" if on_ramp else "paid to"
-        masked = f"…{address[-4:]}" if address else "an account not shown"
-        return Findings(
-            facts=tuple(facts),
-            says=f"{body} {coins}, {goes} {payee}{clean(address) or masked}.",
-            masked=f"{body} {coins}, {goes} {payee}{masked}.",
+        unknown = f"…{address[-4:]}" if address else "an account not shown"
+        return describe(
+            facts,
+            lambda masked: (
+                f"{body} {coins}, {goes} {payee}"
+                f"{ending(address, masked, unknown) if address else unknown}."
+            ),
             money=AssetAmount(unit, self.amount),
-            resolved={"fiat": fiat.id, "crypto": crypto.id},
+            resolved={"fiat_currency_id": fiat.id, "crypto_currency_id": crypto.id},
         )
 
 
 # Decisions on a request
 
 
-def _read(status: str) -> Callable[[OnRequest, ServiceRecords], Findings]:
-    def read(fields: OnRequest, records: ServiceRecords) -> Findings:
-        return _in(status, records.ramp_request(fields.request_id, "request_id"))
-
-    return read
-
-
-def _in(status: str, request: RampRequest) -> Findings:
+def _to_decide(request: RampRequest) -> Findings:
     ramp = RampSeen.of(request)
-    return _findings(ramp, status, f"{exchange_words(ramp)}{payee_words(ramp)}", masked_by=ramp)
+    return _findings(ramp, "AWAITING_APPROVAL", lambda masked: _words(ramp, masked))
 
 
-def _read_approval(fields: OnRequest, records: ServiceRecords) -> Findings:
+def _read_approval(fields: OnRequest, records: service.ServiceRecords) -> Findings:
     """What is approved also needs a target that is verified: its coins or euros go there."""
-    request = records.ramp_request(fields.request_id, "request_id")
-    findings = _in("AWAITING_APPROVAL", request)
+    request = records.require(service.RAMP_REQUEST, fields.request_id, "request_id")
+    findings = _to_decide(request)
     wallet, account = request.company_wallet, request.company_bank_account
     target: CompanyWallet | CompanyBankAccount | None = None
     if request.ramp_type == "ON_RAMP" and wallet is not None and wallet.id:
-        target = records.company_wallet(wallet.id, "request_id")
+        target = records.require(service.COMPANY_WALLET, wallet.id, "request_id")
     elif account is not None and account.id:
-        target = records.company_bank_account(account.id, "request_id")
+        target = records.require(service.COMPANY_BANK_ACCOUNT, account.id, "request_id")
     if target is None:
         return findings
     name = "wallet" if isinstance(target, CompanyWallet) else "bank account"
@@ -178,10 +179,8 @@ def _read_approval(fields: OnRequest, records: ServiceRecords) -> Findings:
 def _findings(
     ramp: RampSeen,
     status: str,
-    says: str,
-    *,
-    masked_by: RampSeen | None = None,
-    more: Iterable[Fact] = (),
+    says: Callable[[bool], str],
+    *more: Fact,
     money: AssetAmount | None = None,
 ) -> Findings:
     facts: list[Fact] = []
@@ -192,13 +191,9 @@ def _findings(
         elif shown_fact.name == "version" and ramp.version is None:
             problem = f"{ramp.name} was shown without its version: sync its details"
         facts.append(msgspec.structs.replace(shown_fact, problem=clean(problem)))
-    masked = (
-        says if masked_by is None else f"{exchange_words(ramp)}{payee_words(ramp, masked=True)}"
-    )
-    return Findings(
-        facts=(*facts, *more),
-        says=f"{says}.",
-        masked=f"{masked}.",
+    return describe(
+        (*facts, *more),
+        lambda masked: f"{says(masked)}.",
         money=money or _gross(ramp),
         version=ramp.version,
         request=ramp,
@@ -212,13 +207,10 @@ def _gross(ramp: RampSeen) -> AssetAmount | None:
     return None if currency is None or amount is None else AssetAmount(currency, amount)
 
 
-def exchange_words(request: RampSeen) -> str:
-    """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00, net EUR 24,800.00) for USDC 26.5`."""
+def _words(request: RampSeen, masked: bool) -> str:
+    """`on-ramp PAY-1: EUR 25,000.00 gross (fee EUR 200.00) for USDC 26.5, delivered to …`."""
     fiat, crypto = request.fiat_currency or "?", request.crypto_currency or "?"
-    amounts = (
-        ("fee", request.fiat_fee_amount),
-        ("net", request.fiat_net_amount),
-    )
+    amounts = (("fee", request.fiat_fee_amount), ("net", request.fiat_net_amount))
     inner = ", ".join(f"{name} {format_amount(a, fiat)}" for name, a in amounts if a is not None)
     gross = "an amount not shown"
     if request.fiat_amount is not None:
@@ -229,32 +221,14 @@ def exchange_words(request: RampSeen) -> str:
         coins = format_amount(request.crypto_amount, crypto)
     direction = _DIRECTIONS.get(request.ramp_type, clean(request.ramp_type))
     first, second = (money, coins) if request.on_ramp else (coins, money)
-    return f"{direction} {clean(request.name)}: {first} for {second}"
-
-
-def payee_words(request: RampSeen, *, masked: bool = False) -> str:
-    """`, delivered to wallet 0xb7… on BASE`, `, paid to account NL05…`."""
-    account = request.payee_account
-    if account is None:
-        return ", to a payee that the service does not show"
-    payee = f"…{account[-4:]}" if masked else clean(account)
-    if request.on_ramp:
-        return f", delivered to wallet {payee}" + (
-            f" on {clean(request.payee_chain)}" if request.payee_chain else ""
-        )
-    return f", paid to account {payee}"
-
-
-def _version(fields: OnRequest, findings: Findings, _: str) -> Body:
-    return RecordVersion(version=_read_version(fields, findings))
-
-
-def _read_version(fields: OnRequest, findings: Findings) -> int:
-    if findings.version is None:
-        raise InputError(
-            f"request_id: {fields.request_id} was shown without its version", do="sync its details"
-        )
-    return findings.version
+    exchange = f"{direction} {clean(request.name)}: {first} for {second}"
+    if request.payee_account is None:
+        return f"{exchange}, to a payee that the service does not show"
+    payee = ending(request.payee_account, masked)
+    if not request.on_ramp:
+        return f"{exchange}, paid to account {payee}"
+    chain = f" on {clean(request.payee_chain)}" if request.payee_chain else ""
+    return f"{exchange}, delivered to wallet {payee}{chain}"
 
 
 def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]:
@@ -270,17 +244,11 @@ def _shown_by(event: str, *statuses: str) -> Callable[[RampRequest, Sent], bool]
     return shows
 
 
-def _amount_changed(request: RampRequest, sent: Sent) -> bool:
-    gross = _gross(RampSeen.of(request))
-    newer = (request.version or 0) > (sent.version or 0)
-    return newer and gross is not None and gross.amount == sent.fields.amount
-
-
 # A new request
 
 
 def _target(
-    fields: NewRequest, records: ServiceRecords, *, on_ramp: bool
+    fields: NewRequest, records: service.ServiceRecords, *, on_ramp: bool
 ) -> tuple[list[Fact], str | None, str, str]:
     """Facts of the wallet or bank account, its chain, its name and its address."""
     if fields.ramp_type not in _DIRECTIONS:
@@ -296,12 +264,12 @@ def _target(
     if getattr(fields, opposite) is not None:
         raise InputError(f"{opposite}: an {fields.ramp_type} has none", do=f"leave {opposite} out")
     if on_ramp:
-        wallet = records.company_wallet(target_id, own)
+        wallet = records.require(service.COMPANY_WALLET, target_id, own)
         name = f"wallet {clean(wallet.description)} ".replace("  ", " ")
         facts = [_verified("wallet", wallet.verification_status, own)]
         facts += [fact("wallet address", wallet.address), fact("wallet chain", wallet.chain)]
         return facts, wallet.chain, name, wallet.address or ""
-    account = records.company_bank_account(target_id, own)
+    account = records.require(service.COMPANY_BANK_ACCOUNT, target_id, own)
     number = account.iban or account.account_number or ""
     facts = [_verified("bank account", account.verification_status, own)]
     facts += [fact("payee account", number or None), fact("payee bank", account.bank_name)]
@@ -318,23 +286,23 @@ def _verified(name: str, status: str | None, field: str) -> Fact:
     return fact(f"{name} verification", status, field=field, problem=clean(problem))
 
 
-def _same_requests(records: ServiceRecords, _: NewRequest, body: Body) -> Iterable[RampRequest]:
+def _same_requests(
+    records: service.ServiceRecords, _: NewRequest, body: bodies.Body
+) -> Iterable[RampRequest]:
     """Those like it; a list item tells little, so its detail is read.
 
     One that was turned down since counts: whoever did that does not want it made once more.
     """
-    for request in records.lately("ramp_requests"):
-        if body.is_like(request):
-            whole = records.ramp_request(request.id, "request_id")
-            if body.is_like(whole):
-                yield whole
+    for request in filter(body.is_like, records.lately(service.RAMP_REQUESTS)):
+        whole = records.require(service.RAMP_REQUEST, request.id, "request_id")
+        if body.is_like(whole):
+            yield whole
 
 
 def _on_request(name: str, verb: str, consequence: str, **more: Any) -> Kind:
     usual: dict[str, Any] = {
         "fields": OnRequest,
-        "read": _read("AWAITING_APPROVAL"),
-        "body": _version,
+        "body": body_from(bodies.RecordVersion),
         "operation": f"POST /ramp-requests/{{id}}/{name}",
         "credential": "checker",
         "second_person": False,
@@ -356,20 +324,9 @@ RAMP_KINDS: Final = (
         verb="Create",
         consequence="It then awaits approval; nothing is paid yet.",
         operation="POST /ramp-requests",
-        credential="maker",
-        safety="neither",
         fields=NewRequest,
         model=RampRequest,
-        read=NewRequest.read,
-        body=lambda fields, findings, key: NewRampRequest(
-            ramp_type=fields.ramp_type,
-            amount=fields.amount,
-            fiat_currency_id=findings.resolved["fiat"],
-            crypto_currency_id=findings.resolved["crypto"],
-            company_wallet_id=fields.company_wallet_id,
-            company_bank_account_id=fields.company_bank_account_id,
-            idempotency_key=key or None,
-        ),
+        body=body_from(bodies.NewRampRequest),
         has_key=True,
         shows=is_created,
         look_up=find_created(
@@ -377,7 +334,7 @@ RAMP_KINDS: Final = (
             lambda client, sent: client.ramp.requests.iterate(
                 created_from=(sent.at - SKEW).date(), sort_order="DESC"
             ),
-            detail=lambda client, request: client.ramp.requests.get(request),
+            lambda client, request: client.ramp.requests.get(request),
         ),
         # Requests of these days: a colleague's, or our own of a moment ago.
         alike=listed_alike(lambda client, _: client.ramp.requests.list(sort_order="DESC")),
@@ -415,12 +372,12 @@ RAMP_KINDS: Final = (
         operation="PUT /ramp-requests/{id}/amount",
         credential="maker",
         fields=ChangeAmount,
-        read=ChangeAmount.read,
-        body=lambda fields, found, _: RampAmount(
-            amount=fields.amount, version=_read_version(fields, found)
-        ),
+        body=body_from(bodies.RampAmount),
         event="AMOUNT_CHANGED",
-        shows=_amount_changed,
+        shows=lambda request, sent: (
+            (request.version or 0) > (sent.version or 0)
+            and getattr(_gross(RampSeen.of(request)), "amount", None) == sent.fields.amount
+        ),
     ),
     _on_request(
         "submit_hash",
@@ -429,11 +386,7 @@ RAMP_KINDS: Final = (
         operation="PATCH /ramp-requests/{id}/tx-hash",
         credential="maker",
         fields=SubmitHash,
-        read=SubmitHash.read,
-        body=lambda fields, found, _: RampTransactionHash(
-            blockchain_transaction_hash=fields.transaction_hash,
-            version=_read_version(fields, found),
-        ),
+        body=body_from(bodies.RampTransactionHash, blockchain_transaction_hash="transaction_hash"),
         event="TX_HASH_ADDED",
         gives_hash=lambda fields: str(fields.transaction_hash),
         shows=lambda request, sent: (

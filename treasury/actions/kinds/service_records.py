@@ -15,35 +15,25 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from treasury.api.models import (
-    Account,
-    Balance,
-    Company,
-    CompanyBankAccount,
-    CompanyUser,
-    CompanyWallet,
-    CryptoCurrency,
-    FiatCurrency,
-    Holding,
-    Party,
-    RampRequest,
-    Transfer,
-    VirtualBankAccount,
-    Wallet,
-)
+from treasury.api import models
 from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
 from treasury.ground.decoding import decode_json
 from treasury.lake import Snapshot
 from treasury.money import total
 
 if TYPE_CHECKING:
-    from treasury.api import Client, ListPage
+    from treasury.api import Client, ListPage, Record
 
-__all__ = ["LISTS", "LiveSource", "RecordSource", "ServiceRecords", "StoredSource"]
+__all__ = [
+    "ACCOUNT", "ACCOUNT_NAMED", "COMPANY", "COMPANY_BANK_ACCOUNT", "COMPANY_BANK_ACCOUNTS",
+    "COMPANY_USERS", "COMPANY_WALLET", "COMPANY_WALLETS", "INNER_TRANSFERS", "PARTIES", "PARTY",
+    "RAMP_REQUEST", "RAMP_REQUESTS", "TRANSFERS", "VIRTUAL_ACCOUNTS", "WALLETS", "LiveSource",
+    "RecordFeed", "RecordSource", "ServiceRecords", "StoredSource",
+]  # fmt: skip
 
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -51,13 +41,34 @@ FRESH_SECONDS: Final = 5.0
 """For how long an answer of the service serves within a batch."""
 
 
+class RecordType(msgspec.Struct, Generic[T], frozen=True):
+    """What may be asked for by an id: in words, as the last sync stored it, and at the service."""
+
+    words: str
+    model: type[T]
+    table: str
+    column: str
+    """Which column holds the id that it is asked for by; empty where it is the company's."""
+    ask: Callable[[Client, str], Any]
+    may_be_closed: bool = False
+    """Whether some credentials and generations of the service do not give it: it then decides."""
+
+
+class RecordList(RecordType[T], frozen=True):
+    """Several records of one type, of which the id is that of whom they belong to."""
+
+
+class RecordFeed(RecordType[T], frozen=True):
+    """Records that are made one after the other: what is asked for are pages, newest first."""
+
+
 class RecordSource(Protocol):
     """Gives a record by what it is and its id; None where it does not hold it."""
 
-    def read(self, record_type: str, record_id: str) -> Any:
-        """The record, or for a list (`wallets`, `holders`, …) the records."""
+    def read(self, record_type: RecordType[Any], record_id: str) -> Any:
+        """The record; the records for a `RecordList`."""
 
-    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
         """The records of a list that were made since an instant, or do not say when."""
 
 
@@ -68,101 +79,60 @@ class ServiceRecords:
         self._sources = sources
         self._since = since
 
-    def account(self, account_id: str, field: str) -> Account:
-        """An account of the finance service; InputError names `field` where there is none."""
-        return cast("Account", self._require("account", account_id, field))
-
-    def account_named(self, external_id: str, field: str) -> Account:
-        """The account with our own id."""
-        return cast("Account", self._require("account_named", external_id, field))
-
-    def holds_name(self, external_id: str) -> Account | None:
-        """The account that has this id of ours already; None where none has."""
-        return cast("Account | None", self._ask("account_named", external_id))
-
-    def party(self, party_id: str, field: str) -> Party:
-        """A party of the finance service."""
-        return cast("Party", self._require("party", party_id, field))
-
-    def company_users(self) -> Sequence[CompanyUser]:
-        """Who may use the ramp service for the company."""
-        return cast("Sequence[CompanyUser]", self._ask("company_users", "") or ())
-
-    def holders(self, account_id: str) -> Sequence[Party]:
-        """The parties that hold an account."""
-        return cast("Sequence[Party]", self._ask("holders", account_id) or ())
-
-    def wallets(self, account_id: str) -> Sequence[Wallet]:
-        """The wallets of an account with what they hold."""
-        return cast("Sequence[Wallet]", self._ask("wallets", account_id) or ())
-
-    def holdings(self, account_id: str) -> list[tuple[str | None, Holding]]:
-        """What an account holds, each with the chain of its wallet."""
-        return [
-            (wallet.chain, balance.holding())
-            for wallet in self.wallets(account_id)
-            for balance in wallet.balances
-        ]
-
-    def ramp_request(self, request_id: str, field: str) -> RampRequest:
-        """A ramp request with its details."""
-        return cast("RampRequest", self._require("ramp_request", request_id, field))
-
-    def company(self) -> Company | None:
-        """The company of the credential."""
-        return cast("Company | None", self._ask("company", ""))
-
-    def company_wallet(self, wallet_id: str, field: str) -> CompanyWallet:
-        """A wallet that the company registered."""
-        return cast("CompanyWallet", self._require("company_wallet", wallet_id, field))
-
-    def company_bank_account(self, account_id: str, field: str) -> CompanyBankAccount:
-        """A bank account that the company registered."""
-        return cast("CompanyBankAccount", self._require("company_bank_account", account_id, field))
-
-    def company_wallets(self) -> Sequence[CompanyWallet]:
-        """Every wallet that the company registered."""
-        return cast("Sequence[CompanyWallet]", self._ask("company_wallets", "") or ())
-
-    def company_bank_accounts(self) -> Sequence[CompanyBankAccount]:
-        """Every bank account that the company registered."""
-        return cast("Sequence[CompanyBankAccount]", self._ask("company_bank_accounts", "") or ())
-
-    def lately(self, list_name: str, record_id: str = "") -> Sequence[Any]:
-        """The records of a list (`LISTS`) that were made since the instant that is asked about.
-
-        Of an account where they are one's. Raises Forbidden or NotOffered where the service does
-        not show the list, ActionRefused where it is too long to be read back that far.
-        """
-        lists = (source.latest(list_name, record_id, self._since) for source in self._sources)
-        return next(filter(None, lists), ())
-
-    def fiat_currency(self, code: str, field: str) -> FiatCurrency:
-        """A fiat currency of the ramp service by its code."""
-        offered: Sequence[FiatCurrency] = self._ask("fiat_currencies", "") or ()
-        matches = [unit for unit in offered if code in {unit.currency, unit.id}]
-        return _only(matches, [unit.currency for unit in offered], code, field)
-
-    def crypto_currency(self, code: str, chain: str | None, field: str) -> CryptoCurrency:
-        """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
-        offered: Sequence[CryptoCurrency] = self._ask("crypto_currencies", "") or ()
-        on_chain = [unit for unit in offered if chain in {unit.chain, None}]
-        matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
-        names = [f"{unit.currency} on {unit.chain}" for unit in offered]
-        return _only(matches, names, f"{code} on {chain}" if chain else code, field)
-
-    def _require(self, record_type: str, record_id: str, field: str) -> Any:
-        record = self._ask(record_type, record_id)
+    def require(self, record_type: RecordType[T], record_id: str, field: str) -> T:
+        """The record of that id; InputError names `field` where there is none."""
+        record = self.find(record_type, record_id)
         if record is None:
             raise InputError(
-                f"{field}: there is no {record_type.replace('_', ' ')} {record_id}",
+                f"{field}: there is no {record_type.words} {record_id}",
                 do="check the id, and that the credential belongs to the same company",
             )
         return record
 
-    def _ask(self, record_type: str, record_id: str) -> Any:
+    def find(self, record_type: RecordType[T], record_id: str = "") -> T | None:
+        """The record of that id; None where there is none."""
         answers = (source.read(record_type, record_id) for source in self._sources)
         return next((answer for answer in answers if answer is not None), None)
+
+    def all(self, record_list: RecordList[T], owner_id: str = "") -> Sequence[T]:
+        """The records of an account, or those of the company."""
+        records: Any = self.find(record_list, owner_id)
+        return records or ()
+
+    def holders(self, account_id: str) -> Sequence[models.Party]:
+        """The parties that hold an account."""
+        return [role.party for role in self.all(ROLES, account_id) if role.party is not None]
+
+    def holdings(self, account_id: str) -> list[tuple[str | None, models.Holding]]:
+        """What an account holds, each with the chain of its wallet."""
+        return [
+            (wallet.chain, balance.holding())
+            for wallet in self.all(WALLETS, account_id)
+            for balance in wallet.balances
+        ]
+
+    def lately(self, feed: RecordFeed[T], record_id: str = "") -> Sequence[T]:
+        """The records of a list that were made since the instant that is asked about.
+
+        Of an account where they are one's. Raises Forbidden or NotOffered where the service does
+        not show the list, ActionRefused where it is too long to be read back that far.
+        """
+        lists = (source.latest(feed, record_id, self._since) for source in self._sources)
+        return next(filter(None, lists), ())
+
+    def fiat_currency(self, code: str, field: str) -> models.FiatCurrency:
+        """A fiat currency of the ramp service by its code."""
+        offered = self.all(FIAT_CURRENCIES)
+        matches = [unit for unit in offered if code in {unit.currency, unit.id}]
+        return _only(matches, [unit.currency for unit in offered], code, field)
+
+    def crypto_currency(self, code: str, chain: str | None, field: str) -> models.CryptoCurrency:
+        """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
+        offered = self.all(CRYPTO_CURRENCIES)
+        on_chain = [unit for unit in offered if chain in {unit.chain, None}]
+        matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
+        names = [f"{unit.currency} on {unit.chain}" for unit in offered]
+        return _only(matches, names, f"{code} on {chain}" if chain else code, field)
 
 
 def _only(matches: Sequence[T], offered: Iterable[str | None], code: str, field: str) -> T:
@@ -180,41 +150,38 @@ class StoredSource:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
 
-    def read(self, record_type: str, record_id: str) -> Any:
+    def read(self, record_type: RecordType[Any], record_id: str) -> Any:
         """The record as it was last synced."""
         if self._snapshot.commit is None:
             return None
-        model, table, column, several = _STORED[record_type]
-        query = f"SELECT raw FROM {table} WHERE vanished_at IS NULL"  # noqa: S608 - names of our own
-        params = {}
-        if column:
-            query += f" AND {column} = $wanted"
-            params["wanted"] = record_id
-        rows = self._snapshot.sql(query, params or None).column("raw").to_pylist()
-        records = [decode_json(raw, model) for raw in rows]
-        if record_type == "holders":
-            return [role.party for role in records if role.party is not None] or None
-        if record_type == "wallets":  # what they hold is observed anew by every sync
+        query = (
+            f"SELECT raw FROM {record_type.table} WHERE vanished_at IS NULL"  # noqa: S608 - our own names
+            f" AND {record_type.column or '$wanted'} = $wanted"
+        )
+        rows = self._snapshot.sql(query, {"wanted": record_id})["raw"].to_pylist()
+        records = [decode_json(raw, record_type.model) for raw in rows]
+        if record_type is ROLES:
+            return [role for role in records if role.party is not None] or None
+        if record_type is WALLETS:  # what they hold is observed anew by every sync
             return self._with_balances(records)
-        if several:
-            return records or None
-        whole = records[:1] if record_type != "ramp_request" else [r for r in records if r.version]
-        return whole[0] if whole else None
+        if record_type is RAMP_REQUEST:
+            records = [request for request in records if request.version]
+        is_list = isinstance(record_type, RecordList)
+        return (records or None) if is_list else next(iter(records), None)
 
-    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
         """What the last sync knew of them."""
         if self._snapshot.commit is None:
             return ()
-        listed = LISTS[list_name]
         query = (
-            f"SELECT raw FROM {listed.table} WHERE vanished_at IS NULL"  # noqa: S608 - our own names
-            f" AND {listed.column or '$wanted'} = $wanted"
+            f"SELECT raw FROM {feed.table} WHERE vanished_at IS NULL"  # noqa: S608 - our own names
+            f" AND {feed.column or '$wanted'} = $wanted"
             " AND coalesce(created_at >= $since, TRUE) ORDER BY created_at DESC, id"
         )
         rows = self._snapshot.sql(query, {"wanted": record_id, "since": since})
-        return [decode_json(raw, listed.model) for raw in rows["raw"].to_pylist()]
+        return [decode_json(raw, feed.model) for raw in rows["raw"].to_pylist()]
 
-    def _with_balances(self, wallets: list[Wallet]) -> list[Wallet] | None:
+    def _with_balances(self, wallets: list[models.Wallet]) -> list[models.Wallet] | None:
         query = (
             "SELECT wallet_id, raw FROM wallet_balances WHERE wallet_id = ANY($ids)"
             " QUALIFY row_number() OVER ("
@@ -228,7 +195,7 @@ class StoredSource:
             msgspec.structs.replace(
                 wallet,
                 balances=tuple(
-                    decode_json(row["raw"], Balance)
+                    decode_json(row["raw"], models.Balance)
                     for row in rows
                     if row["wallet_id"] == wallet.id
                 ),
@@ -237,71 +204,108 @@ class StoredSource:
         ]
 
 
-class _RoleHeld(msgspec.Struct, frozen=True):
-    party: Party | None = None
+class RoleHeld(msgspec.Struct, frozen=True):
+    """A party's role, as far as it is asked about here."""
+
+    party: models.Party | None = None
 
 
-_STORED: Final[dict[str, tuple[Any, str, str, bool]]] = {
-    # what is asked: its model, its table, the column that names it, whether there are several
-    "account": (Account, "accounts", "id", False),
-    "account_named": (Account, "accounts", "external_id", False),
-    "party": (Party, "parties", "id", False),
-    "holders": (_RoleHeld, "party_roles", "account_id", True),
-    "wallets": (Wallet, "wallets", "account_id", True),
-    "ramp_request": (RampRequest, "ramp_requests", "id", False),
-    "company": (Company, "company", "", False),
-    "company_users": (CompanyUser, "company_users", "", True),
-    "company_wallet": (CompanyWallet, "company_wallets", "id", False),
-    "company_wallets": (CompanyWallet, "company_wallets", "", True),
-    "company_bank_account": (CompanyBankAccount, "company_bank_accounts", "id", False),
-    "company_bank_accounts": (CompanyBankAccount, "company_bank_accounts", "", True),
-    "fiat_currencies": (FiatCurrency, "fiat_currencies", "", True),
-    "crypto_currencies": (CryptoCurrency, "crypto_currencies", "", True),
-}
+def _values(records: Iterable[Record[Any]]) -> list[Any]:
+    return [record.value for record in records]
 
 
-class Listed(msgspec.Struct, frozen=True):
-    """A list of records that are made one after the other, in the lake and at the service."""
-
-    model: Any
-    table: str
-    column: str
-    """Which column names whose they are; empty where they are the company's."""
-    pages: Callable[[Client, str], Iterable[ListPage[Any]]]
-    """The service's list, asked for newest first."""
-
-
-LISTS: Final = {
-    "transfers": Listed(
-        Transfer,
-        "transfers",
-        "sender_account_id",
-        lambda c, i: c.finance.transfers.pages(i, sort_order="DESC"),
+ACCOUNT: Final = RecordType(
+    "account", models.Account, "accounts", "id", lambda c, i: c.finance.accounts.get(i).value
+)
+ACCOUNT_NAMED: Final = RecordType(
+    "account named", models.Account, "accounts", "external_id",
+    lambda c, i: next(
+        (r.value for r in c.finance.accounts.iterate(external_id=i) if r.value.external_id == i),
+        None,
     ),
-    "account_transfers": Listed(
-        Transfer,
-        "transfers",
-        "sender_account_id",
-        lambda c, i: c.finance.account_to_account_transfers.pages(
-            source_account_id=i, sort_order="DESC"
-        ),
+)  # fmt: skip
+"""An account by our own id of it."""
+PARTY: Final = RecordType(
+    "party", models.Party, "parties", "id", lambda c, i: c.finance.parties.get(i).value
+)
+ROLES: Final = RecordList(
+    "roles", RoleHeld, "party_roles", "account_id",
+    lambda c, i: _values(c.finance.party_roles.all(i)), may_be_closed=True,
+)  # fmt: skip
+WALLETS: Final = RecordList(
+    "wallets", models.Wallet, "wallets", "account_id",
+    lambda c, i: _values(c.finance.wallets.iterate(i)), may_be_closed=True,
+)  # fmt: skip
+"""The wallets of an account with what they hold."""
+RAMP_REQUEST: Final = RecordType(
+    "ramp request",
+    models.RampRequest,
+    "ramp_requests",
+    "id",
+    lambda c, i: c.ramp.requests.get(i).value,
+)
+COMPANY: Final = RecordType(
+    "company",
+    models.Company,
+    "company",
+    "",
+    lambda c, _: c.ramp.company.get().value,
+    may_be_closed=True,
+)
+COMPANY_USERS: Final = RecordList(
+    "company users", models.CompanyUser, "company_users", "",
+    lambda c, _: _values(c.ramp.users.all()), may_be_closed=True,
+)  # fmt: skip
+COMPANY_WALLET: Final = RecordType(
+    "company wallet", models.CompanyWallet, "company_wallets", "id",
+    lambda c, i: c.ramp.wallets.get(i).value,
+)  # fmt: skip
+COMPANY_WALLETS: Final = RecordList(
+    "company wallets", models.CompanyWallet, "company_wallets", "",
+    lambda c, _: _values(c.ramp.wallets.iterate()),
+)  # fmt: skip
+COMPANY_BANK_ACCOUNT: Final = RecordType(
+    "company bank account", models.CompanyBankAccount, "company_bank_accounts", "id",
+    lambda c, i: c.ramp.bank_accounts.get(i).value,
+)  # fmt: skip
+COMPANY_BANK_ACCOUNTS: Final = RecordList(
+    "company bank accounts", models.CompanyBankAccount, "company_bank_accounts", "",
+    lambda c, _: _values(  # a list item does not show the number
+        c.ramp.bank_accounts.get(r.value.id) for r in c.ramp.bank_accounts.iterate()
     ),
-    "virtual_accounts": Listed(
-        VirtualBankAccount,
-        "virtual_bank_accounts",
-        "account_id",
-        lambda c, i: c.finance.virtual_bank_accounts.pages(i, sort_order="DESC"),
+)  # fmt: skip
+FIAT_CURRENCIES: Final = RecordList(
+    "fiat currencies", models.FiatCurrency, "fiat_currencies", "",
+    lambda c, _: _values(c.ramp.fiat_currencies.recent()),
+)  # fmt: skip
+CRYPTO_CURRENCIES: Final = RecordList(
+    "crypto currencies", models.CryptoCurrency, "crypto_currencies", "",
+    lambda c, _: _values(c.ramp.crypto_currencies.recent()),
+)  # fmt: skip
+
+
+TRANSFERS: Final = RecordFeed(
+    "transfers", models.Transfer, "transfers", "sender_account_id",
+    lambda c, i: c.finance.transfers.pages(i, sort_order="DESC"),
+)  # fmt: skip
+INNER_TRANSFERS: Final = RecordFeed(
+    "account transfers", models.Transfer, "transfers", "sender_account_id",
+    lambda c, i: c.finance.account_to_account_transfers.pages(
+        source_account_id=i, sort_order="DESC"
     ),
-    "ramp_requests": Listed(
-        RampRequest,
-        "ramp_requests",
-        "",
-        lambda c, _: c.ramp.requests.pages(sort_order="DESC"),
-    ),
-    "parties": Listed(
-        Party, "parties", "", lambda c, _: c.finance.parties.pages(sort_order="DESC")
-    ),
-}
+)  # fmt: skip
+VIRTUAL_ACCOUNTS: Final = RecordFeed(
+    "virtual accounts", models.VirtualBankAccount, "virtual_bank_accounts", "account_id",
+    lambda c, i: c.finance.virtual_bank_accounts.pages(i, sort_order="DESC"),
+)  # fmt: skip
+RAMP_REQUESTS: Final = RecordFeed(
+    "ramp requests", models.RampRequest, "ramp_requests", "",
+    lambda c, _: c.ramp.requests.pages(sort_order="DESC"),
+)  # fmt: skip
+PARTIES: Final = RecordFeed(
+    "parties", models.Party, "parties", "",
+    lambda c, _: c.finance.parties.pages(sort_order="DESC"),
+)  # fmt: skip
 MOST_RECORDS: Final = 20_000
 """So many records of a list are read at most; beyond that nobody can tell what it holds."""
 
@@ -322,69 +326,61 @@ class LiveSource:
         self._records: dict[tuple[str, str], tuple[float, Any]] = {}
         self._latest: dict[tuple[str, str], tuple[datetime, Sequence[Any]]] = {}
 
-    def read(self, record_type: str, record_id: str) -> Any:
+    def read(self, record_type: RecordType[Any], record_id: str) -> Any:
         """The record as the service tells it; None where it has none or does not say."""
-        key = (record_type, record_id)
+        key = (record_type.words, record_id)
         now = self._clock()
         cached = self._records.get(key)
-        fresh = cached is not None and now - cached[0] < self._seconds
-        if cached is not None and fresh and record_type not in _ALWAYS_ASKED:
+        is_fresh = cached is not None and now - cached[0] < self._seconds
+        # A request's version is sent along: it is asked for every time.
+        if cached is not None and is_fresh and record_type is not RAMP_REQUEST:
             return cached[1]
         try:
-            record = _LIVE[record_type](self._connect(), record_id)
+            record = record_type.ask(self._connect(), record_id)
         except NotFound:
             return None
         except (Forbidden, NotOffered):
-            if record_type in _MAY_BE_CLOSED:
+            if record_type.may_be_closed:
                 return None
             raise
         self._records[key] = (now, record)
         return record
 
-    def latest(self, list_name: str, record_id: str, since: datetime) -> Sequence[Any]:
+    def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
         """What the service lists, read once for a batch and again only to look back a day more."""
-        name = (list_name, record_id)
+        name = (feed.words, record_id)
         if name not in self._latest or since < self._latest[name][0]:
             day = since.replace(hour=0, minute=0, second=0, microsecond=0)
-            pages = LISTS[list_name].pages(self._connect(), record_id)
-            self._latest[name] = (day, _created_since(pages, day, list_name))
+            pages = feed.ask(self._connect(), record_id)
+            self._latest[name] = (day, _created_since(pages, day, feed.words))
         return self._latest[name][1]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
         """Count an amount that was just sent against the balance that was read before it."""
-        key = ("wallets", account_id)
-        if key in self._records:
-            at, wallets = self._records[key]
-            holders = (w for w in wallets if any(asset in {b.asset, b.token} for b in w.balances))
-            has = next(holders, None)
-            if has is None:
-                return
-            remaining = [
-                _drawn(has, asset, amount) if wallet is has else wallet for wallet in wallets
-            ]
-            self._records[key] = (at, remaining)
+        key = (WALLETS.words, account_id)
+        if key not in self._records:
+            return
+        at, wallets = self._records[key]
+        holders = (w for w in wallets if any(asset in {b.asset, b.token} for b in w.balances))
+        holder = next(holders, None)
+        if holder is not None:
+            remaining = _drawn(holder, asset, amount)
+            self._records[key] = (at, [remaining if w is holder else w for w in wallets])
 
 
-def _drawn(wallet: Wallet, asset: str, amount: Decimal) -> Wallet:
+def _drawn(wallet: models.Wallet, asset: str, amount: Decimal) -> models.Wallet:
     balances = []
     for holding in (balance.holding() for balance in wallet.balances):
-        available = holding.available
+        content = msgspec.structs.asdict(holding)
         if holding.asset == asset:
-            spendable = holding.total if available is None else available
-            available = None if spendable is None else total((spendable, amount.copy_negate()))
-        balances.append(
-            Balance(
-                asset=holding.asset,
-                contract_address=holding.contract_address,
-                total=holding.total,
-                available=available,
-                reserved=holding.reserved,
-            )
-        )
+            spendable = holding.total if holding.available is None else holding.available
+            remaining = None if spendable is None else total((spendable, amount.copy_negate()))
+            content["available"] = remaining
+        balances.append(models.Balance(**content))
     return msgspec.structs.replace(wallet, balances=tuple(balances))
 
 
-def _created_since(pages: Iterable[ListPage[Any]], since: datetime, list_name: str) -> list[Any]:
+def _created_since(pages: Iterable[ListPage[Any]], since: datetime, words: str) -> list[Any]:
     """What a list holds that was made since an instant, or does not say when.
 
     It ends at the page that goes back beyond, if it came newest first up to there.
@@ -403,7 +399,7 @@ def _created_since(pages: Iterable[ListPage[Any]], since: datetime, list_name: s
         if len(recent) > MOST_RECORDS or (count > MOST_RECORDS and not is_end):
             order = "were made" if in_order else "are listed in no order, some of them made"
             raise ActionRefused(
-                f"more than {MOST_RECORDS:,} {list_name.replace('_', ' ')} {order} since"
+                f"more than {MOST_RECORDS:,} {words} {order} since"
                 f" {since:%Y-%m-%d}, so whether one of them is the same nobody can tell;"
                 " nothing was sent",
                 do="look for it in the provider's portal, then withdraw it or propose it again",
@@ -411,33 +407,3 @@ def _created_since(pages: Iterable[ListPage[Any]], since: datetime, list_name: s
         if is_end:
             break
     return recent
-
-
-_ALWAYS_ASKED: Final = frozenset({"ramp_request"})
-"""Whose version is sent along: asked for every time."""
-_MAY_BE_CLOSED: Final = frozenset({"holders", "wallets", "company", "company_users"})
-"""What some credentials and generations of the service do not give: the service then decides."""
-
-_LIVE: Final[dict[str, Callable[[Client, str], Any]]] = {
-    "account": lambda c, i: c.finance.accounts.get(i).value,
-    "account_named": lambda c, i: next(
-        (r.value for r in c.finance.accounts.iterate(external_id=i) if r.value.external_id == i),
-        None,
-    ),
-    "party": lambda c, i: c.finance.parties.get(i).value,
-    "holders": lambda c, i: [
-        role.value.party for role in c.finance.party_roles.all(i) if role.value.party is not None
-    ],
-    "wallets": lambda c, i: [wallet.value for wallet in c.finance.wallets.iterate(i)],
-    "ramp_request": lambda c, i: c.ramp.requests.get(i).value,
-    "company": lambda c, _: c.ramp.company.get().value,
-    "company_users": lambda c, _: [r.value for r in c.ramp.users.all()],
-    "company_wallet": lambda c, i: c.ramp.wallets.get(i).value,
-    "company_wallets": lambda c, _: [r.value for r in c.ramp.wallets.iterate()],
-    "company_bank_account": lambda c, i: c.ramp.bank_accounts.get(i).value,
-    "company_bank_accounts": lambda c, _: [
-        c.ramp.bank_accounts.get(r.value.id).value for r in c.ramp.bank_accounts.iterate()
-    ],  # a list item does not show the number
-    "fiat_currencies": lambda c, _: [r.value for r in c.ramp.fiat_currencies.recent()],
-    "crypto_currencies": lambda c, _: [r.value for r in c.ramp.crypto_currencies.recent()],
-}

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.actions.action_facts import Fact, fact
+from treasury.actions.kinds import service_records as service
 from treasury.actions.kinds.chains import address_problem
 from treasury.actions.kinds.kind import (
     AssetAmount,
@@ -21,20 +22,13 @@ from treasury.actions.kinds.kind import (
     Kind,
     Sent,
     body_from,
+    describe,
     echoes,
+    ending,
     exact_facts,
     lately_like,
 )
-from treasury.actions.kinds.service_records import ServiceRecords
-from treasury.api import Client, Record
-from treasury.api.bodies import (
-    Body,
-    ExternalAddress,
-    NewAccountToAccountTransfer,
-    NewCryptoTransfer,
-    NewFiatTransfer,
-)
-from treasury.api.models import Account, Transfer
+from treasury.api import Client, Record, bodies, models
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
@@ -65,24 +59,31 @@ class CryptoTransfer(_Outward, frozen=True, kw_only=True):
     external_address: str | None = None
     external_field: str | None = None
 
-    def read(self, records: ServiceRecords) -> Findings:
+    @property
+    def outside(self) -> bodies.ExternalAddress | None:
+        """The address outside the service, with its field."""
+        if self.external_address is None:
+            return None
+        return bodies.ExternalAddress(self.external_field or "", self.external_address)
+
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The sender and its balance, and the receiver on that chain."""
-        sender = records.account(self.sender_account_id, "sender_account_id")
-        to, to_masked, receiving = _crypto_receiver(self, records)
-        facts = [
-            *_sender(records, sender, "sender_account_id"),
-            *receiving,
-            *_decimals(self.amount, self.asset),
-            *_chain(sender, self.chain),
-            *_balance(records, sender.id, self.asset, self.chain, self.amount),
-        ]
+        sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
+        receiving, receiver = _crypto_receiver(self, records)
         money = AssetAmount(self.asset, self.amount)
         end = _described(self.description)
-        lead = f"{money} on {self.chain} from account"
-        return Findings(
-            facts=tuple(facts),
-            says=f"{lead} {account_name(sender)} to {to}{end}.",
-            masked=f"{lead} {account_name(sender, masked=True)} to {to_masked}{end}.",
+        return describe(
+            (
+                *_sender(records, sender, "sender_account_id"),
+                *receiving,
+                *_decimals(self.amount, self.asset),
+                *_chain(sender, self.chain),
+                *_balance(records, sender.id, self.asset, self.chain, self.amount),
+            ),
+            lambda masked: (
+                f"{money} on {self.chain} from account {account_name(sender, masked)}"
+                f" to {receiver(masked)}{end}."
+            ),
             money=money,
             drawn=(sender.id, self.asset, self.amount),
         )
@@ -93,9 +94,9 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
 
     currency: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The sender and what it can pay with, and the receiver."""
-        sender = records.account(self.sender_account_id, "sender_account_id")
+        sender = records.require(service.ACCOUNT, self.sender_account_id, "sender_account_id")
         receiving, receiver = _receiver(self, records)
         facts = [
             *_sender(records, sender, "sender_account_id"),
@@ -103,27 +104,22 @@ class FiatTransfer(_Outward, frozen=True, kw_only=True):
             *_decimals(self.amount, self.currency),
         ]
         # In which asset the service takes it is its own choice, so only nothing at all is wrong.
-        holdings = [h for _, h in records.holdings(sender.id) if h.asset]
-        spendable = [(h, h.available if h.available is not None else h.total) for h in holdings]
-        amounts = ", ".join(
-            format_amount(balance, h.asset or "?")
-            for h, balance in spendable
-            if balance is not None
-        )
+        holdings = [(h.asset, _spendable(h)) for _, h in records.holdings(sender.id) if h.asset]
         if holdings:
-            empty = all(balance == 0 for _, balance in spendable)
+            amounts = ", ".join(format_amount(b, unit) for unit, b in holdings if b is not None)
+            empty = all(balance == 0 for _, balance in holdings)
             problem = "the sender holds nothing to pay with" if empty else ""
             facts.append(
                 fact("available", amounts or None, material=False, field="amount", problem=problem)
             )
         money = AssetAmount(self.currency, self.amount)
         end = _described(self.description)
-        return Findings(
-            facts=tuple(facts),
-            says=f"{money} from account {account_name(sender)} to account"
-            f" {account_name(receiver)}{end}.",
-            masked=f"{money} from account {account_name(sender, masked=True)} to account"
-            f" {account_name(receiver, masked=True)}{end}.",
+        return describe(
+            facts,
+            lambda masked: (
+                f"{money} from account {account_name(sender, masked)} to account"
+                f" {account_name(receiver, masked)}{end}."
+            ),
             money=money,
         )
 
@@ -136,46 +132,44 @@ class AccountTransfer(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal
     cryptocurrency: str
 
-    def read(self, records: ServiceRecords) -> Findings:
+    def read(self, records: service.ServiceRecords) -> Findings:
         """The two accounts, and the balance of the sender."""
-        sender = records.account(self.source_account_id, "source_account_id")
-        receiver = records.account(self.destination_account_id, "destination_account_id")
-        facts = [
-            *_sender(records, sender, "source_account_id"),
-            *_receiving(receiver, sender.id, "destination_account_id"),
-            *_decimals(self.amount, self.cryptocurrency),
-            *_balance(records, sender.id, self.cryptocurrency, None, self.amount),
-        ]
+        sender = records.require(service.ACCOUNT, self.source_account_id, "source_account_id")
+        receiver = records.require(
+            service.ACCOUNT, self.destination_account_id, "destination_account_id"
+        )
         money = AssetAmount(self.cryptocurrency, self.amount)
-
-        def says(*, masked: bool) -> str:
-            names = [account_name(account, masked=masked) for account in (sender, receiver)]
-            return f"{money} from account {names[0]} to account {names[1]}, inside the service."
-
-        return Findings(
-            facts=tuple(facts),
-            says=says(masked=False),
-            masked=says(masked=True),
+        return describe(
+            (
+                *_sender(records, sender, "source_account_id"),
+                *_receiving(receiver, sender.id, "destination_account_id"),
+                *_decimals(self.amount, self.cryptocurrency),
+                *_balance(records, sender.id, self.cryptocurrency, None, self.amount),
+            ),
+            lambda masked: (
+                f"{money} from account {account_name(sender, masked)} to account"
+                f" {account_name(receiver, masked)}, inside the service."
+            ),
             money=money,
             drawn=(sender.id, self.cryptocurrency, self.amount),
         )
 
 
-def account_name(account: Account, *, masked: bool = False) -> str:
+def account_name(account: models.Account, masked: bool = False) -> str:
     """`treasury-eur (f5520527-…)`: our own id for it, and the service's."""
-    number = f"…{account.id[-4:]}" if masked else clean(account.id)
+    number = ending(account.id, masked)
     name = clean(account.external_id or account.name)
     return f"{name} ({number})" if name else number
 
 
-def active(account: Account, side: str, field: str) -> Fact:
+def active(account: models.Account, side: str, field: str) -> Fact:
     """The status of an account, which has to be ACTIVE."""
     wrong = account.status not in {"ACTIVE", None}
     problem = f"account {account_name(account)} is {account.status}, not ACTIVE" if wrong else ""
     return fact(f"{side} status", account.status, field=field, problem=clean(problem))
 
 
-def _sender(records: ServiceRecords, account: Account, field: str) -> list[Fact]:
+def _sender(records: service.ServiceRecords, account: models.Account, field: str) -> list[Fact]:
     return [
         fact("sender", account_name(account), field=field),
         active(account, "sender", field),
@@ -183,7 +177,7 @@ def _sender(records: ServiceRecords, account: Account, field: str) -> list[Fact]
     ]
 
 
-def _verified(records: ServiceRecords, account: Account, field: str) -> Fact:
+def _verified(records: service.ServiceRecords, account: models.Account, field: str) -> Fact:
     """Whether money may leave: the account's own word, else that of the parties that hold it."""
     status, may = account.kyc_status, account.may_send
     if may is None:
@@ -197,22 +191,25 @@ def _verified(records: ServiceRecords, account: Account, field: str) -> Fact:
     return fact("sender verification", status, field=field, problem=clean(problem))
 
 
-def _receiver(fields: _Outward, records: ServiceRecords) -> tuple[list[Fact], Account]:
-    ids = (fields.receiver_account_id, fields.receiver_external_id)
-    if (ids[0] is None) == (ids[1] is None):
+def _receiver(
+    fields: _Outward, records: service.ServiceRecords
+) -> tuple[list[Fact], models.Account]:
+    own_id, external_id = fields.receiver_account_id, fields.receiver_external_id
+    if (own_id is None) == (external_id is None):
         raise InputError(
             "receiver_account_id: one receiver is needed",
             do="give receiver_account_id or receiver_external_id, not both",
         )
-    if ids[0] is not None:
-        field, account = "receiver_account_id", records.account(ids[0], "receiver_account_id")
+    if own_id is not None:
+        field = "receiver_account_id"
+        account = records.require(service.ACCOUNT, own_id, field)
     else:
         field = "receiver_external_id"
-        account = records.account_named(ids[1] or "", field)
+        account = records.require(service.ACCOUNT_NAMED, external_id or "", field)
     return _receiving(account, fields.sender_account_id, field), account
 
 
-def _receiving(account: Account, sender_id: str, field: str) -> list[Fact]:
+def _receiving(account: models.Account, sender_id: str, field: str) -> list[Fact]:
     problem = "it is the sender" if account.id == sender_id else ""
     return [
         fact("receiver", account_name(account), field=field, problem=problem),
@@ -220,35 +217,34 @@ def _receiving(account: Account, sender_id: str, field: str) -> list[Fact]:
     ]
 
 
+def _spendable(holding: models.Holding) -> Decimal | None:
+    return holding.total if holding.available is None else holding.available
+
+
 def _balance(
-    records: ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
+    records: service.ServiceRecords, account_id: str, asset: str, chain: str | None, amount: Decimal
 ) -> list[Fact]:
     """What the sender can spend of the asset; nothing where the service does not say."""
     holdings = records.holdings(account_id)
     if not holdings:
         return []
-    matching = [
-        h for on, h in holdings if h.asset == asset and (chain is None or on in {chain, None})
-    ]
     place = f"{asset} on {chain}" if chain else asset
-    if not matching:
-        problem = f"the sender holds no {place}"
-        return [fact("asset held", "no", field="asset" if chain else "cryptocurrency",
-                     problem=problem)]  # fmt: skip
-    spendable = [h.available if h.available is not None else h.total for h in matching]
-    if any(balance is None for balance in spendable):
-        return [fact("asset held", place)]
-    available = total(balance for balance in spendable if balance is not None)
-    problem = ""
+    balances = [
+        _spendable(h)
+        for on, h in holdings
+        if h.asset == asset and (not chain or on in {chain, None})
+    ]
+    if not balances:
+        field = "asset" if chain else "cryptocurrency"
+        return [fact("asset held", "no", field=field, problem=f"the sender holds no {place}")]
+    held = fact("asset held", place)
+    if None in balances:
+        return [held]
+    available = total(balance for balance in balances if balance is not None)
+    balance, problem = format_amount(available, asset), ""
     if available < amount:
-        problem = (
-            f"{format_amount(amount, asset)} is over the balance, {format_amount(available, asset)}"
-        )
-    return [
-        fact("asset held", place),
-        fact("available", format_amount(available, asset), material=False, field="amount",
-             problem=problem),
-    ]  # fmt: skip
+        problem = f"{format_amount(amount, asset)} is over the balance, {balance}"
+    return [held, fact("available", balance, material=False, field="amount", problem=problem)]
 
 
 def _decimals(amount: Decimal, unit: str) -> list[Fact]:
@@ -256,16 +252,13 @@ def _decimals(amount: Decimal, unit: str) -> list[Fact]:
 
 
 def _crypto_receiver(
-    fields: CryptoTransfer, records: ServiceRecords
-) -> tuple[str, str, list[Fact]]:
+    fields: CryptoTransfer, records: service.ServiceRecords
+) -> tuple[list[Fact], Callable[[bool], str]]:
+    """The facts of the receiver, and its name, masked or not."""
     address = fields.external_address
     if address is None:
         facts, account = _receiver(fields, records)
-        return (
-            f"account {account_name(account)}",
-            f"account {account_name(account, masked=True)}",
-            facts,
-        )
+        return facts, lambda masked: f"account {account_name(account, masked)}"
     if fields.receiver_account_id is not None or fields.receiver_external_id is not None:
         raise InputError("external_address: a receiver is given too", do="give just one of them")
     if fields.external_field is None:
@@ -273,13 +266,16 @@ def _crypto_receiver(
             "external_field: nothing says in which field the service takes an address outside it",
             do="ask the provider for the field's name and give it",
         )
-    outside = "wallet {} outside the service, which cannot be called back"
     problem = address_problem(fields.chain, address)
-    facts = [fact("receiver", address, field="external_address", problem=problem)]
-    return outside.format(clean(address)), outside.format(f"…{address[-4:]}"), facts
+    return (
+        [fact("receiver", address, field="external_address", problem=problem)],
+        lambda masked: (
+            f"wallet {ending(address, masked)} outside the service, which cannot be called back"
+        ),
+    )
 
 
-def _chain(sender: Account, chain: str) -> list[Fact]:
+def _chain(sender: models.Account, chain: str) -> list[Fact]:
     if sender.chain is None:
         return []
     wrong = sender.chain != chain
@@ -293,22 +289,6 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
-def _crypto_body(fields: CryptoTransfer, _: Findings, key: str) -> Body:
-    outside = None
-    if fields.external_address is not None:
-        outside = ExternalAddress(fields.external_field or "", fields.external_address)
-    return NewCryptoTransfer(
-        amount=fields.amount,
-        receiver_account_id=fields.receiver_account_id,
-        receiver_external_id=fields.receiver_external_id,
-        description=fields.description,
-        chain=fields.chain,
-        asset=fields.asset,
-        external_address=outside,
-        idempotency_key=key,
-    )
-
-
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     """The sender's transfer that carries our key; a service that shows no key shows nothing."""
     listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
@@ -320,18 +300,23 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     return keyed[0] if keyed else None
 
 
-def _same_way(unit: str) -> Callable[[ServiceRecords, Any, Body], Iterable[Transfer]]:
+def _same_way(
+    unit: str,
+) -> Callable[[service.ServiceRecords, Any, bodies.Body], Iterable[models.Transfer]]:
     """The sender's transfers of as much to the same receiver with the same description.
 
     Failed ones count. `unit` is the field of the asset, or of the currency that fiat comes from.
     """
 
-    def twins(records: ServiceRecords, fields: Any, _: Body) -> Iterable[Transfer]:
+    def twins(
+        records: service.ServiceRecords, fields: Any, _: bodies.Body
+    ) -> Iterable[models.Transfer]:
         to = fields.receiver_account_id
         if fields.receiver_external_id is not None:
-            to = records.account_named(fields.receiver_external_id, "receiver_external_id").id
+            external_id = fields.receiver_external_id
+            to = records.require(service.ACCOUNT_NAMED, external_id, "receiver_external_id").id
         likeness = (getattr(fields, unit), fields.amount)
-        for transfer in records.lately("transfers", fields.sender_account_id):
+        for transfer in records.lately(service.TRANSFERS, fields.sender_account_id):
             money = transfer if unit == "asset" else transfer.fiat_origin
             is_sender = transfer.sender_account_id in {fields.sender_account_id, None}
             is_receiver = transfer.receiver_account_id in {to, None}
@@ -349,13 +334,11 @@ TRANSFER_KINDS: Final = (
         verb="Send",
         consequence="It cannot be called back.",
         operation="POST /accounts/{senderAccountId}/transfers/crypto",
-        credential="maker",
         safety="keyed",
         fields=CryptoTransfer,
-        model=Transfer,
-        read=CryptoTransfer.read,
+        model=models.Transfer,
         ids=("sender_account_id",),
-        body=_crypto_body,
+        body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
         shows=echoes("sender_account_id", "amount"),
         look_up=_with_key,
         twins=_same_way("asset"),
@@ -365,13 +348,11 @@ TRANSFER_KINDS: Final = (
         verb="Send",
         consequence="The service takes it from what the sender holds, at its own rate.",
         operation="POST /accounts/{senderAccountId}/transfers/fiat",
-        credential="maker",
         safety="keyed",
         fields=FiatTransfer,
-        model=Transfer,
-        read=FiatTransfer.read,
+        model=models.Transfer,
         ids=("sender_account_id",),
-        body=body_from(NewFiatTransfer),
+        body=body_from(bodies.NewFiatTransfer),
         shows=echoes("sender_account_id"),
         look_up=_with_key,
         twins=_same_way("currency"),
@@ -381,15 +362,13 @@ TRANSFER_KINDS: Final = (
         verb="Move",
         consequence="It settles within seconds and cannot be called back.",
         operation="POST /account-to-account-transfers",
-        credential="maker",
         safety="keyed",
         fields=AccountTransfer,
-        model=Transfer,
-        read=AccountTransfer.read,
-        body=body_from(NewAccountToAccountTransfer),
+        model=models.Transfer,
+        body=body_from(bodies.NewAccountToAccountTransfer),
         shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
         twins=lately_like(
-            "account_transfers",
+            service.INNER_TRANSFERS,
             "source_account_id",
             "source_account_id",
             "destination_account_id",

@@ -1,0 +1,1 @@
+"""The statements that bring a journal's database to its present form."""

@@ -1,0 +1,6 @@
+-- Entries follow each other. INSERT OR REPLACE takes a row away without asking the trigger on DELETE.
+
+CREATE TRIGGER IF NOT EXISTS entries_in_order BEFORE INSERT ON entries
+    WHEN NEW.seq <> (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+        OR EXISTS (SELECT 1 FROM entries WHERE nonce = NEW.nonce)
+    BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END
