@@ -27,32 +27,18 @@ from treasury.money import difference, total
 from treasury.reconcile.engine.kept_run import kept_run
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import wide
 
 __all__ = ["BALANCES", "month_balances"]
 
-BALANCES: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("of", TEXT),
-        ("name", TEXT),
-        ("currency", TEXT),
-        ("opening", AMOUNT),
-        ("money_in", AMOUNT),
-        ("money_out", AMOUNT),
-        ("fees", AMOUNT),
-        ("gas", AMOUNT),
-        ("closing", AMOUNT),
-        ("unexplained", AMOUNT),
-        ("in_doubt", AMOUNT),
-        ("undecided", AMOUNT),
-        ("undecided_lines", INTEGER),
-        ("proved", BOOL),
-        ("blocks", BOOL),
-        ("proved_by", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-    ]
+BALANCES: Final = schema_of(
+    (TEXT, "kind", "of", "name", "currency"),
+    (AMOUNT, "opening", "money_in", "money_out", "fees", "gas", "closing", "unexplained"),
+    (AMOUNT, "in_doubt", "undecided"),
+    (INTEGER, "undecided_lines"),
+    (BOOL, "proved", "blocks"),
+    (TEXT, "proved_by", "problem", "next_step"),
 )
 """A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
 `currency`; `of` is the IBAN, account id or address. `gas` is what a company wallet paid in its

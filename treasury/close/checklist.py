@@ -25,24 +25,17 @@ from treasury.close.result_words import (
 )
 from treasury.items.item_kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 
 __all__ = ["CHECKLIST", "Blocker", "Checklist", "ChecklistStep", "checklist"]
 
-CHECKLIST: Final = pa.schema(
-    [
-        ("step", TEXT),
-        ("state", TEXT),
-        ("found", TEXT),
-        ("blocking", TEXT),
-        ("items", INTEGER),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("owner", TEXT),
-        ("since", TEXT),
-        ("next_step", TEXT),
-    ]
+CHECKLIST: Final = schema_of(
+    (TEXT, "step", "state", "found", "blocking"),
+    (INTEGER, "items"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "owner", "since", "next_step"),
 )
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 

@@ -21,27 +21,19 @@ from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 
 __all__ = ["LATE_ITEMS", "late_items"]
 
-LATE_ITEMS: Final = pa.schema(
-    [
-        ("change", TEXT),
-        ("entry_id", TEXT),
-        ("month", TEXT),
-        ("posts_to", TEXT),
-        ("known_from", INSTANT),
-        ("booking_date", DATE),
-        ("account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("outcome", TEXT),
-        ("what", TEXT),
-        ("original_id", TEXT),
-        ("closed_at", INSTANT),
-        ("close_entry", INTEGER),
-    ]
+LATE_ITEMS: Final = schema_of(
+    (TEXT, "change", "entry_id", "month", "posts_to"),
+    (INSTANT, "known_from"),
+    (DATE, "booking_date"),
+    (TEXT, "account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "outcome", "what", "original_id"),
+    (INSTANT, "closed_at"),
+    (INTEGER, "close_entry"),
 )
 """`month` is the closed one that the item belongs to by its date, `close_entry` its close in the
 journal; `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or

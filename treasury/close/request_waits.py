@@ -9,18 +9,14 @@ import pyarrow as pa
 
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.schemas import schema_of
 
 __all__ = ["FUNDING_TIMES", "funding_waits"]
 
-FUNDING_TIMES: Final = pa.schema(
-    [
-        ("request_id", TEXT),
-        ("reference", TEXT),
-        ("direction", TEXT),
-        ("approved_at", INSTANT),
-        ("received_at", INSTANT),
-        ("seconds", INTEGER),
-    ]
+FUNDING_TIMES: Final = schema_of(
+    (TEXT, "request_id", "reference", "direction"),
+    (INSTANT, "approved_at", "received_at"),
+    (INTEGER, "seconds"),
 )
 """A row a request, from its approval to the service's word that the money or the coins came."""
 

@@ -30,6 +30,7 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, rows_hash
 
 __all__ = [
@@ -50,49 +51,34 @@ ADDS: Final = {
 """Which sides of the identity are added, so that all of them together are nothing."""
 _AMOUNTS: Final = tuple(ADDS)
 
-ROLL_FORWARD: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("opening_items", INTEGER),
-        *((name, AMOUNT) for name in _AMOUNTS),
-        ("closing_items", INTEGER),
-        ("blocked_items", INTEGER),
-        ("standing_blocked", AMOUNT),
-    ]
+ROLL_FORWARD: Final = schema_of(
+    (TEXT, "kind", "currency"),
+    (INTEGER, "opening_items"),
+    (AMOUNT, *_AMOUNTS),
+    (INTEGER, "closing_items", "blocked_items"),
+    (AMOUNT, "standing_blocked"),
 )
 """A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
 in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
-ITEMS: Final = pa.schema(
-    [
-        ("expectation_id", TEXT),
-        ("code", TEXT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        *((name, AMOUNT) for name in _AMOUNTS),
-        ("standing_blocked", AMOUNT),
-    ]
+ITEMS: Final = schema_of(
+    (TEXT, "expectation_id", "code", "kind", "currency"),
+    (AMOUNT, "amount"),
+    (AMOUNT, *_AMOUNTS),
+    (AMOUNT, "standing_blocked"),
 )
 """The request behind each row: its own opening, movements and closing."""
 
-POSITIONS: Final = pa.schema(
-    [
-        ("expectation_id", TEXT),
-        ("code", TEXT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("direction", TEXT),
-        ("status", TEXT),
-        ("amount", AMOUNT),
-        ("back", AMOUNT),
-        ("cancelled", BOOL),
-        ("blocked", BOOL),
-        ("open", AMOUNT),
-    ]
+POSITIONS: Final = schema_of(
+    (TEXT, "expectation_id", "code", "kind", "currency", "direction", "status"),
+    (AMOUNT, "amount", "back"),
+    (BOOL, "cancelled", "blocked"),
+    (AMOUNT, "open"),
 )
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
-SHARES: Final = pa.schema([("expectation_id", TEXT), ("entry_id", TEXT), ("amount", AMOUNT)])
+SHARES: Final = schema_of(
+    (TEXT, "expectation_id", "entry_id"),
+    (AMOUNT, "amount"),
+)
 """What each bank line has in an expectation at a month's end."""
 ZERO: Final = Decimal(0)
 

@@ -18,19 +18,16 @@ from treasury.errors import InputError, NothingStored
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
-CHOICES: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("id", TEXT),
-        ("happened_on", DATE),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("says", TEXT),
-    ]
+CHOICES: Final = schema_of(
+    (TEXT, "kind", "id"),
+    (DATE, "happened_on"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "says"),
 )
 TRACE_PACKAGE: Final = "treasury.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]

@@ -18,6 +18,7 @@ import pyarrow as pa
 from treasury.ground.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -47,18 +48,14 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     is_for_provider: bool = True
 
 
-HOPS: Final = pa.schema(
-    [
-        ("place", TEXT),
-        ("state", TEXT),
-        ("says", TEXT),
-        ("at", INSTANT),
-        ("on", DATE),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("since", DATE),
-        ("evidence", TEXT),
-    ]
+HOPS: Final = schema_of(
+    (TEXT, "place", "state", "says"),
+    (INSTANT, "at"),
+    (DATE, "on"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (DATE, "since"),
+    (TEXT, "evidence"),
 )
 
 

@@ -24,33 +24,23 @@ from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins",
     "measurement_not_in_force",
 ]  # fmt: skip
 
-MEASURED: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("measurement", TEXT),
-        ("cost_formula", TEXT),
-        ("reversal", TEXT),
-        ("pool", TEXT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("alone", BOOL),
-    ]
+MEASURED: Final = schema_of(
+    (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),
+    (TEXT, "accepted_by"),
+    (BOOL, "alone"),
 )
 """A row for each coin that is measured; any other is disclosed alone."""
-COIN_OPENINGS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("day", DATE),
-        ("quantity", AMOUNT),
-        ("carrying_amount", AMOUNT),
-    ]
+COIN_OPENINGS: Final = schema_of(
+    (TEXT, "coin", "pool"),
+    (DATE, "day"),
+    (AMOUNT, "quantity", "carrying_amount"),
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""
 _COINS: Final = CODES - CURRENCIES

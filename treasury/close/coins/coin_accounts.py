@@ -44,6 +44,7 @@ from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -51,71 +52,37 @@ __all__ = [
     "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
 ]  # fmt: skip
 
-COINS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("name", TEXT),
-        ("measurement", TEXT),
-        ("cost_formula", TEXT),
-        ("reversal", TEXT),
-        ("opening_quantity", AMOUNT),
-        ("acquired_quantity", AMOUNT),
-        ("transferred_quantity", AMOUNT),
-        ("disposed_quantity", AMOUNT),
-        ("closing_quantity", AMOUNT),
-        ("currency", TEXT),
-        ("opening", AMOUNT),
-        ("reversed", AMOUNT),
-        ("acquired", AMOUNT),
-        ("transferred", AMOUNT),
-        ("disposed", AMOUNT),
-        ("remeasured", AMOUNT),
-        ("closing", AMOUNT),
-        ("proceeds", AMOUNT),
-        ("gain", AMOUNT),
-        ("value", AMOUNT),
-        ("rate", AMOUNT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-    ]
+COINS: Final = schema_of(
+    (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),
+    (AMOUNT, "opening_quantity", "acquired_quantity", "transferred_quantity", "disposed_quantity"),
+    (AMOUNT, "closing_quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "opening", "reversed", "acquired", "transferred", "disposed", "remeasured"),
+    (AMOUNT, "closing", "proceeds", "gain", "value", "rate"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by", "problem", "next_step"),
 )
 """A row a coin and pool; a coin that is not measured has one for each proved balance. Quantities in
 `coin`, amounts in `currency`: opening + reversed + acquired + transferred - disposed + remeasured =
 closing. `gain` is what disposals brought above what they were carried at. `value` is that of the
 closing quantity by the month's last reference rate."""
-COIN_MOVEMENTS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("day", DATE),
-        ("kind", TEXT),
-        ("quantity", AMOUNT),
-        ("currency", TEXT),
-        ("carrying_amount", AMOUNT),
-        ("proceeds", AMOUNT),
-        ("gain", AMOUNT),
-        ("contra", TEXT),
-        ("reference", TEXT),
-        ("valued_by", TEXT),
-        ("event_id", TEXT),
-        ("source_id", TEXT),
-    ]
+COIN_MOVEMENTS: Final = schema_of(
+    (TEXT, "coin", "pool"),
+    (DATE, "day"),
+    (TEXT, "kind"),
+    (AMOUNT, "quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "carrying_amount", "proceeds", "gain"),
+    (TEXT, "contra", "reference", "valued_by", "event_id", "source_id"),
 )
 """A row for each event that moved a pool of a measured coin, with its sign: `quantity` in `coin`,
 amounts in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured."""
-COIN_LOTS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("month_end", DATE),
-        ("acquired_on", DATE),
-        ("quantity", AMOUNT),
-        ("currency", TEXT),
-        ("carrying_amount", AMOUNT),
-    ]
+COIN_LOTS: Final = schema_of(
+    (TEXT, "coin", "pool"),
+    (DATE, "month_end", "acquired_on"),
+    (AMOUNT, "quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "carrying_amount"),
 )
 """The pools of measured coins at a month's end, a row a lot: what the next month opens with. A row
 without `acquired_on` is what the pool is carried above its lots, to be taken back on the first; a

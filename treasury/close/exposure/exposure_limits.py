@@ -20,6 +20,7 @@ from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "EXPOSURE_LIMITS",
@@ -32,14 +33,11 @@ __all__ = [
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
-EXPOSURE_LIMITS: Final = pa.schema(
-    [
-        ("scope", TEXT),
-        ("limit", AMOUNT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("alone", BOOL),
-    ]
+EXPOSURE_LIMITS: Final = schema_of(
+    (TEXT, "scope"),
+    (AMOUNT, "limit"),
+    (TEXT, "proposed_by", "accepted_by"),
+    (BOOL, "alone"),
 )
 """A row for each limit: `scope` is a currency, in which its `limit` is, or `all`, in euros."""
 REPORTING: Final = "EUR"

@@ -47,6 +47,7 @@ from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stor
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -68,53 +69,37 @@ STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
 """The steps that give what moved, over those of matching and of the month that they read."""
-EXPOSURE: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("reference", TEXT),
-        ("state", TEXT),
-        ("amount", AMOUNT),
-        ("in_doubt", AMOUNT),
-        ("currency", TEXT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("since", INSTANT),
-        ("age", INTEGER),
-        ("clock", TEXT),
-        ("cleared_at", INSTANT),
-        ("cleared_by", TEXT),
-        ("evidence", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-        ("subject", TEXT),
-        ("subject_id", TEXT),
-    ]
+EXPOSURE: Final = schema_of(
+    (TEXT, "kind", "reference", "state"),
+    (AMOUNT, "amount", "in_doubt"),
+    (TEXT, "currency"),
+    (AMOUNT, "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
+    (INSTANT, "since"),
+    (INTEGER, "age"),
+    (TEXT, "clock"),
+    (INSTANT, "cleared_at"),
+    (TEXT, "cleared_by", "evidence", "problem", "next_step", "subject", "subject_id"),
 )
 """A row for each amount that stood with the provider at the instant, in `currency`; `value` of it
 in `value_currency`. What is not provable has no `amount` and says in `problem` why; `in_doubt` is
 what may stand there, where that is known. `age` counts days of `clock` since the money came. What
 left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
-EXPOSURE_TOTALS: Final = pa.schema(
-    [
-        ("scope", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("cleared", AMOUNT),
-        ("not_provable", INTEGER),
-        ("in_doubt", AMOUNT),
-        ("peak", AMOUNT),
-        ("peak_at", INSTANT),
-        ("limit", AMOUNT),
-        ("above_limit", AMOUNT),
-        ("days_above", INTEGER),
-        ("standing", TEXT),
-    ]
+EXPOSURE_TOTALS: Final = schema_of(
+    (TEXT, "scope", "currency"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
+    (AMOUNT, "cleared"),
+    (INTEGER, "not_provable"),
+    (AMOUNT, "in_doubt", "peak"),
+    (INSTANT, "peak_at"),
+    (AMOUNT, "limit", "above_limit"),
+    (INTEGER, "days_above"),
+    (TEXT, "standing"),
 )
 """A row for each currency, and one of scope `all` in the reporting currency, amounts in `currency`:
 what stood at the instant, what of it cleared since, the most in the month, and the limit.
@@ -122,30 +107,22 @@ what stood at the instant, what of it cleared since, the most in the month, and 
 and may be of the currency, and under `all` those without a reference rate as well; `in_doubt` is
 the most that these are together, empty where that is not known. `standing` is `no limit`, `above`,
 `within` where the amount with all that is in doubt is not above, else `not provable`."""
-EXPOSURE_DAYS: Final = pa.schema(
-    [
-        ("day", DATE),
-        ("at", INSTANT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-    ]
+EXPOSURE_DAYS: Final = schema_of(
+    (DATE, "day"),
+    (INSTANT, "at"),
+    (TEXT, "kind", "currency"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
 )
 """A row for each day, kind and currency at the end of the day, and one of kind `all` in the
 reporting currency, whose `valued_by` names the currencies that had no rate that day."""
-EXPOSURE_AGES: Final = pa.schema(
-    [
-        ("age", TEXT),
-        ("currency", TEXT),
-        ("positions", INTEGER),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-    ]
+EXPOSURE_AGES: Final = schema_of(
+    (TEXT, "age", "currency"),
+    (INTEGER, "positions"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
 )
 """A row for each age and currency of what stood at the instant; custodial balances have none."""
 _AGES: Final = (

@@ -38,6 +38,7 @@ from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
@@ -54,58 +55,38 @@ _BEYOND: Final = 10**19
 _LONGEST: Final = timedelta(days=7)
 """A conversion between two balances that lie further apart has no day that a rate could be of."""
 
-_VALUES: Final = [
-    ("value_currency", TEXT),
-    ("given_value", AMOUNT),
-    ("received_value", AMOUNT),
-    ("cost", AMOUNT),
-    ("stated_fee", AMOUNT),
-    ("reference_difference", AMOUNT),
-]
-COST: Final = pa.schema(
-    [
-        *_VALUES,
-        ("cost_bp", _BASIS_POINTS),
-        ("reference_difference_bp", _BASIS_POINTS),
-        ("difference_is", TEXT),
-        ("valued_by", TEXT),
-        ("not_valued", TEXT),
-    ]
+_VALUES: Final = (
+    (TEXT, "value_currency"),
+    (AMOUNT, "given_value", "received_value", "cost", "stated_fee", "reference_difference"),
+)
+COST: Final = schema_of(
+    *_VALUES,
+    (_BASIS_POINTS, "cost_bp", "reference_difference_bp"),
+    (TEXT, "difference_is", "valued_by", "not_valued"),
 )
 """What a conversion cost, in `value_currency`: `cost` is the value given less the value received,
 and is made up of `stated_fee` and `reference_difference`, each rounded by itself. `cost_bp` is of
 the value given, `reference_difference_bp` of the value that was converted: without the fee where
 it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
 `not_valued` says why a conversion has no value, and is empty for one that has."""
-CONVERSION_COSTS: Final = pa.schema(
-    [
-        ("source", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("converted_on", DATE),
-        ("pair", TEXT),
-        ("given", AMOUNT),
-        ("given_currency", TEXT),
-        ("received", AMOUNT),
-        ("received_currency", TEXT),
-        *COST,
-    ]
+CONVERSION_COSTS: Final = schema_of(
+    (TEXT, "source", "source_id", "reference", "month"),
+    (DATE, "converted_on"),
+    (TEXT, "pair"),
+    (AMOUNT, "given"),
+    (TEXT, "given_currency"),
+    (AMOUNT, "received"),
+    (TEXT, "received_currency"),
+    *COST,
 )
 """A row a conversion: a completed request, or what the balances of a virtual account prove."""
-COSTS_BY_PAIR: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("pair", TEXT),
-        ("conversions", INTEGER),
-        *_VALUES,
-        ("cost_bp", _BASIS_POINTS),
-        ("reference_difference_bp", _BASIS_POINTS),
-        ("lowest_bp", _BASIS_POINTS),
-        ("highest_bp", _BASIS_POINTS),
-        ("difference_is", TEXT),
-        ("not_valued", INTEGER),
-    ]
+COSTS_BY_PAIR: Final = schema_of(
+    (TEXT, "month", "pair"),
+    (INTEGER, "conversions"),
+    *_VALUES,
+    (_BASIS_POINTS, "cost_bp", "reference_difference_bp", "lowest_bp", "highest_bp"),
+    (TEXT, "difference_is"),
+    (INTEGER, "not_valued"),
 )
 """A row a month, pair and kind of difference: sums of the `conversions` that have a value, and the
 least and the most of their differences in basis points. `not_valued` counts those without one,
@@ -117,22 +98,15 @@ NOT_VALUED: Final = [
 """What is shown of a conversion without a value."""
 
 
-RECORDED: Final = pa.schema(
-    [
-        ("source", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("day", DATE),
-        ("at", INSTANT),
-        ("is_on_ramp", BOOL),
-        ("fiat", AMOUNT),
-        ("fiat_currency", TEXT),
-        ("fee", AMOUNT),
-        ("crypto", AMOUNT),
-        ("crypto_currency", TEXT),
-        ("problem", TEXT),
-    ]
+RECORDED: Final = schema_of(
+    (TEXT, "source", "source_id", "reference", "month"),
+    (DATE, "day"),
+    (INSTANT, "at"),
+    (BOOL, "is_on_ramp"),
+    (AMOUNT, "fiat"),
+    (TEXT, "fiat_currency"),
+    (AMOUNT, "fee", "crypto"),
+    (TEXT, "crypto_currency", "problem"),
 )
 """A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
 in or came out of an account: with the fee where it is given, without it where it is received. `at`

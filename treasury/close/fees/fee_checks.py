@@ -29,6 +29,7 @@ from treasury.money import (
     stored,
 )
 from treasury.tables.csv_output import rows_of
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = ["RATE", "expected_fee", "fee_rate", "fees_computed", "finding", "rates_of_others"]
@@ -38,8 +39,10 @@ RATE: Final = pa.decimal128(38, 2)
 BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
 """How a finding begins that somebody has to look at."""
-OTHERS: Final = pa.schema(
-    [("others_that_day", INTEGER), ("rate_of_others", AMOUNT), ("rate_deviation_bp", RATE)]
+OTHERS: Final = schema_of(
+    (INTEGER, "others_that_day"),
+    (AMOUNT, "rate_of_others"),
+    (RATE, "rate_deviation_bp"),
 )
 RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
 """What the rate of a request is held against the others' by."""

@@ -34,6 +34,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
 
@@ -41,62 +42,42 @@ __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_betwe
 
 ZERO: Final = Decimal(0)
 
-REQUESTS: Final = pa.schema(
-    [
-        ("request_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("completed_on", DATE),
-        ("direction", TEXT),
-        ("pair", TEXT),
-        ("chain", TEXT),
-        ("bank_account", TEXT),
-        ("fiat_currency", TEXT),
-        ("fiat_gross", AMOUNT),
-        ("fee", AMOUNT),
-        ("fiat_net", AMOUNT),
-        ("crypto_currency", TEXT),
-        ("crypto", AMOUNT),
-        ("exchange_rate", AMOUNT),
-        ("fee_percentage", AMOUNT),
-        ("rate_bp", RATE),
-        ("tier", TEXT),
-        ("expected_fee", AMOUNT),
-        ("expected_by", TEXT),
-        ("variance", AMOUNT),
-        ("finding", TEXT),
-        ("others_that_day", INTEGER),
-        ("rate_of_others", AMOUNT),
-        ("rate_deviation_bp", RATE),
-        ("completed_at", INSTANT),
-    ]
+REQUESTS: Final = schema_of(
+    (TEXT, "request_id", "reference", "month"),
+    (DATE, "completed_on"),
+    (TEXT, "direction", "pair", "chain", "bank_account", "fiat_currency"),
+    (AMOUNT, "fiat_gross", "fee", "fiat_net"),
+    (TEXT, "crypto_currency"),
+    (AMOUNT, "crypto", "exchange_rate", "fee_percentage"),
+    (RATE, "rate_bp"),
+    (TEXT, "tier"),
+    (AMOUNT, "expected_fee"),
+    (TEXT, "expected_by"),
+    (AMOUNT, "variance"),
+    (TEXT, "finding"),
+    (INTEGER, "others_that_day"),
+    (AMOUNT, "rate_of_others"),
+    (RATE, "rate_deviation_bp"),
+    (INSTANT, "completed_at"),
 )
 """What is recorded of a request, and its fee computed again."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """What sums may be by, besides the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
-SUMS: Final = pa.schema(
-    [
-        ("fiat_currency", TEXT),
-        ("requests", INTEGER),
-        ("fiat_gross", AMOUNT),
-        ("fee", AMOUNT),
-        ("fiat_net", AMOUNT),
-        ("rate_bp", RATE),
-        ("without_fee", INTEGER),
-        ("expected_fee", AMOUNT),
-        ("variance", AMOUNT),
-        ("without_expected", INTEGER),
-        ("to_check", INTEGER),
-    ]
+SUMS: Final = schema_of(
+    (TEXT, "fiat_currency"),
+    (INTEGER, "requests"),
+    (AMOUNT, "fiat_gross", "fee", "fiat_net"),
+    (RATE, "rate_bp"),
+    (INTEGER, "without_fee"),
+    (AMOUNT, "expected_fee", "variance"),
+    (INTEGER, "without_expected", "to_check"),
 )
-TREND: Final = pa.schema(
-    [
-        ("month", TEXT),
-        *SUMS,
-        ("fee_change", AMOUNT),
-        ("rate_change_bp", RATE),
-    ]
+TREND: Final = schema_of(
+    (TEXT, "month"),
+    *SUMS,
+    (AMOUNT, "fee_change"),
+    (RATE, "rate_change_bp"),
 )
 
 

@@ -26,6 +26,7 @@ from treasury.money import exponent, rounded, total
 from treasury.rates import ReferenceRates
 from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "paid_gas",
@@ -35,42 +36,30 @@ PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
 """What gas was paid for that has the hash of none."""
-GAS_PAYMENTS: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("paid_on", DATE),
-        ("chain", TEXT),
-        ("transaction_hash", TEXT),
-        ("wallet", TEXT),
-        ("failed", BOOL),
-        ("used_for", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("shared_by", INTEGER),
-        ("coin", TEXT),
-        ("gas", AMOUNT),
-        ("value_currency", TEXT),
-        ("gas_value", AMOUNT),
-        ("valued_by", TEXT),
-        ("not_valued", TEXT),
-    ]
+GAS_PAYMENTS: Final = schema_of(
+    (TEXT, "month"),
+    (DATE, "paid_on"),
+    (TEXT, "chain", "transaction_hash", "wallet"),
+    (BOOL, "failed"),
+    (TEXT, "used_for", "source_id", "reference"),
+    (INTEGER, "shared_by"),
+    (TEXT, "coin"),
+    (AMOUNT, "gas"),
+    (TEXT, "value_currency"),
+    (AMOUNT, "gas_value"),
+    (TEXT, "valued_by", "not_valued"),
 )
 """A row a transaction that a company wallet paid for: `gas` in `coin`, `gas_value` of it in
 `value_currency` by the reference rate of its day. `used_for` is request, transfer or neither;
 `source_id` and `reference` are of the first of the `shared_by` requests, or transfers, that state
 its hash. `not_valued` says why it has no value, and is empty where it has one."""
-GAS_COSTS: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("used_for", TEXT),
-        ("coin", TEXT),
-        ("payments", INTEGER),
-        ("failed", INTEGER),
-        ("gas", AMOUNT),
-        ("value_currency", TEXT),
-        ("gas_value", AMOUNT),
-        ("not_valued", INTEGER),
-    ]
+GAS_COSTS: Final = schema_of(
+    (TEXT, "month", "used_for", "coin"),
+    (INTEGER, "payments", "failed"),
+    (AMOUNT, "gas"),
+    (TEXT, "value_currency"),
+    (AMOUNT, "gas_value"),
+    (INTEGER, "not_valued"),
 )
 """A row a month, use and coin: all the `gas` that was paid, of `payments` transactions of which
 `failed` failed; `gas_value` is of those that have a value, null where none has. `not_valued` counts

@@ -18,6 +18,7 @@ from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular
 
 __all__ = ["COLUMNS", "Tied", "tie_invoice"]
@@ -30,29 +31,18 @@ COLUMNS: Final = (
 )
 """An invoice's columns; `reference` is a payment reference or a request's id."""
 
-LINES: Final = pa.schema(
-    [
-        ("reference", TEXT),
-        ("request_id", TEXT),
-        ("line", INTEGER),
-        ("currency", TEXT),
-        ("invoiced", AMOUNT),
-        ("recorded", AMOUNT),
-        ("difference", AMOUNT),
-        ("vat", AMOUNT),
-        ("finding", TEXT),
-    ]
+LINES: Final = schema_of(
+    (TEXT, "reference", "request_id"),
+    (INTEGER, "line"),
+    (TEXT, "currency"),
+    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (TEXT, "finding"),
 )
-TOTALS: Final = pa.schema(
-    [
-        ("currency", TEXT),
-        ("requests", INTEGER),
-        ("invoiced", AMOUNT),
-        ("recorded", AMOUNT),
-        ("difference", AMOUNT),
-        ("vat", AMOUNT),
-        ("open", INTEGER),
-    ]
+TOTALS: Final = schema_of(
+    (TEXT, "currency"),
+    (INTEGER, "requests"),
+    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (INTEGER, "open"),
 )
 AGREES: Final = "agrees"
 _MISSING: Final = "recorded, not on the invoice"

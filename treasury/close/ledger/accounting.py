@@ -28,6 +28,7 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import total
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, clean_column, html_table
 from treasury.text import clean, safe_html
 
@@ -60,18 +61,14 @@ ROLES: Final = {
 }
 """What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
 
-POSTINGS: Final = pa.schema(
-    [
-        ("entry", TEXT),
-        ("posting", INTEGER),
-        ("date", DATE),
-        ("role", TEXT),
-        ("of", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("text", TEXT),
-        ("source_ids", TEXTS),
-    ]
+POSTINGS: Final = schema_of(
+    (TEXT, "entry"),
+    (INTEGER, "posting"),
+    (DATE, "date"),
+    (TEXT, "role", "of", "currency"),
+    (AMOUNT, "amount"),
+    (TEXT, "text"),
+    (TEXTS, "source_ids"),
 )
 """`amount` is signed, debit positive, in `currency`; `of` is the IBAN or asset of the role."""
 
@@ -111,21 +108,21 @@ _WRONG: Final = """
     SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no
     ORDER BY e.turn, u.currency LIMIT 1
 """
-_ENTRIES: Final = pa.schema(
-    [("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)]
+_ENTRIES: Final = schema_of(
+    (INTEGER, "entry_no"),
+    (TEXT, "entry"),
+    (DATE, "booked_on"),
+    (TEXT, "words"),
 )
-_ENTRY_SOURCES: Final = pa.schema([("entry_no", INTEGER), ("place", INTEGER), ("source_id", TEXT)])
-_LEGS: Final = pa.schema(
-    [
-        ("entry_no", INTEGER),
-        ("part", INTEGER),
-        ("place", INTEGER),
-        ("role", TEXT),
-        ("account", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("subject_id", TEXT),
-    ]
+_ENTRY_SOURCES: Final = schema_of(
+    (INTEGER, "entry_no", "place"),
+    (TEXT, "source_id"),
+)
+_LEGS: Final = schema_of(
+    (INTEGER, "entry_no", "part", "place"),
+    (TEXT, "role", "account", "currency"),
+    (AMOUNT, "amount"),
+    (TEXT, "subject_id"),
 )
 
 

@@ -35,6 +35,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -47,20 +48,11 @@ COLUMNS: Final = (
 )
 """A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
 
-LEDGER: Final = pa.schema(
-    [
-        ("account", TEXT),
-        ("name", TEXT),
-        ("currency", TEXT),
-        ("balance", AMOUNT),
-        ("in_transit_in", AMOUNT),
-        ("in_transit_out", AMOUNT),
-        ("expected", AMOUNT),
-        ("ledger", AMOUNT),
-        ("difference", AMOUNT),
-        ("line", INTEGER),
-        ("finding", TEXT),
-    ]
+LEDGER: Final = schema_of(
+    (TEXT, "account", "name", "currency"),
+    (AMOUNT, "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference"),
+    (INTEGER, "line"),
+    (TEXT, "finding"),
 )
 """A row for each account on either side, amounts in `currency`; `difference` is the ledger less
 what is expected, `line` where the ledger's file says it."""

@@ -23,34 +23,22 @@ from treasury.close.month_proof import in_transit
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, wide
 
 __all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
 
-BRIDGE: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("reference", TEXT),
-        ("currency", TEXT),
-        ("report", AMOUNT),
-        ("journal", AMOUNT),
-        ("roll_forward", AMOUNT),
-        ("why", TEXT),
-        ("subject_id", TEXT),
-    ]
+BRIDGE: Final = schema_of(
+    (TEXT, "kind", "reference", "currency"),
+    (AMOUNT, "report", "journal", "roll_forward"),
+    (TEXT, "why", "subject_id"),
 )
 """A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
 off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or the bank line."""
-STEPS: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("why", TEXT),
-        ("rows", INTEGER),
-        ("report", AMOUNT),
-        ("journal", AMOUNT),
-        ("roll_forward", AMOUNT),
-    ]
+STEPS: Final = schema_of(
+    (TEXT, "kind", "currency", "why"),
+    (INTEGER, "rows"),
+    (AMOUNT, "report", "journal", "roll_forward"),
 )
 """The rows summed by kind, currency and reason."""
 
