@@ -30,7 +30,7 @@ from treasury.reconcile.monthly import STEPS, Reconciliation
 from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import wide
 
-__all__ = ["BALANCES", "month_balances"]
+__all__ = ["BALANCES", "PROVED", "is_observation", "level_of", "month_balances"]
 
 BALANCES: Final = schema_of(
     (TEXT, "kind", "of", "name", "currency"),
@@ -49,7 +49,8 @@ has explained, in and out added: they are part of its balance. `blocks`: not pro
 `next_step` says what would prove it."""
 
 ZERO: Final = Decimal(0)
-_PROVED: Final = ("proved", "proved_as_group")
+PROVED: Final = ("proved", "proved_as_group")
+"""The states of a conversion that balances prove."""
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
 """The steps that tell what custodial wallets held; the answer's own run has mostly run them."""
@@ -208,14 +209,14 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     if at:
         last = rows[at - 1]
         moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
-    before = next((row for row in reversed(rows[:at]) if _is_observation(row)), None)
-    after = next((row for row in rows[at:] if _is_observation(row)), None)
+    before = next((row for row in reversed(rows[:at]) if is_observation(row)), None)
+    after = next((row for row in rows[at:] if is_observation(row)), None)
     if after is None:
         return _End(
             *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
         )
     if before is None:
-        opened = at == 0 and _level(after) == 0 and not after["unstated"]
+        opened = at == 0 and level_of(after) == 0 and not after["unstated"]
         return (
             _End(*moved, ZERO)
             if opened
@@ -230,13 +231,13 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
             f"a transfer around {_stored_moment(cut_off, zone)} states no amount",
             FULL,
         )
-    if _level(before) != _level(after):
+    if level_of(before) != level_of(after):
         between = (
             f"{_stored_moment(before['moment'], zone)} and {_stored_moment(after['moment'], zone)}"
         )
         problem = f"what was converted between {between} may lie on either side"
-        return _End(*moved, None, problem, ASK, difference(_level(after), _level(before)))
-    return _End(*moved, _level(before))
+        return _End(*moved, None, problem, ASK, difference(level_of(after), level_of(before)))
+    return _End(*moved, level_of(before))
 
 
 def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
@@ -244,12 +245,13 @@ def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
     return moment(instant, zone).rpartition(" ")[0]
 
 
-def _is_observation(row: Mapping[str, Any]) -> bool:
+def is_observation(row: Mapping[str, Any]) -> bool:
     """Whether it is an observation in which every wallet of the account was read."""
     return bool(row["is_observed"]) and not row["unread"]
 
 
-def _level(row: Mapping[str, Any]) -> Decimal:
+def level_of(row: Mapping[str, Any]) -> Decimal:
+    """What a balance holds beyond what is known to have moved."""
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
 
 
@@ -261,7 +263,7 @@ def _converted(
         row["converted"]
         for row in r.conversions.to_pylist()
         if (row["account_id"], row["asset"]) == (account, asset)
-        and row["state"] in _PROVED
+        and row["state"] in PROVED
         and row["converted"] is not None
         and row["opened_at"] is not None
         and ends[0] <= row["opened_at"]

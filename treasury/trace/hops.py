@@ -57,64 +57,46 @@ def exchange(request: Row) -> Iterator[Hop]:
         gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
         says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
         agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
-    so_far = "" if succeeded else "not completed yet; "
-    yield Hop(
-        place="Conversion",
-        state="as recorded" if agrees else "contradicted",
-        says=f"{so_far}as recorded, {says}" if agrees else f"{says}: worked out again it is not",
-    )
+    if agrees:
+        so_far = "" if succeeded else "not completed yet; "
+        yield Hop("Conversion", "as recorded", f"{so_far}as recorded, {says}")
+    else:
+        yield Hop("Conversion", "contradicted", f"{says}: worked out again it is not")
 
 
 def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
     """The service's word that the fiat of an off-ramp left."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
-        paid = words(request["fiat_net_amount"], request["fiat_currency"])
-        yield event_hop(
-            "Payout",
-            f"service says sent: {paid}",
-            event,
-            amount=request["fiat_net_amount"],
-            currency=request["fiat_currency"],
-        )
+        net, fiat = request["fiat_net_amount"], request["fiat_currency"]
+        says = f"service says sent: {words(net, fiat)}"
+        yield event_hop("Payout", says, event, amount=net, currency=fiat)
 
 
 def bank_line(line: Row) -> Hop:
     """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
+    amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
-    state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
-    went_back = line["outcome"] in {"returned", "duplicate"}
-    reason = f"; {line['reason']}" if went_back else ""
-    return Hop(
-        place="Bank line",
-        state=state if went_back else "seen",
-        says=f"{words(line['amount'], line['currency'])}, {way}"
-        f" {line['counterparty_name'] or 'no name'}{reason}",
-        on=line["booking_date"],
-        amount=line["amount"],
-        currency=line["currency"],
-        evidence=place_of(line),
-    )
+    says = f"{words(amount, currency)}, {way} {line['counterparty_name'] or 'no name'}"
+    state: HopState = "seen"
+    if line["outcome"] in {"returned", "duplicate"}:
+        state = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
+        says += f"; {line['reason']}"
+    on, evidence = line["booking_date"], place_of(line)
+    return Hop("Bank line", state, says, on=on, amount=amount, currency=currency, evidence=evidence)
 
 
 def reference(line: Row) -> Hop:
     """How a line was brought to what it is for."""
-    reason = line["reason"] or ""
     if line["line_class"]:
-        return Hop(
-            place="Reference",
-            state="seen",
-            says=f"other business by the rule {line['rule_name']!r}",
-            is_for_provider=False,
-        )
+        says = f"other business by the rule {line['rule_name']!r}"
+        return Hop("Reference", "seen", says, is_for_provider=False)
     code = f"{line['reference']}: " if line["reference"] else ""
     by = f", by {line['decided_by']}" if line["decided_by"] else ""
-    return Hop(
-        place="Reference",
-        state=LINE_STATES[line["outcome"]],
-        says=f"{code}{reason}{by}",
-        is_for_provider=line["outcome"] in {"conflict", "unreferenced"},
-    )
+    says = f"{code}{line['reason'] or ''}{by}"
+    is_for_provider = line["outcome"] in {"conflict", "unreferenced"}
+    state = LINE_STATES[line["outcome"]]
+    return Hop("Reference", state, says, is_for_provider=is_for_provider)
 
 
 CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
@@ -147,9 +129,9 @@ def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -
         )
         between = f"balances of {first} and {last}"
     return Hop(
-        place="Conversion",
-        state=state,
-        says=says,
+        "Conversion",
+        state,
+        says,
         at=proof.closed_at if state != "missing" else None,
         since=(due or line["booking_date"]) if state == "missing" else None,
         amount=proof.converted,
@@ -173,25 +155,19 @@ def on_chain(
         if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
     )
     for row in rows:
-        differs = "" if arrived == due else f"; {words(due, asset)} is recorded for this hash"
-        yield Hop(
-            place="Wallet",
-            state="contradicted" if differs else "seen",
-            says=f"the chain shows {words(row['amount'], row['asset'])}"
-            f" from {row['from_address']} to {row['to_address']}{differs}",
-            at=row["moved_at"],
-            amount=row["amount"],
-            currency=row["asset"],
-            evidence=f"explorer export {row['file_name']}",
-        )
+        amount, coin, evidence = row["amount"], row["asset"], f"explorer export {row['file_name']}"
+        moved = f"{words(amount, coin)} from {row['from_address']} to {row['to_address']}"
+        state: HopState = "seen"
+        says = f"the chain shows {moved}"
+        if arrived != due:
+            state = "contradicted"
+            says += f"; {words(due, asset)} is recorded for this hash"
+        at = row["moved_at"]
+        yield Hop("Wallet", state, says, at=at, amount=amount, currency=coin, evidence=evidence)
     if covering and to is not None and not rows:
-        yield Hop(
-            place="Wallet",
-            state="missing",
-            says=f"the chain does not show {words(coins, asset)} come to {to}",
-            since=request["completed_at"].date(),
-            evidence=f"explorer export {covering}",
-        )
+        says = f"the chain does not show {words(coins, asset)} come to {to}"
+        since, evidence = request["completed_at"].date(), f"explorer export {covering}"
+        yield Hop("Wallet", "missing", says, since=since, evidence=evidence)
 
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
@@ -208,7 +184,7 @@ def who(event: Row) -> str:
 def event_hop(place: str, says: str, event: Row, state: HopState = "seen", **more: Any) -> Hop:
     """A hop whose evidence is an event of the service."""
     at = event["created_at"]
-    return Hop(place=place, state=state, says=says, at=at, evidence=id_of(event), **more)
+    return Hop(place, state, says, at=at, evidence=id_of(event), **more)
 
 
 def id_of(event: Row | None) -> str:

@@ -73,13 +73,9 @@ class LineWay(Records):
         line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
         assert line is not None  # it was just found
         amount = words(line["amount"], line["currency"])
-        hop = Hop(
-            place="Bank line",
-            state="not provable",
-            says=f"{amount}, {line['entry_status']}: pending at bank",
-            on=line["booking_date"],
-            evidence=place_of(line),
-        )
+        says = f"{amount}, {line['entry_status']}: pending at bank"
+        on, evidence = line["booking_date"], place_of(line)
+        hop = Hop("Bank line", "not provable", says, on=on, evidence=evidence)
         return TraceParts(
             title=f"{amount} pending at bank",
             hops=(hop,),
@@ -89,13 +85,12 @@ class LineWay(Records):
 
     def _collection(self, line: Row, account: Row) -> Iterator[Hop]:
         """From a virtual account to the wallet behind it."""
-        yield Hop(
-            place="Virtual account",
-            state="seen",
-            says=f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
-            f" code {account['reference_code']}, {account['status']}",
-            evidence=f"virtual bank account {account['id']}",
+        says = (
+            f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
+            f" code {account['reference_code']}, {account['status']}"
         )
+        evidence = f"virtual bank account {account['id']}"
+        yield Hop("Virtual account", "seen", says, evidence=evidence)
         proofs = [
             row
             for row in conversions_of(self.connection, self.question)
@@ -104,16 +99,11 @@ class LineWay(Records):
         ]
         asset = account["target_cryptocurrency"]
         if not proofs:
-            yield Hop(
-                place="Conversion",
-                state="not provable",
-                says=f"no balance proves that it became {asset}; no endpoint lists conversions",
-                since=line["booking_date"],
-            )
+            says = f"no balance proves that it became {asset}; no endpoint lists conversions"
+            yield Hop("Conversion", "not provable", says, since=line["booking_date"])
         for proof in proofs:
-            yield conversion(
-                proof, line, self.day(proof.due) if proof.due else None, self.question.zone
-            )
+            due = self.day(proof.due) if proof.due else None
+            yield conversion(proof, line, due, self.question.zone)
         wallet = self.row(
             "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
             " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
@@ -122,9 +112,7 @@ class LineWay(Records):
             account["account_id"],
         )
         if wallet is None or wallet["observed_at"] is None:
-            yield Hop(
-                place="Wallet", state="not provable", says=f"no balance of {asset} was observed"
-            )
+            yield Hop("Wallet", "not provable", f"no balance of {asset} was observed")
             return
         total = self.row(
             "SELECT CAST(sum(total) AS DECIMAL(38, 18)) AS total FROM wallet_balances"
@@ -134,14 +122,10 @@ class LineWay(Records):
             wallet["observed_at"],
         )
         assert total is not None
-        yield Hop(
-            place="Wallet",
-            state="seen",
-            says=f"{account['account_name'] or account['account_id']} held"
-            f" {words(total['total'], asset)} at the last look",
-            at=wallet["observed_at"],
-            evidence=f"wallet {wallet['address']} on {wallet['chain']}",
-        )
+        holder = account["account_name"] or account["account_id"]
+        says = f"{holder} held {words(total['total'], asset)} at the last look"
+        at, evidence = wallet["observed_at"], f"wallet {wallet['address']} on {wallet['chain']}"
+        yield Hop("Wallet", "seen", says, at=at, evidence=evidence)
 
     def _candidates(self, line: Row) -> Iterator[Hop]:
         rows = self.rows(
@@ -151,9 +135,5 @@ class LineWay(Records):
             line["entry_id"],
         )
         for row in rows:
-            yield Hop(
-                place="Candidate",
-                state="needs decision",
-                says=f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})",
-                is_for_provider=False,
-            )
+            says = f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})"
+            yield Hop("Candidate", "needs decision", says, is_for_provider=False)

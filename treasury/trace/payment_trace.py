@@ -29,7 +29,7 @@ HopState = Literal[
 ]
 
 
-class Hop(msgspec.Struct, frozen=True, kw_only=True):
+class Hop(msgspec.Struct, frozen=True):
     """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
 
     `evidence` names files, positions and ids of ours; `is_for_provider` is whether the

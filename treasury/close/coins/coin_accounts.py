@@ -29,24 +29,24 @@ from treasury.close.coins.coin_events import (
     coin_events,
     unproved_conversions,
 )
-from treasury.close.coins.coin_value import REPORTING, CoinRates, CoinValues, rates_of
+from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued, rates_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
     CoinTerms,
     CoinWalk,
-    Movement,
     PoolMonth,
     StartingLot,
     cents_amount,
 )
-from treasury.close.result_words import count, day
+from treasury.close.result_words import count, day, noted_html
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import format_amount, total
+from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.schemas import schema_of
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
 
 __all__ = [
     "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
@@ -161,10 +161,8 @@ class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True)
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        unproved = html_table(self.unproved) if self.unproved.num_rows else ""
-        return f"{head}{html_table(self.coins)}{unproved}"
+        unproved = (self.unproved,) if self.unproved.num_rows else ()
+        return noted_html(self.title, self.notes, self.coins, *unproved)
 
 
 def coin_accounts(
@@ -172,7 +170,7 @@ def coin_accounts(
     zone: ZoneInfo,
     balances: pa.Table,
     history: CoinHistory,
-    rates: CoinRates | None = None,
+    rates: ReferenceRates | None = None,
 ) -> CoinAccounts:
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
     draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
@@ -185,26 +183,18 @@ def coin_accounts(
     for event in events.to_pylist():
         by_coin[event["coin"]].append(event)
     for coin, row in measured.items():
-        terms = CoinTerms(
-            *(row[name] for name in ("coin", "measurement", "cost_formula", "reversal", "pool"))
-        )
+        terms = CoinTerms(*(row[name] for name in CoinTerms.__struct_fields__))
         draft.measure(terms, by_coin[coin], _of_coin(crossings, coin), history)
     draft.disclose(set(measured))
-    tables = {
-        "coins": (draft.coins, COINS),
-        "movements": (draft.movements, COIN_MOVEMENTS),
-        "unproved": (draft.unproved, COIN_UNPROVED),
-        "lots": (draft.lots, COIN_LOTS),
-    }
     return CoinAccounts(
         month=r.month,
+        coins=pa.Table.from_pylist(draft.coins, schema=COINS),
+        movements=pa.Table.from_pylist(draft.movements, schema=COIN_MOVEMENTS),
+        unproved=pa.Table.from_pylist(draft.unproved, schema=COIN_UNPROVED),
+        lots=pa.Table.from_pylist(draft.lots, schema=COIN_LOTS),
         events=events,
         notes=tuple(dict.fromkeys(draft.notes)),
         sql=compose(STEPS, "coin_events"),
-        **{
-            name: pa.Table.from_pylist(rows, schema=schema)
-            for name, (rows, schema) in tables.items()
-        },
     )
 
 
@@ -269,7 +259,7 @@ class _Draft:
         walk.through(start.first, self._r.month)
         for event in start.events:
             if not _is_recorded(event):
-                self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
+                self._unproved_event(terms.coin, event, "its amounts are not recorded", "sync it")
         for event in walk.unplaced:
             lacking = (
                 "whether its other side is a wallet of the company is not known"
@@ -277,7 +267,7 @@ class _Draft:
                 else "which wallet it was is not known"
             )
             step = "add the wallet's explorer export: `treasury wallets add`"
-            self._unproved(terms.coin, event, lacking, step)
+            self._unproved_event(terms.coin, event, lacking, step)
         outside = len(start.events) - len(sound) + len(walk.unplaced)
         held = _Held(
             holders={e[side] for e in events for side in ("from_holder", "to_holder") if e[side]},
@@ -289,9 +279,11 @@ class _Draft:
             self._names.setdefault(name, name)
         if outside:
             self._block(terms, f"{count(outside, 'event')} of {terms.coin} in no pool")
-        self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
+        own = {"coin": terms.coin, "currency": REPORTING}
+        self.movements += [own | msgspec.structs.asdict(movement) for movement in walk.movements]
         conversions = [row for row in self._conversions if row["coin"] == terms.coin]
-        self.unproved += [self._with_value(row) for row in conversions]
+        for row in conversions:
+            self._unproved(**row)
         converted = {row["holder"] for row in conversions}
         for row in self._balances:
             is_told = row["currency"] != terms.coin or row["of"] in converted
@@ -313,13 +305,9 @@ class _Draft:
         """Say of each pool of a coin that it is not whole; where none is there, of an empty one."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
-            empty = {
-                "coin": terms.coin,
+            empty = msgspec.structs.asdict(terms) | {
                 "pool": ENTITY,
                 "name": self._r.company,
-                "measurement": terms.measurement,
-                "cost_formula": terms.cost_formula,
-                "reversal": terms.reversal,
                 "currency": REPORTING,
                 **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
                 "valued_by": "",
@@ -376,7 +364,12 @@ class _Draft:
         return _Start(first, (), tuple(events))
 
     def _measured_row(
-        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, held: _Held, start: _Start
+        self,
+        terms: CoinTerms,
+        walk: CoinWalk,
+        month: PoolMonth,
+        held: _Held,
+        start: _Start,
     ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
@@ -393,21 +386,13 @@ class _Draft:
         if not problem:
             problem = self._against_balances(terms, month.pool, quantity, held)
             step = LOOK if problem else ""
-        valued = month.valued
-        return {
-            "coin": terms.coin,
+        return msgspec.structs.asdict(terms) | {
             "pool": month.pool,
             "name": self._names.get(month.pool, month.pool),
-            "measurement": terms.measurement,
-            "cost_formula": terms.cost_formula,
-            "reversal": terms.reversal,
             **{name: walk.coins(getattr(month, name)) for name in _QUANTITIES},
             "currency": REPORTING,
             **{name: cents_amount(getattr(month, name)) for name in _SUMS},
-            "value": valued and valued.amount,
-            "rate": valued and valued.rate,
-            "rate_day": valued and valued.day,
-            "valued_by": valued.basis if valued else "",
+            **_value_columns(month.valued),
             "problem": problem,
             "next_step": step,
         }
@@ -446,26 +431,19 @@ class _Draft:
         balance = total(amount for amounts in proved.values() for amount in amounts)
         beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
         if beyond > 0 and held.is_stated and is_entity:
-            self.unproved.append(
-                self._with_value(
-                    {
-                        "coin": coin,
-                        "holder": ENTITY,
-                        "subject": "held in no proved wallet",
-                        "quantity": beyond,
-                        "problem": "the opening that is stated has more than the wallets hold",
-                        "next_step": "add evidence of the wallets that hold it",
-                    }
-                )
+            self._unproved(
+                coin,
+                ENTITY,
+                "held in no proved wallet",
+                beyond,
+                problem="the opening that is stated has more than the wallets hold",
+                next_step="add evidence of the wallets that hold it",
             )
             return ""
         if beyond:
             has = format_amount(total((balance, beyond)), coin)
             return f"the pool has {has}, the proved balances {format_amount(balance, coin)}"
         return ""
-
-    def _movement(self, coin: str, movement: Movement) -> Row:
-        return {"coin": coin, "currency": REPORTING, **msgspec.structs.asdict(movement)}
 
     def _state_lots(self, terms: CoinTerms, walk: CoinWalk) -> None:
         lots = walk.closing_lots(self._last)
@@ -481,20 +459,10 @@ class _Draft:
             for lot in (*lots, *empty)
         ]
 
-    def _unproved(self, coin: str, event: Row, problem: str, step: str) -> None:
-        holder = event["from_holder"] or event["to_holder"]
-        self.unproved.append(
-            self._with_value(
-                {
-                    "coin": coin,
-                    "holder": holder or "",
-                    "subject": f"{event['kind']}, {event['reference']}",
-                    "quantity": event["quantity"],
-                    "problem": problem,
-                    "next_step": step,
-                }
-            )
-        )
+    def _unproved_event(self, coin: str, event: Row, problem: str, step: str) -> None:
+        holder = event["from_holder"] or event["to_holder"] or ""
+        subject = f"{event['kind']}, {event['reference']}"
+        self._unproved(coin, holder, subject, event["quantity"], problem=problem, next_step=step)
 
     # Coins that are disclosed
 
@@ -516,9 +484,7 @@ class _Draft:
                     "measurement": DISCLOSED,
                     "closing_quantity": quantity,
                     "currency": REPORTING,
-                    "value": worth and worth.amount,
-                    "rate": worth and worth.rate,
-                    "rate_day": worth and worth.day,
+                    **_value_columns(worth),
                     "valued_by": f"{worth.basis}: {ASSUMED}"
                     if worth
                     else self._values.absence(coin, self._last),
@@ -528,23 +494,37 @@ class _Draft:
             )
 
     def _unproved_balance(self, row: Row) -> None:
-        self.unproved.append(
-            self._with_value(
-                {
-                    "coin": row["currency"],
-                    "holder": row["of"],
-                    "subject": f"balance, {row['name']}",
-                    "quantity": row["in_doubt"],
-                    "problem": row["problem"],
-                    "next_step": row["next_step"],
-                }
-            )
-        )
+        subject = f"balance, {row['name']}"
+        why = {name: row[name] for name in ("problem", "next_step")}
+        self._unproved(row["currency"], row["of"], subject, row["in_doubt"], **why)
 
-    def _with_value(self, row: Row) -> Row:
-        quantity = row["quantity"]
-        worth = quantity and self._values.value(quantity, row["coin"], self._last)
-        return {**row, "currency": REPORTING, "value": worth.amount if worth else None}
+    def _unproved(
+        self,
+        coin: str,
+        holder: str,
+        subject: str,
+        quantity: Decimal | None,
+        *,
+        problem: str,
+        next_step: str,
+    ) -> None:
+        """Note coins that stand in no pool, with what they are worth at the month's end."""
+        worth = quantity and self._values.value(quantity, coin, self._last)
+        value = worth.amount if worth else None
+        row = (coin, holder, subject, quantity, REPORTING, value, problem, next_step)
+        self.unproved.append(dict(zip(COIN_UNPROVED.names, row, strict=True)))
+
+
+def _value_columns(valued: Valued | None) -> Row:
+    """What coins would be worth, and the rate that says so."""
+    if valued is None:
+        return {"valued_by": ""}
+    return {
+        "value": valued.amount,
+        "rate": valued.rate,
+        "rate_day": valued.day,
+        "valued_by": valued.basis,
+    }
 
 
 def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:

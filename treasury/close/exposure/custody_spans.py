@@ -18,8 +18,10 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.close.exposure.exposure_walk import HeldAmount
+from treasury.close.balances import PROVED, is_observation, level_of
+from treasury.close.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.close.result_words import moment
 from treasury.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -36,7 +38,6 @@ CUSTODY: Final = "custodial balance"
 CREDIT: Final = "credit not converted"
 ZERO: Final = Decimal(0)
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
-PROVED: Final = ("proved", "proved_as_group")
 WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
 ASK: Final = "ask the provider; next time sync shortly before and after"
 FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
@@ -90,11 +91,7 @@ class _Teller:
         self._zone = zone
 
     def spans(self) -> list[HeldAmount]:
-        seen = [
-            place
-            for place, row in enumerate(self._rows)
-            if row["is_observed"] and not row["unread"]
-        ]
+        seen = [place for place, row in enumerate(self._rows) if is_observation(row)]
         spans: list[HeldAmount] = []
         for first, last in pairwise([*seen, None]):
             assert first is not None
@@ -111,8 +108,8 @@ class _Teller:
         if closing is not None and closing["unstated"] != opening["unstated"]:
             yield self._doubt(begin, end, None, "a transfer states no amount", FULL)
             return
-        level = _level(opening)
-        converted = ZERO if closing is None else difference(_level(closing), level)
+        level = level_of(opening)
+        converted = ZERO if closing is None else difference(level_of(closing), level)
         sure = total((level, min(converted, ZERO)))
         seen = f"balance seen {moment(begin, self._zone)}"
         if end is not None:
@@ -174,11 +171,6 @@ class _Teller:
         )  # fmt: skip
 
 
-def _level(row: Row) -> Decimal:
-    """What a balance holds beyond what is known to have moved."""
-    return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
-
-
 # Credits of virtual accounts
 
 
@@ -193,7 +185,7 @@ def credit_spans(
     unnamed = _unnamed(facts.conversions)
     observed: dict[Balance, list[datetime]] = defaultdict(list)
     for row in facts.balance_levels:
-        if row["is_observed"] and not row["unread"]:
+        if is_observation(row):
             observed[row["account_id"], row["asset"]].append(row["moment"])
     for row in _once(facts.conversion_credits):
         balance = row["account_id"], row["asset"]
@@ -282,25 +274,25 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
-        yield _doubt(
+        yield doubted(
             span, "given to this account by a person; its balances do not hold it",
             "look at the decision again: undo it, or ask the provider",
         )  # fmt: skip
     elif own.perhaps is not None and (converted is None or own.perhaps < converted):
         until = converted or (None if resolved is None else max(resolved, own.perhaps))
-        known = msgspec.structs.replace(span, left_at=until, left_by=left_by)
-        yield from _lasting(msgspec.structs.replace(known, until=own.perhaps))
-        yield from _lasting(
-            _doubt(
-                msgspec.structs.replace(
+        known = replace(span, left_at=until, left_by=left_by)
+        yield from lasting(replace(known, until=own.perhaps))
+        yield from lasting(
+            doubted(
+                replace(
                     known, since=max(own.perhaps, span.since), until=until
                 ),
                 "it may be in the balance, or not yet be converted", ASK,
             )
         )  # fmt: skip
     else:
-        yield from _lasting(
-            msgspec.structs.replace(
+        yield from lasting(
+            replace(
                 span, until=converted, left_at=converted, left_by=left_by, state=own.waits or ""
             )
         )
@@ -315,26 +307,26 @@ def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldA
     for dark in unclear:
         if dark.until <= at or (span.until is not None and dark.since >= span.until):
             continue
-        yield from _lasting(msgspec.structs.replace(span, since=at, until=max(dark.since, at)))
+        yield from lasting(replace(span, since=at, until=max(dark.since, at)))
         dark_until = None if dark.until == NEVER else dark.until
         ends = min(filter(None, (dark_until, span.until)), default=None)
-        yield from _lasting(
-            _doubt(
-                msgspec.structs.replace(span, since=max(dark.since, at), until=ends),
+        yield from lasting(
+            doubted(
+                replace(span, since=max(dark.since, at), until=ends),
                 "coins of the account's credits came and left between two balances", ASK,
             )
         )  # fmt: skip
         if ends is None:
             return
         at = ends
-    yield from _lasting(msgspec.structs.replace(span, since=at))
+    yield from lasting(replace(span, since=at))
 
 
 def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
     for row in rows:
         since = datetime.combine(row["booking_date"], time(), zone)
         back = end_of(row["back_on"], zone)
-        yield from _lasting(
+        yield from lasting(
             HeldAmount(
                 kind=CREDIT, subject="line", subject_id=row["entry_id"],
                 reference=row["entry_id"], state="SENT BACK", amount=row["amount"],
@@ -343,14 +335,3 @@ def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
                 evidence=f"credited {row['booking_date']}, by the provider's report",
             )
         )  # fmt: skip
-
-
-def _lasting(span: HeldAmount) -> Iterator[HeldAmount]:
-    if span.until is None or span.until > span.since:
-        yield span
-
-
-def _doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
-    return msgspec.structs.replace(
-        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
-    )

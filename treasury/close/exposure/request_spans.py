@@ -18,8 +18,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.close.exposure.exposure_walk import AT, HeldAmount, without
+from treasury.close.exposure.exposure_walk import AT, HeldAmount, doubted, lasting, without
 from treasury.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
@@ -72,10 +73,9 @@ class _Turn(msgspec.Struct, frozen=True):
 
 def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request."""
-    turns: dict[str, list[Row]] = defaultdict(list)
-    for row in facts.request_turns:
-        turns[row["request_id"]].append(row)
-    debits, payouts = _by_request(facts.provider_debits), _by_request(facts.provider_payouts)
+    turns, debits, payouts = map(
+        _by_request, (facts.request_turns, facts.provider_debits, facts.provider_payouts)
+    )
     for request in facts.provider_requests:
         own = request["request_id"]
         teller = _Teller(request, turns.get(own, ()), rules, zone)
@@ -136,11 +136,11 @@ class _Teller:
                 evidence=_booked(line),
             )  # fmt: skip
             if line["standing"] not in ("sent", "closed"):
-                whole = msgspec.structs.replace(whole, subject="line", subject_id=line["entry_id"])
+                whole = replace(whole, subject="line", subject_id=line["entry_id"])
             if line["standing"] == "undecided":
-                yield from _standing_at_all(_in_doubt(_left(whole, completed, ""), *UNDECIDED))
+                yield from lasting(doubted(_left(whole, completed, ""), *UNDECIDED))
             elif line["standing"] == "elsewhere":
-                yield _in_doubt(whole, *ELSEWHERE)
+                yield doubted(whole, *ELSEWHERE)
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
                 yield from self._by_status(_left(whole, back, _back(line)))
@@ -157,7 +157,7 @@ class _Teller:
         told = f"a credit of {perhaps} may have brought it back"
         for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
-            yield msgspec.structs.replace(span, kind=kind)
+            yield replace(span, kind=kind)
 
     def _stated(self, since: datetime) -> Iterator[HeldAmount]:
         """Fiat that the service says it received and no line is known to have brought."""
@@ -176,9 +176,9 @@ class _Teller:
         """
         perhaps, completed = line["perhaps_back_on"], self._completed
         if line["standing"] != "closed":
-            whole = msgspec.structs.replace(whole, kind=STUCK)
+            whole = replace(whole, kind=STUCK)
         elif completed is not None:
-            whole = msgspec.structs.replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
+            whole = replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
         if perhaps is not None:
             spans = self._perhaps_back(whole, perhaps)
         elif line["standing"] in _FOR_IT and completed is not None and not has_proved:
@@ -211,7 +211,7 @@ class _Teller:
         if completed is None:
             return
         for span in self._payout(completed, min(since, completed), settled, received, lines):
-            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
+            yield doubted(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _coins(
         self, since: datetime, completed: datetime | None, settled: datetime | None
@@ -227,7 +227,7 @@ class _Teller:
         )  # fmt: skip
         ended = next((turn for turn in self._turns if turn.status in ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield _in_doubt(coins, *HASH_IN_DOUBT)
+            yield doubted(coins, *HASH_IN_DOUBT)
         elif completed is None and ended is not None and request["status"] in ENDED:
             told = f"the request is {ended.status}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
@@ -264,7 +264,7 @@ class _Teller:
                 whole = self._span(
                     amount=None, since=completed, until=None, evidence=shown, **terms
                 )
-                yield _in_doubt(whole, "its net amount is not recorded", "ask the provider")
+                yield doubted(whole, "its net amount is not recorded", "ask the provider")
             return
         bounds = [completed, *(end_of(line["booking_date"], self._zone) for line in received)]
         perhaps = [line for line in lines if line["standing"] == "undecided"]
@@ -312,7 +312,7 @@ class _Teller:
         for since, until in pairwise([*inside, None]):
             assert since is not None
             kind, state = self._standing(since, whole)
-            yield msgspec.structs.replace(
+            yield replace(
                 whole, kind=kind, state=whole.state or state, since=since,
                 until=whole.until if until is None else until,
             )  # fmt: skip
@@ -347,20 +347,8 @@ class _Teller:
         )
 
 
-def _standing_at_all(span: HeldAmount) -> Iterator[HeldAmount]:
-    """The span, if it stands for any time."""
-    if span.until is None or span.until > span.since:
-        yield span
-
-
 def _left(span: HeldAmount, at: datetime | None, left_by: str) -> HeldAmount:
-    return msgspec.structs.replace(span, until=at, left_at=at, left_by=left_by if at else "")
-
-
-def _in_doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
-    return msgspec.structs.replace(
-        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
-    )
+    return replace(span, until=at, left_at=at, left_by=left_by if at else "")
 
 
 def _doubted_from(
@@ -369,11 +357,9 @@ def _doubted_from(
     """The span until an instant, and from then on as one in doubt."""
     if at > span.since:
         until = at if span.until is None else min(at, span.until)
-        yield msgspec.structs.replace(span, until=until)
+        yield replace(span, until=until)
     if span.until is None or span.until > at:
-        yield _in_doubt(
-            msgspec.structs.replace(span, since=max(at, span.since)), problem, next_step
-        )
+        yield doubted(replace(span, since=max(at, span.since)), problem, next_step)
 
 
 def _booked(line: Row) -> str:

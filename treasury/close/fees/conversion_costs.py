@@ -38,7 +38,7 @@ from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import schema_of, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
@@ -250,7 +250,7 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
         kinds[difference_is == IN_THE_RATE].add(difference_is)
     return ConversionCosts(
         each=_each(recorded, pairs, values),
-        by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
+        by_pair=table_of(_pair_rows(groups, without), COSTS_BY_PAIR),
         sums=tuple(sums[is_in].whole(difference_of_sum(kinds[is_in])) for is_in in sorted(sums)),
         not_valued=without.total(),
         rests_on=appraisal.sources.words(),
@@ -531,11 +531,3 @@ def _basis_points(part: int, whole: int) -> int | None:
 
 def _in_points(hundredths: int | None) -> Decimal | None:
     return None if hundredths is None else Decimal(f"{hundredths}E-2")
-
-
-def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    return pa.table(
-        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )

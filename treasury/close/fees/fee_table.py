@@ -85,20 +85,26 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
 
     `expected` and `variance` cover those whose fee can be computed again, which is all but
-    `without_expected`; `to_check` counts the fees that no rounding explains.
+    `without_expected`; `to_check` counts the fees that no rounding explains. The fields stand in
+    the order of SUMS.
     """
 
     currency: str
-    requests: int
-    without_fee: int
-    gross: Decimal
-    fee: Decimal
-    net: Decimal
-    rate_bp: Decimal | None
-    expected: Decimal
-    variance: Decimal
-    without_expected: int
-    to_check: int
+    requests: int = 0
+    gross: Decimal = ZERO
+    fee: Decimal = ZERO
+    net: Decimal = ZERO
+    rate_bp: Decimal | None = None
+    without_fee: int = 0
+    expected: Decimal = ZERO
+    variance: Decimal = ZERO
+    without_expected: int = 0
+    to_check: int = 0
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The same by the columns of SUMS."""
+        return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
 class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
@@ -185,7 +191,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)
         rows = [
-            {**dict(zip(keys, key, strict=True)), **_sums_row(sums)}
+            {**dict(zip(keys, key, strict=True)), **sums.row}
             for key, sums in _summed(self.recorded, keys)
         ]
         return pa.Table.from_pylist(rows, schema=schema)
@@ -210,13 +216,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
             for month in self.months:
-                no_request = FeeTotal(
-                    currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
-                    rate_bp=fee_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0,
-                    to_check=0,
-                )  # fmt: skip
-                sums = groups.get((currency, str(month)), no_request)
-                rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
+                sums = groups.get((currency, str(month)), FeeTotal(currency=currency))
+                rows.append({"month": str(month), **sums.row, **_change(sums, before)})
                 before = sums
         return pa.Table.from_pylist(rows, schema=TREND)
 
@@ -417,22 +418,6 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
         for row in rows
     ]
     return sorted(sums, key=lambda keyed: keyed[0])
-
-
-def _sums_row(sums: FeeTotal) -> dict[str, Any]:
-    return {
-        "fiat_currency": sums.currency,
-        "requests": sums.requests,
-        "fiat_gross": sums.gross,
-        "fee": sums.fee,
-        "fiat_net": sums.net,
-        "rate_bp": sums.rate_bp,
-        "without_fee": sums.without_fee,
-        "expected_fee": sums.expected,
-        "variance": sums.variance,
-        "without_expected": sums.without_expected,
-        "to_check": sums.to_check,
-    }
 
 
 def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:

@@ -24,20 +24,20 @@ import pyarrow as pa
 
 from treasury.close.balances import month_balances
 from treasury.close.coins.coin_entries import CoinBooks
-from treasury.close.ledger.accounting import TRANSIT
+from treasury.close.ledger.accounting import TRANSIT, accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
-from treasury.close.ledger.own_books import OwnBooks, bank_names, own_books
 from treasury.close.ledger.transit import owed_payouts
-from treasury.close.result_words import amount_words, amounts_words, count
+from treasury.close.result_words import amount_words, amounts_words, count, noted_html
 from treasury.errors import InputError
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.schemas import schema_of
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
 
 __all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
 
@@ -61,16 +61,8 @@ AGREES: Final = "agrees"
 WALLET: Final = "wallet"
 ON_RAMPS, OFF_RAMPS, OWN_TRANSFERS = TRANSIT
 NOTHING: Final = Decimal(0)
-_PENDING: Final = """
-SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
-FROM statement_entries
-WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'
-ORDER BY entry_id
-"""
-_RECEIVERS: Final = """
-SELECT entry_id, counterparty_account AS account FROM statement_entries
-WHERE entry_id IN (SELECT unnest($ids))
-"""
+_PENDING: Final = step_sql("treasury.close.steps", "pending_debits")
+_RECEIVERS: Final = step_sql("treasury.close.steps", "line_receivers")
 
 Row = dict[str, Any]
 Key = tuple[str, str]
@@ -97,9 +89,18 @@ class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return head + html_table(self.lines)
+        return noted_html(self.title, self.notes, self.lines)
+
+
+class _OwnBooks(msgspec.Struct, frozen=True):
+    """What the month posted to each account of the ledger, and the roles that stand on it."""
+
+    posted: Mapping[Key, Decimal]
+    roles: Mapping[Key, tuple[str, ...]]
+
+    def keeps(self, role: str, currency: str, accounts: frozenset[Key]) -> bool:
+        """Whether one of these accounts, in the currency, is the role's."""
+        return any(key[1] == currency and role in self.roles.get(key, ()) for key in accounts)
 
 
 class _Way(msgspec.Struct, frozen=True):
@@ -129,10 +130,12 @@ def compare_ledger(
     r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
-    ledger_lines = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
+    ledger_lines = _by_account(
+        path, read_csv(path, COLUMNS), _bank_names(r, mapping) | _names(rows)
+    )
     accounts_held = {_key(row["of"], row["currency"]) for row in rows}
     others = frozenset(ledger_lines.keys() - accounts_held)
-    books = own_books(r, _zone(r), mapping, coins) if others else OwnBooks({}, {})
+    books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
     posted_lines = {key: ledger_lines.pop(key) for key in sorted(others & books.posted.keys())}
     way = _on_the_way(r, books, frozenset(posted_lines))
     covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))
@@ -197,6 +200,36 @@ def _by_account(
     return ledger_lines
 
 
+# The ledger's accounts that are roles of our own export
+
+
+def _own_books(
+    r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
+) -> _OwnBooks:
+    """The sums of the month's export by ledger account and currency."""
+    posted: defaultdict[Key, list[Decimal]] = defaultdict(list)
+    roles: defaultdict[Key, list[str]] = defaultdict(list)
+    for row in accounting(r, zone, coins=coins).balances().to_pylist():
+        key = (plain_account(accounts.of(row["role"], row["of"])), row["currency"].upper())
+        posted[key].append(row["balance"])
+        roles[key].append(row["role"])
+    return _OwnBooks(
+        {key: total(amounts) for key, amounts in posted.items()},
+        {key: tuple(dict.fromkeys(names)) for key, names in roles.items()},
+    )
+
+
+def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
+    """The bank accounts by what the export calls them; one name for several is none's."""
+    accounts_by_name: defaultdict[Key, set[Key]] = defaultdict(set)
+    for row in r.statements.to_pylist():
+        role = "provider" if row["source"] == "provider_report" else "bank"
+        currency = row["currency"].upper()
+        name = plain_account(accounts.of(role, row["account"]))
+        accounts_by_name[name, currency].add((plain_account(row["account"]), currency))
+    return {name: account for name, (account, *others) in accounts_by_name.items() if not others}
+
+
 # The comparison
 
 
@@ -240,7 +273,7 @@ def _finding(row: Row, comparison: Row) -> str:
 def _covered(
     rows: Sequence[Row],
     ledger_lines: Mapping[Key, CsvLine],
-    books: OwnBooks,
+    books: _OwnBooks,
     posted: frozenset[Key],
 ) -> set[Key]:
     """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
@@ -250,7 +283,7 @@ def _covered(
     return wallets - ledger_lines.keys()
 
 
-def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Row:
+def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> Row:
     """An account of our own export, held against what the month posted to it.
 
     The export posts what moved in wallets, not what they held; a ledger may have either.
@@ -300,7 +333,7 @@ def _unknown(line: CsvLine) -> Row:
 # What was on its way
 
 
-def _on_the_way(r: Reconciliation, books: OwnBooks, posted: frozenset[Key]) -> _Way:
+def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> _Way:
     """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
     if r.basis is None:
         return _Way({}, {}, ())

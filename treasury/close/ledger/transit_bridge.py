@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.ledger.accounting import transit_postings
 from treasury.close.month_proof import in_transit
+from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
@@ -53,10 +54,7 @@ _ROLES: Final = {
     "own transfers": "own_transfer",
 }
 _ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
-_REFERENCES: Final = """
-SELECT r.id, r.payment_reference AS reference
-FROM ramp_requests AS r JOIN subjects AS s ON s.subject_id = r.id
-"""
+_REFERENCES: Final = step_sql("treasury.close.steps", "subject_references")
 Key = tuple[str, str, str]
 Figures = dict[str, Decimal]
 
