@@ -102,7 +102,10 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
         money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
         fees = difference(sums.get(("DBIT", True), ZERO), sums.get(("CRDT", True), ZERO))
         flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
-        unexplained = _gap(row["opening_balance"], flows, row["closing_balance"])
+        opening, closing = row["opening_balance"], row["closing_balance"]
+        unexplained = None
+        if opening is not None and closing is not None:
+            unexplained = difference(closing, total((opening, flows)))
         proved = row["complete"] and not unexplained
         undecided = open_lines.get((plain_account(row["account"]), row["currency"]), ())
         yield {
@@ -110,11 +113,11 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
             "of": row["account"],
             "name": row["name"],
             "currency": row["currency"],
-            "opening": row["opening_balance"],
+            "opening": opening,
             "money_in": money_in,
             "money_out": money_out,
             "fees": fees,
-            "closing": row["closing_balance"],
+            "closing": closing,
             "unexplained": unexplained,
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
@@ -138,12 +141,6 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
         way = (row["direction"], row["line_class"] == _CHARGE)
         sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
     return sums_by_account
-
-
-def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
-    if opening is None or closing is None:
-        return None
-    return difference(closing, total((opening, flows)))
 
 
 # Custodial wallets
@@ -211,33 +208,21 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
         moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
     before = next((row for row in reversed(rows[:at]) if is_observation(row)), None)
     after = next((row for row in rows[at:] if is_observation(row)), None)
+    when = _stored_moment(cut_off, zone)
     if after is None:
-        return _End(
-            *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
-        )
+        return _End(*moved, None, f"no balance was seen after {when}", SYNC)
     if before is None:
-        opened = at == 0 and level_of(after) == 0 and not after["unstated"]
-        return (
-            _End(*moved, ZERO)
-            if opened
-            else _End(
-                *moved, None, f"no balance was seen before {_stored_moment(cut_off, zone)}", ASK
-            )
-        )
+        if at == 0 and level_of(after) == 0 and not after["unstated"]:
+            return _End(*moved, ZERO)
+        return _End(*moved, None, f"no balance was seen before {when}", ASK)
     if before["unstated"] != after["unstated"]:
-        return _End(
-            *moved,
-            None,
-            f"a transfer around {_stored_moment(cut_off, zone)} states no amount",
-            FULL,
-        )
-    if level_of(before) != level_of(after):
-        between = (
-            f"{_stored_moment(before['moment'], zone)} and {_stored_moment(after['moment'], zone)}"
-        )
+        return _End(*moved, None, f"a transfer around {when} states no amount", FULL)
+    level, later = level_of(before), level_of(after)
+    if level != later:
+        between = " and ".join(_stored_moment(row["moment"], zone) for row in (before, after))
         problem = f"what was converted between {between} may lie on either side"
-        return _End(*moved, None, problem, ASK, difference(level_of(after), level_of(before)))
-    return _End(*moved, level_of(before))
+        return _End(*moved, None, problem, ASK, difference(later, level))
+    return _End(*moved, level)
 
 
 def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:

@@ -179,7 +179,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     @property
     def coin_books(self) -> CoinBooks:
         """What the coins that are measured post; nothing where none is."""
-        return _books_of(self.measured_coins)
+        return coin_books(self.measured_coins)
 
     @cached_property
     def exposure(self) -> ProviderExposure:
@@ -219,7 +219,7 @@ def closing_of(
         exposure = provider_exposure(r, zone, rolled.exposure_limits)
     compared = None
     if ledger is not None:
-        compared = compare_with(r, ledger, balances, _books_of(coins))
+        compared = compare_with(r, ledger, balances, coin_books(coins))
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
     facts = Facts(
         r=r,
@@ -249,10 +249,6 @@ def closing_of(
         measured_coins=coins,
         limited_exposure=exposure,
     )
-
-
-def _books_of(coins: CoinAccounts | None) -> CoinBooks:
-    return CoinBooks() if coins is None else coin_books(coins)
 
 
 def closing_from(
@@ -328,15 +324,11 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     """
     close = period.close
     stored = read_answers(lake.workspace, close)
-    basis = period_pins.basis_of(journal, lake, close)
-    examined = period_pins.examine(
-        journal, lake, basis, period_pins.decided_before(journal, close)
-    ).require_tied()
+    examined = period_pins.examine_again(journal, lake, close)
     agreed = [entry for entry in read_decided(journal).entries if entry.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
-    closing = closing_from(
-        examined, basis.question.zone, period=period, ledger=ledger, agreed=agreed
-    )
+    zone = examined.knowledge.question.zone
+    closing = closing_from(examined, zone, period=period, ledger=ledger, agreed=agreed)
     apart = period_pins.difference_from_close(close, examined)
     if not apart and stored:
         now = stored_answers(closing).tables

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.decisions.corrections import LateDecision, late_decisions
+from treasury.decisions.corrections import late_decisions
 from treasury.decisions.posting_month import posted_to
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
@@ -54,11 +54,14 @@ def late_items(
     """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
     if not closed:
         return LATE_ITEMS.empty_table()
-    decided = late_decisions(knowledge, closed, entries)
     rows = [
         *_net(_since_close(knowledge, closed)),
         *_returned(knowledge, closed),
-        *(_decided(knowledge, decision, closed) for decision in decided),
+        *(
+            _row(knowledge, each.line, closed[each.month], closed, each.at)
+            | {"change": "decided", "what": each.summary, "posts_to": each.posts_to}
+            for each in late_decisions(knowledge, closed, entries)
+        ),
     ]
     rows.sort(key=lambda row: (row["month"], row["known_from"], row["entry_id"], row["change"]))
     return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
@@ -134,17 +137,6 @@ def _returned(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[di
                 "original_id": pair["original_id"],
                 "posts_to": str(posts_to),
             }
-
-
-def _decided(
-    knowledge: Knowledge, decision: LateDecision, closed: Mapping[str, Period]
-) -> dict[str, Any]:
-    """A decision about a line of a closed month, in the month that it posts to."""
-    return _row(knowledge, decision.line, closed[decision.month], closed, decision.at) | {
-        "change": "decided",
-        "what": decision.summary,
-        "posts_to": decision.posts_to,
-    }
 
 
 def _posted(

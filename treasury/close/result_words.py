@@ -31,10 +31,7 @@ __all__ = [
     "title_words",
 ]  # fmt: skip
 
-_COUNTED: Final = {
-    "suggested": "need decision",
-    "conflict": "conflict",
-}
+_COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {
     "sandbox": "SANDBOX, no real money",
     "staging": "STAGING, no real money",

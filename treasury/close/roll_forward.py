@@ -35,7 +35,7 @@ from treasury.tables.tabular import Tabular, rows_hash
 
 __all__ = [
     "ADDS", "END_STEPS", "ITEMS", "ROLL_FORWARD", "ROLL_STEPS", "MonthEnd", "RollForward",
-    "month_end", "roll_forward", "stored_end",
+    "month_end", "roll_forward",
 ]  # fmt: skip
 
 ADDS: Final = {
@@ -75,10 +75,7 @@ POSITIONS: Final = schema_of(
     (AMOUNT, "open"),
 )
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
-SHARES: Final = schema_of(
-    (TEXT, "expectation_id", "entry_id"),
-    (AMOUNT, "amount"),
-)
+SHARES: Final = schema_of((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
 """What each bank line has in an expectation at a month's end."""
 ZERO: Final = Decimal(0)
 
@@ -113,7 +110,7 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
         return {(kind, currency): amount for kind, currency, amount in rows}
 
     def tables(self) -> dict[str, pa.Table]:
-        """All of it, from which `stored_end` makes it again."""
+        """All of it but the month, as a close stores it."""
         return {"positions": self.positions, "shares": self.shares}
 
     def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
@@ -247,11 +244,6 @@ def _rows(
 ) -> pa.Table:
     names = ", ".join(schema.names)
     return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
-
-
-def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
-    """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
-    return MonthEnd(month, tables["positions"], tables["shares"])
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:

@@ -13,13 +13,12 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
 from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
-from treasury.close.ledger.provided_ledger import LedgerFile, draft_of, journaled_ledger
+from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.stored_answers import write_answers
 from treasury.errors import ActionRefused, InputError, NothingStored
 from treasury.items import OpenItems
@@ -91,14 +90,25 @@ def prepare_month(
             head=decided.head,
             rules_hash=question.rules.hash,
             rules=msgspec.to_builtins(question.rules),
-            desk=_desk(question),
-            roll_forward=_plain_rows(examined.roll_forward.totals),
+            desk={
+                "company": question.company,
+                "environment": question.environment,
+                "time_zone": question.zone.key,
+                "accounts": msgspec.to_builtins(question.accounts),
+            },
+            roll_forward=[  # amounts as decimal text
+                {
+                    name: value_text(value) if isinstance(value, Decimal) else value
+                    for name, value in row.items()
+                }
+                for row in examined.roll_forward.totals.to_pylist()
+            ],
             items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
             outcomes_hash=period_pins.outcomes_hash(examined.answer),
             list_hash=closing.items.hash,
         )
-        beside = [] if ledger is None else [draft_of(close.month, ledger, actor)]
+        beside = [] if ledger is None else [ledger.draft(close.month, actor)]
         return [*beside, Draft(period_history.PREPARE, close.month, close, actor)], PreparedMonth(
             closing=closing
         )
@@ -199,13 +209,14 @@ def _examined(
     journal: Journal, lake: Lake, preparation: period_history.Preparation, agreed: Sequence[Entry]
 ) -> tuple[Closing, period_pins.Examined]:
     close = preparation.close
-    basis = period_pins.basis_of(journal, lake, close)
-    examined = period_pins.examine(
-        journal, lake, basis, period_pins.decided_before(journal, close)
-    ).require_tied()
+    examined = period_pins.examine_again(journal, lake, close)
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = closing_from(
-        examined, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation
+        examined,
+        examined.knowledge.question.zone,
+        ledger=ledger,
+        agreed=agreed,
+        preparation=preparation,
     )
     return closing, examined
 
@@ -291,24 +302,4 @@ def _groups(items: OpenItems) -> list[dict[str, Any]]:
             "turn": group.turn,
         }
         for group in items.groups
-    ]
-
-
-def _desk(question: Question) -> dict[str, Any]:
-    return {
-        "company": question.company,
-        "environment": question.environment,
-        "time_zone": question.zone.key,
-        "accounts": msgspec.to_builtins(question.accounts),
-    }
-
-
-def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows for the journal: amounts as decimal text."""
-    return [
-        {
-            name: value_text(value) if isinstance(value, Decimal) else value
-            for name, value in row.items()
-        }
-        for row in table.to_pylist()
     ]

@@ -41,17 +41,9 @@ Key = tuple[str, str, str]
 """Chain, address and asset; an address is the same in either case."""
 
 _DELIVERED: Final = step_sql("treasury.close.steps", "wallet_deliveries")
-_EVIDENCE: Final = (
-    "SELECT * EXCLUDE (raw) FROM wallet_evidence WHERE vanished_at IS NULL ORDER BY evidence_id"
-)
-_MOVEMENTS: Final = (
-    "SELECT * EXCLUDE (raw) FROM wallet_movements WHERE vanished_at IS NULL"
-    " ORDER BY moved_at, movement_id"
-)
-_GAS: Final = (
-    "SELECT chain, payer_address, coin AS asset, paid_at, amount FROM wallet_gas"
-    " WHERE vanished_at IS NULL ORDER BY paid_at, payment_id"
-)
+_EVIDENCE: Final = step_sql("treasury.close.steps", "stated_evidence")
+_MOVEMENTS: Final = step_sql("treasury.close.steps", "shown_movements")
+_GAS: Final = step_sql("treasury.close.steps", "shown_gas")
 
 
 class _Wallet(msgspec.Struct):
@@ -236,10 +228,7 @@ def _sum(deliveries: Iterable[Row]) -> Decimal:
 
 
 def _judged(
-    wallet: _Wallet,
-    covered: bool,
-    ends: Sequence[set[Decimal]],
-    unexplained: Decimal | None,
+    wallet: _Wallet, covered: bool, ends: Sequence[set[Decimal]], unexplained: Decimal | None
 ) -> tuple[str, str, bool]:
     """What is wrong or missing, the next step, and whether it stands in a close's way."""
     lacking = [row for row in wallet.deliveries if wallet.lacks(row)]

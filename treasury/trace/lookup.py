@@ -24,10 +24,7 @@ from treasury.text import clean
 __all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
 CHOICES: Final = schema_of(
-    (TEXT, "kind", "id"),
-    (DATE, "happened_on"),
-    (AMOUNT, "amount"),
-    (TEXT, "currency", "says"),
+    (TEXT, "kind", "id"), (DATE, "happened_on"), (AMOUNT, "amount"), (TEXT, "currency", "says")
 )
 TRACE_PACKAGE: Final = "treasury.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
@@ -125,11 +122,8 @@ def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
         if grouped and (fraction.isdigit() or decimal_point not in digits):
             readings.add(whole.replace(group, "") + (f".{fraction}" if fraction else ""))
     currency = (parts["before"] or parts["after"] or "").upper() or None
-    return {_amount(reading) for reading in readings}, currency
-
-
-def _amount(text: str) -> Decimal:
-    return parse_amount(text, name="amount to trace")
+    amounts = {parse_amount(reading, name="amount to trace") for reading in readings}
+    return amounts, currency
 
 
 def _subjects(

@@ -30,10 +30,7 @@ class Records:
     """The records, on a connection on which every step of a month and of tracing has run."""
 
     def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        question: Question,
-        remarks: Mapping[str, Row],
+        self, connection: duckdb.DuckDBPyConnection, question: Question, remarks: Mapping[str, Row]
     ) -> None:
         self.connection = connection
         self.question = question

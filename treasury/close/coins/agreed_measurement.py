@@ -44,9 +44,7 @@ MEASURED: Final = schema_of(
 )
 """A row for each coin that is measured; any other is disclosed alone."""
 COIN_OPENINGS: Final = schema_of(
-    (TEXT, "coin", "pool"),
-    (DATE, "day"),
-    (AMOUNT, "quantity", "carrying_amount"),
+    (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""
 _COINS: Final = CODES - CURRENCIES

@@ -8,7 +8,7 @@ month's last reference rate, which is an assumption and not a fair value, and no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -199,25 +199,20 @@ def coin_accounts(
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """What a coin's walk begins with: the month before, its lots, and the events after it."""
+    """What a coin's walk begins with: the month before, its lots, and the events after it.
+
+    Its pools are held against the balances of `holders`, who had an event, with `crossings` as in
+    COIN_CROSSINGS.
+    """
 
     first: Month
     lots: tuple[StartingLot, ...]
-    events: tuple[Row, ...]
+    events: Sequence[Row]
     is_stated: bool = False
-    gone: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-class _Held(msgspec.Struct, frozen=True):
-    """What the pools of a coin are held against the balances with.
-
-    `holders` had an event; `crossings` as in COIN_CROSSINGS.
-    """
-
-    holders: set[str]
-    crossings: Sequence[Row]
-    is_stated: bool
+    gone: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    holders: Collection[str] = ()
+    crossings: Sequence[Row] = ()
 
 
 class _Draft:
@@ -253,7 +248,10 @@ class _Draft:
         history: CoinHistory,
     ) -> None:
         """Walk a coin to the month's end, and hold its pools against the proved balances."""
-        start = self._start(terms, events, history)
+        holders = {e[side] for e in events for side in ("from_holder", "to_holder") if e[side]}
+        start = msgspec.structs.replace(
+            self._start(terms, events, history), holders=holders, crossings=crossings
+        )
         sound = [event for event in start.events if _is_recorded(event)]
         walk = CoinWalk(terms, self._values, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
@@ -269,13 +267,8 @@ class _Draft:
             step = "add the wallet's explorer export: `treasury wallets add`"
             self._unproved_event(terms.coin, event, lacking, step)
         outside = len(start.events) - len(sound) + len(walk.unplaced)
-        held = _Held(
-            holders={e[side] for e in events for side in ("from_holder", "to_holder") if e[side]},
-            crossings=crossings,
-            is_stated=start.is_stated,
-        )
         for name, month in sorted(walk.months.items()):
-            self.coins.append(self._measured_row(terms, walk, month, held, start))
+            self.coins.append(self._measured_row(terms, walk, month, start))
             self._names.setdefault(name, name)
         if outside:
             self._block(terms, f"{count(outside, 'event')} of {terms.coin} in no pool")
@@ -342,13 +335,21 @@ class _Draft:
                         " closed with what it ended with"
                     )
             after = [event for event in events if event["happened_on"] > ended]
-            lots = tuple(_starting_lot(row, terms) for row in closed if _is_lot(row))
-            gone = tuple(sorted(counted.keys() - now.keys()))
-            changed = tuple(
+            # Where the company is one pool now, all lots are its; a pool without coins has none.
+            lots = tuple(
+                StartingLot(
+                    ENTITY if terms.pool == "entity" else row["pool"],
+                    *(row[name] for name in ("acquired_on", "quantity", "carrying_amount")),
+                )
+                for row in closed
+                if row["quantity"] or row["acquired_on"] is None
+            )
+            gone = sorted(counted.keys() - now.keys())
+            changed = [
                 name
                 for name in sorted(counted.keys() & now.keys())
                 if _counted_as(counted[name], terms) != _counted_as(now[name], terms)
-            )
+            ]
             return _Start(first, lots, (*late, *after), gone=gone, changed=changed)
         if stated:
             opened = max(row["day"] for row in stated)
@@ -358,18 +359,13 @@ class _Draft:
                 if row["day"] == opened
             )
             after = [event for event in events if event["happened_on"] > opened]
-            return _Start(Month.of(opened).next, lots, tuple(after), is_stated=True)
+            return _Start(Month.of(opened).next, lots, after, is_stated=True)
         days = [event["happened_on"] for event in events]
         first = Month.of(min(days)) if days else self._r.month
-        return _Start(first, (), tuple(events))
+        return _Start(first, (), events)
 
     def _measured_row(
-        self,
-        terms: CoinTerms,
-        walk: CoinWalk,
-        month: PoolMonth,
-        held: _Held,
-        start: _Start,
+        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, start: _Start
     ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
@@ -384,7 +380,7 @@ class _Draft:
         if not problem and terms.pool == "wallet" and not month.pool and quantity:
             problem, step = "the month before was closed as one pool, and pools are wallets", KEEP
         if not problem:
-            problem = self._against_balances(terms, month.pool, quantity, held)
+            problem = self._against_balances(terms, month.pool, quantity, start)
             step = LOOK if problem else ""
         return msgspec.structs.asdict(terms) | {
             "pool": month.pool,
@@ -397,7 +393,9 @@ class _Draft:
             "next_step": step,
         }
 
-    def _against_balances(self, terms: CoinTerms, pool: str, quantity: Decimal, held: _Held) -> str:
+    def _against_balances(
+        self, terms: CoinTerms, pool: str, quantity: Decimal, start: _Start
+    ) -> str:
         """What of a pool is not as the proved balances say; nothing where they cannot say."""
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
@@ -411,7 +409,7 @@ class _Draft:
                     proved[holder].append(row["closing"])
                 else:
                     unproved.add(holder)
-        holders = {holder.lower() for holder in (held.holders if is_entity else {pool}) if holder}
+        holders = {holder.lower() for holder in (start.holders if is_entity else {pool}) if holder}
         lacking = unproved | (holders - proved.keys())
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
@@ -421,7 +419,7 @@ class _Draft:
                 else f"{coin} is not held against balances: none is proved"
             )
             return ""
-        crossed = [row for row in held.crossings if is_entity or row["holder"] == pool]
+        crossed = [row for row in start.crossings if is_entity or row["holder"] == pool]
         for row in crossed:
             moved = format_amount(row["quantity"].copy_abs(), coin)
             self.notes.append(
@@ -430,7 +428,7 @@ class _Draft:
             )
         balance = total(amount for amounts in proved.values() for amount in amounts)
         beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
-        if beyond > 0 and held.is_stated and is_entity:
+        if beyond > 0 and start.is_stated and is_entity:
             self._unproved(
                 coin,
                 ENTITY,
@@ -548,14 +546,3 @@ def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
 
 def _is_proved(balance: Row) -> bool:
     return bool(balance["proved"]) and balance["closing"] is not None
-
-
-def _is_lot(row: Row) -> bool:
-    """Whether it says anything: a pool that closed without coins has a row of none."""
-    return bool(row["quantity"] or row["acquired_on"] is None)
-
-
-def _starting_lot(row: Row, terms: CoinTerms) -> StartingLot:
-    """A lot of the former closing; where the company is one pool now, all its lots are its."""
-    pool = ENTITY if terms.pool == "entity" else row["pool"]
-    return StartingLot(pool, row["acquired_on"], row["quantity"], row["carrying_amount"])

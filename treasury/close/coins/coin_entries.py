@@ -19,7 +19,7 @@ import msgspec
 from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
-from treasury.money import total
+from treasury.money import total, totals
 from treasury.text import clean
 
 __all__ = ["CoinBooks", "CoinPrice", "coin_books"]
@@ -54,8 +54,10 @@ class CoinBooks(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def coin_books(coins: CoinAccounts) -> CoinBooks:
+def coin_books(coins: CoinAccounts | None) -> CoinBooks:
     """The entries of the measured coins; nothing where none is."""
+    if coins is None:
+        return CoinBooks()
     rows = coins.measured.to_pylist()
     wrong = {row["coin"]: row for row in rows if row["problem"]}
     posted = [row for row in rows if row["coin"] not in wrong]
@@ -93,12 +95,8 @@ def coin_books(coins: CoinAccounts) -> CoinBooks:
 
 def _carried(rows: list[dict[str, Any]], name: str) -> tuple[BookLeg, ...]:
     """The carrying amount of each coin at one end, all its pools together."""
-    sums: dict[str, list[Decimal]] = {}
-    for row in rows:
-        sums.setdefault(row["coin"], []).append(row[name])
-    return tuple(
-        BookLeg("coins", REPORTING, total(amounts), coin) for coin, amounts in sorted(sums.items())
-    )
+    sums = totals((row["coin"], row[name]) for row in rows)
+    return tuple(BookLeg("coins", REPORTING, sums[coin], coin) for coin in sorted(sums))
 
 
 def _entries(movement: Mapping[str, Any]) -> Iterator[BookEntry]:

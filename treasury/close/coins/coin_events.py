@@ -46,8 +46,7 @@ COIN_EVENTS: Final = schema_of(
 or received for them, null where no service says it. `contra` is the role that it is posted
 against, a holder the id of a custodial account or the address of a company wallet."""
 COIN_CROSSINGS: Final = schema_of(
-    (TEXT, "coin", "holder", "hash", "reference"),
-    (AMOUNT, "quantity"),
+    (TEXT, "coin", "holder", "hash", "reference"), (AMOUNT, "quantity")
 )
 """What a holder has more by the month's end than the events that count by then, or less: coins that
 moved on one side of it, while the request or transfer `reference` completes on the other."""

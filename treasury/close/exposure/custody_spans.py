@@ -175,10 +175,7 @@ class _Teller:
 
 
 def credit_spans(
-    facts: CustodyFacts,
-    unclear: Mapping[Balance, Sequence[Unclear]],
-    rules: Rules,
-    zone: ZoneInfo,
+    facts: CustodyFacts, unclear: Mapping[Balance, Sequence[Unclear]], rules: Rules, zone: ZoneInfo
 ) -> Iterator[HeldAmount]:
     """Every credit of a virtual account from its booking to the balance that holds its coins."""
     named = _named(facts.conversions)

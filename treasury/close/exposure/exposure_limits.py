@@ -32,10 +32,7 @@ __all__ = [
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
 EXPOSURE_LIMITS: Final = schema_of(
-    (TEXT, "scope"),
-    (AMOUNT, "limit"),
-    (TEXT, "proposed_by", "accepted_by"),
-    (BOOL, "alone"),
+    (TEXT, "scope"), (AMOUNT, "limit"), (TEXT, "proposed_by", "accepted_by"), (BOOL, "alone")
 )
 """A row for each limit: `scope` is a currency, in which its `limit` is, or `all`, in euros."""
 REPORTING: Final = "EUR"

@@ -21,18 +21,13 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.coins.coin_value import rates_of
 from treasury.close.exposure import exposure_walk
-from treasury.close.exposure.custody_spans import (
-    CUSTODY,
-    CustodyFacts,
-    credit_spans,
-    custody_spans,
-)
+from treasury.close.exposure.custody_spans import CUSTODY, CustodyFacts, credit_spans, custody_spans
 from treasury.close.exposure.evidence_gaps import gap_spans
 from treasury.close.exposure.exposure_limits import REPORTING, WHOLE
 from treasury.close.exposure.request_spans import RequestFacts, request_spans
 from treasury.close.result_words import amount_words, count, moment, noted_html
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import difference, exponent, rounded, total
+from treasury.money import difference, exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
@@ -566,11 +561,12 @@ def _rounded(worth: Fraction) -> Decimal:
 
 def _day_ends(days: Iterable[Row], scope: str) -> list[Decimal]:
     """What stood of a scope at the end of each day that has any of it."""
-    sums: dict[date, list[Decimal]] = defaultdict(list)
-    for row in days:
-        if scope == (WHOLE if row["kind"] == WHOLE else row["currency"]):
-            sums[row["day"]].append(row["amount"])
-    return [total(amounts) for amounts in sums.values()]
+    of_scope = (
+        (row["day"], row["amount"])
+        for row in days
+        if scope == (WHOLE if row["kind"] == WHOLE else row["currency"])
+    )
+    return list(totals(of_scope).values())
 
 
 def _held(

@@ -25,11 +25,7 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
-from treasury.close.fees.difference_words import (
-    IN_THE_RATE,
-    difference_against,
-    difference_of_sum,
-)
+from treasury.close.fees.difference_words import IN_THE_RATE, difference_against, difference_of_sum
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
@@ -115,7 +111,7 @@ _Asked = tuple[str, str, date, datetime | None]
 """Fiat currency, coin, day, and the instant where rates with an instant were given."""
 
 
-class CostSum(msgspec.Struct, frozen=True, kw_only=True):
+class CostSum(msgspec.Struct, frozen=True):
     """The sums of some conversions that have a value, in the reporting currency.
 
     `difference_is` names whose rates the difference is held against, where all are of one kind.
@@ -348,18 +344,18 @@ class _Appraisal:
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
     ) -> tuple[_Terms | None, str]:
-        rates = [self._rates.rate(code, REPORTING, day, at) for code in (fiat, coin)]
-        absences = [
-            self._rates.absence(code, day, at)
-            for code, rate in zip((fiat, coin), rates, strict=True)
-            if rate is None
-        ]
-        known = [rate for rate in rates if rate is not None]
+        rates, absences = [], []
+        for code in (fiat, coin):
+            rate = self._rates.rate(code, REPORTING, day, at)
+            if rate is None:
+                absences.append(self._rates.absence(code, day, at))
+            else:
+                rates.append(rate)
         if absences:
             return None, "; ".join(absences)
-        for rate in known:
+        for rate in rates:
             self.sources.add(rate)
-        return _Terms.of(*known), ""
+        return _Terms.of(*rates), ""
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
@@ -428,15 +424,8 @@ class _Sum:
 
     def whole(self, difference_is: str) -> CostSum:
         """The sums as a person reads them."""
-        _, _, cost, fee, difference, _, difference_bp = self.cells()
-        return CostSum(
-            conversions=self.conversions,
-            cost=cost,
-            stated_fee=fee,
-            reference_difference=difference,
-            reference_difference_bp=difference_bp,
-            difference_is=difference_is,
-        )
+        _, _, *amounts, _, difference_bp = self.cells()
+        return CostSum(self.conversions, *amounts, difference_bp, difference_is)
 
     def cells(self) -> tuple[Any, ...]:
         """The sums in the columns from `given_value` to the basis points, rounded once each."""
@@ -473,21 +462,18 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
         "reference_difference": values.difference,
     }
     cost_bp = list(map(_basis_points, values.cost, values.given))
-    sides = [(recorded["fiat"], recorded["fiat_currency"])]
-    sides.append((recorded["crypto"], recorded["crypto_currency"]))
-    is_on_ramp = recorded["is_on_ramp"]
-    (given, given_in), (received, received_in) = (
-        [pc.if_else(is_on_ramp, own, other) for own, other in zip(*order, strict=True)]
-        for order in (sides, sides[::-1])
-    )
+
+    def side(on_ramp: str, other: str) -> pa.ChunkedArray:
+        return pc.if_else(recorded["is_on_ramp"], recorded[on_ramp], recorded[other])
+
     columns = {
         **{name: recorded[name] for name in ("source", "source_id", "reference", "month")},
         "converted_on": recorded["day"],
         "pair": pairs,
-        "given": given,
-        "given_currency": given_in,
-        "received": received,
-        "received_currency": received_in,
+        "given": side("fiat", "crypto"),
+        "given_currency": side("fiat_currency", "crypto_currency"),
+        "received": side("crypto", "fiat"),
+        "received_currency": side("crypto_currency", "fiat_currency"),
         "value_currency": pa.repeat(REPORTING, recorded.num_rows),
         **{name: of_valued(values.cents(own), name) for name, own in amounts.items()},
         "cost_bp": of_valued(cost_bp, "cost_bp"),

@@ -29,9 +29,7 @@ BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
 """How a finding begins that somebody has to look at."""
 OTHERS: Final = schema_of(
-    (INTEGER, "others_that_day"),
-    (AMOUNT, "rate_of_others"),
-    (RATE, "rate_deviation_bp"),
+    (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
 """What the rate of a request is held against the others' by."""

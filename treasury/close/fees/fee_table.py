@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -27,7 +27,7 @@ from treasury.close.fees.conversion_costs import (
     request_conversions,
 )
 from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
-from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, paid_gas
+from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, months_asked, paid_gas
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
@@ -73,12 +73,7 @@ SUMS: Final = schema_of(
     (AMOUNT, "expected_fee", "variance"),
     (INTEGER, "without_expected", "to_check"),
 )
-TREND: Final = schema_of(
-    (TEXT, "month"),
-    *SUMS,
-    (AMOUNT, "fee_change"),
-    (RATE, "rate_change_bp"),
-)
+TREND: Final = schema_of((TEXT, "month"), *SUMS, (AMOUNT, "fee_change"), (RATE, "rate_change_bp"))
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +186,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)
         rows = [
-            {**dict(zip(keys, key, strict=True)), **sums.row}
+            dict(zip(keys, key, strict=True)) | sums.row
             for key, sums in _summed(self.recorded, keys)
         ]
         return pa.Table.from_pylist(rows, schema=schema)
@@ -289,20 +284,13 @@ def fees_between(
     `earlier` gives the months before it as they were reconciled, for what virtual accounts
     converted in them.
     """
-    steps = [steps_of(MONTH_PACKAGE)[STEP]]
-    months_asked = pa.table(
-        {
-            "zone": pa.array([zone.key], TEXT),
-            "month_start": pa.array([first.start(zone)], INSTANT),
-            "month_end": pa.array([r.month.end(zone)], INSTANT),
-        }
-    )
+    months = Months(first, r.month)
     with snapshot.connection() as connection:
-        load(connection, {"asked": months_asked})
-        run(connection, steps)
+        load(connection, {"asked": months_asked(months, zone)})
+        run(connection, [steps_of(MONTH_PACKAGE)[STEP]])
         recorded = connection.table(STEP).to_arrow_table()
     return Fees(
-        months=Months(first, r.month),
+        months=months,
         recorded=_requests(recorded, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
@@ -318,18 +306,16 @@ def calculated_fees(
     `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
     it is asked once for each amount and direction.
     """
-    fee_of_question: dict[tuple[Decimal, str], Decimal | None] = {}
-    answers = {}
+    fee_of_question = cache(ask)
+    answers: dict[str, Decimal] = {}
     for row in fees.requests.select(_QUESTION).to_pylist():
         on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
         gross = row["fiat_gross"] if on_ramp else row["crypto"]
-        if gross is None:
-            continue
-        question = (gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
-        if question not in fee_of_question:
-            fee_of_question[question] = ask(*question)
-        answers[row["request_id"]] = fee_of_question[question]
-    return {request: fee for request, fee in answers.items() if fee is not None}
+        if gross is not None:
+            fee = fee_of_question(gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
+            if fee is not None:
+                answers[row["request_id"]] = fee
+    return answers
 
 
 STEP: Final = "fee_requests"
@@ -420,12 +406,10 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
     return sorted(sums, key=lambda keyed: keyed[0])
 
 
-def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:
+def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal]:
     if before is None:
-        return {"fee_change": None, "rate_change_bp": None}
-    return {
-        "fee_change": difference(sums.fee, before.fee),
-        "rate_change_bp": None
-        if sums.rate_bp is None or before.rate_bp is None
-        else difference(sums.rate_bp, before.rate_bp),
-    }
+        return {}
+    changes = {"fee_change": difference(sums.fee, before.fee)}
+    if sums.rate_bp is not None and before.rate_bp is not None:
+        changes["rate_change_bp"] = difference(sums.rate_bp, before.rate_bp)
+    return changes

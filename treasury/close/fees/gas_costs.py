@@ -26,10 +26,11 @@ from treasury.money import exponent, rounded, total
 from treasury.rates import ReferenceRates
 from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import schema_of, table_of
 
 __all__ = [
-    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "paid_gas",
+    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "months_asked",
+    "paid_gas",
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.fees.steps"
@@ -94,17 +95,16 @@ class GasCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"{paid} on {count(self.each.num_rows, 'transaction')}: {'; '.join(parts)}"
 
 
+def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
+    """The time of some months as a table of one row, which the steps read."""
+    row = (zone.key, months.first.start(zone), months.last.end(zone))
+    return table_of([row], schema_of((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
+
+
 def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
     """What was paid in some months, with what it was paid for; columns as the step `gas_uses`."""
-    time_asked = pa.table(
-        {
-            "zone": pa.array([zone.key], TEXT),
-            "month_start": pa.array([months.first.start(zone)], INSTANT),
-            "month_end": pa.array([months.last.end(zone)], INSTANT),
-        }
-    )
     with snapshot.connection() as connection:
-        load(connection, {"asked": time_asked})
+        load(connection, {"asked": months_asked(months, zone)})
         run(connection, STEPS)
         return (
             connection.table("gas_uses")

@@ -7,7 +7,6 @@ legs stand against `conversion`, so that no rate is invented. What nobody has ex
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -27,7 +26,7 @@ from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count, noted_html
 from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
-from treasury.money import total
+from treasury.money import totals
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.schemas import schema_of, table_of
@@ -104,15 +103,9 @@ _SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
 _WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
 _BALANCES: Final = schema_of((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
 _ENTRIES: Final = schema_of(
-    (INTEGER, "entry_no"),
-    (TEXT, "entry"),
-    (DATE, "booked_on"),
-    (TEXT, "words"),
+    (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
 )
-_ENTRY_SOURCES: Final = schema_of(
-    (INTEGER, "entry_no", "place"),
-    (TEXT, "source_id"),
-)
+_ENTRY_SOURCES: Final = schema_of((INTEGER, "entry_no", "place"), (TEXT, "source_id"))
 _LEGS: Final = schema_of(
     (INTEGER, "entry_no", "part", "place"),
     (TEXT, "role", "account", "currency"),
@@ -150,11 +143,11 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def balances(self) -> pa.Table:
         """The sum of each role, account and currency, opening balances included."""
-        sums: defaultdict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
-        for row in self.postings.to_pylist():
-            sums[row["role"], row["of"], row["currency"]].append(row["amount"])
-        rows = [(*key, total(amounts)) for key, amounts in sorted(sums.items())]
-        return table_of(rows, _BALANCES)
+        sums = totals(
+            ((row["role"], row["of"], row["currency"]), row["amount"])
+            for row in self.postings.to_pylist()
+        )
+        return table_of([(*key, amount) for key, amount in sorted(sums.items())], _BALANCES)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The postings and the balances that they come to."""
@@ -440,13 +433,12 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
 
 def _difference(before: Iterable[BookLeg], after: Iterable[BookLeg]) -> tuple[BookLeg, ...]:
     """What has to be posted so that the one becomes the other."""
-    sums: dict[tuple[str, str, str], list[Decimal]] = {}
-    for leg in (*map(_negated, before), *after):
-        sums.setdefault((leg.role, leg.currency, leg.of), []).append(leg.amount)
+    legs = (*map(_negated, before), *after)
+    sums = totals(((leg.role, leg.currency, leg.of), leg.amount) for leg in legs)
     return tuple(
         BookLeg(role, currency, amount, of)
-        for (role, currency, of), amounts in sums.items()
-        if (amount := total(amounts))
+        for (role, currency, of), amount in sums.items()
+        if amount
     )
 
 

@@ -32,7 +32,7 @@ from treasury.errors import InputError
 from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import difference, total
+from treasury.money import difference, total, totals
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.schemas import schema_of
@@ -207,16 +207,13 @@ def _own_books(
     r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
 ) -> _OwnBooks:
     """The sums of the month's export by ledger account and currency."""
-    posted: defaultdict[Key, list[Decimal]] = defaultdict(list)
-    roles: defaultdict[Key, list[str]] = defaultdict(list)
-    for row in accounting(r, zone, coins=coins).balances().to_pylist():
-        key = (plain_account(accounts.of(row["role"], row["of"])), row["currency"].upper())
-        posted[key].append(row["balance"])
-        roles[key].append(row["role"])
-    return _OwnBooks(
-        {key: total(amounts) for key, amounts in posted.items()},
-        {key: tuple(dict.fromkeys(names)) for key, names in roles.items()},
-    )
+    rows = accounting(r, zone, coins=coins).balances().to_pylist()
+    keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
+    roles: defaultdict[Key, dict[str, None]] = defaultdict(dict)
+    for key, row in zip(keys, rows, strict=True):
+        roles[key][row["role"]] = None
+    posted = totals(zip(keys, (row["balance"] for row in rows), strict=True))
+    return _OwnBooks(posted, {key: tuple(names) for key, names in roles.items()})
 
 
 def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
@@ -349,15 +346,8 @@ def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> 
         parts[role] = [part for part in parts[role] if part not in moved]
         amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
         notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
-    into = _sums((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
-    return _Way(into, _sums(parts[ON_RAMPS]), tuple(notes))
-
-
-def _sums(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
-    groups: defaultdict[Key, list[Decimal]] = defaultdict(list)
-    for key, part in parts:
-        groups[key].append(part)
-    return {key: total(amounts) for key, amounts in groups.items()}
+    into = totals((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
+    return _Way(into, totals(parts[ON_RAMPS]), tuple(notes))
 
 
 def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:

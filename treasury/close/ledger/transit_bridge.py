@@ -111,7 +111,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         _add(figures, key, "roll_forward", row["closing"])
     counted = {key: sums for key, sums in figures.items() if any(sums.values())}
     subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
-    status = _statuses(r, zone, subjects)
+    status = {}
+    if r.basis is not None:
+        then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
+        status = _by_id(then, "request_id", "status", subjects)
     names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
     rows = [
         {
@@ -139,13 +142,6 @@ def _pairs(r: Reconciliation) -> dict[str, str]:
     """The leg out of each own transfer by its leg in: both are one transfer."""
     pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
     return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
-
-
-def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str, Any]:
-    if r.basis is None:
-        return {}
-    then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
-    return _by_id(then, "request_id", "status", subjects)
 
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
