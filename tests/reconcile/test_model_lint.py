@@ -198,6 +198,7 @@ STANDING_ALONE = (
     "treasury.extract.steps",
     "treasury.items.steps",
     "treasury.statements.store.steps",
+    "treasury.trace.queries",
 )
 
 MODEL = (

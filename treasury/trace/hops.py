@@ -9,13 +9,13 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from treasury.ground.wording import instant_words
-from treasury.money import convert, format_amount, net_crypto, total
+from treasury.money import convert, format_amount, net_crypto
 from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 
 __all__ = [
     "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "event_hop", "exchange", "id_of",
-    "last_event", "on_chain", "paid_out", "place_of", "reference", "who", "words",
+    "last_event", "paid_out", "place_of", "reference", "who", "words",
 ]  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -138,36 +138,6 @@ def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -
         currency=proof.asset,
         evidence=between,
     )
-
-
-def on_chain(
-    request: Row, rows: list[dict[str, Any]], due: Decimal | None, covering: str | None
-) -> Iterator[Hop]:
-    """What explorer exports show of a hash: `due` is what all requests that name it state.
-
-    `covering` is an export that would show the delivery of the request's coins, if it was made.
-    """
-    asset, coins = request["crypto_currency"] or "?", request["crypto_amount"]
-    to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
-    arrived = total(
-        row["amount"]
-        for row in rows
-        if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
-    )
-    for row in rows:
-        amount, coin, evidence = row["amount"], row["asset"], f"explorer export {row['file_name']}"
-        moved = f"{words(amount, coin)} from {row['from_address']} to {row['to_address']}"
-        state: HopState = "seen"
-        says = f"the chain shows {moved}"
-        if arrived != due:
-            state = "contradicted"
-            says += f"; {words(due, asset)} is recorded for this hash"
-        at = row["moved_at"]
-        yield Hop("Wallet", state, says, at=at, amount=amount, currency=coin, evidence=evidence)
-    if covering and to is not None and not rows:
-        says = f"the chain does not show {words(coins, asset)} come to {to}"
-        since, evidence = request["completed_at"].date(), f"explorer export {covering}"
-        yield Hop("Wallet", "missing", says, since=since, evidence=evidence)
 
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from treasury.reconcile.treasury_view import conversions_of
 from treasury.trace.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
 from treasury.trace.payment_trace import Hop
 from treasury.trace.request_trace import RequestWay
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["LineWay"]
 
@@ -32,14 +32,7 @@ class LineWay(Records):
         step = self._next_step(line)
         # The virtual account that the line is matched to, or else whose IBAN it reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
-        account = self.row(
-            "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
-            " LEFT JOIN accounts AS a ON a.id = v.account_id"
-            " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
-            matched,
-            line["account"],
-            matched,
-        )
+        account = self.row(sql_of("line_account"), matched, line["account"], matched)
         if account is not None:
             hops += self._collection(line, account)
         elif line["outcome"] in {"suggested", "unreferenced", "conflict", "duplicate"}:
@@ -104,36 +97,19 @@ class LineWay(Records):
         for proof in proofs:
             due = self.day(proof.due) if proof.due else None
             yield conversion(proof, line, due, self.question.zone)
-        wallet = self.row(
-            "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
-            " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
-            " WHERE w.account_id = ? GROUP BY w.address, w.chain ORDER BY w.address LIMIT 1",
-            asset,
-            account["account_id"],
-        )
+        wallet = self.row(sql_of("account_wallet"), asset, account["account_id"])
         if wallet is None or wallet["observed_at"] is None:
             yield Hop("Wallet", "not provable", f"no balance of {asset} was observed")
             return
-        total = self.row(
-            "SELECT CAST(sum(total) AS DECIMAL(38, 18)) AS total FROM wallet_balances"
-            " WHERE account_id = ? AND asset = ? AND observed_at = ?",
-            account["account_id"],
-            asset,
-            wallet["observed_at"],
-        )
+        at, held_by = wallet["observed_at"], account["account_id"]
+        total = self.row(sql_of("wallets_total"), held_by, asset, at)
         assert total is not None
-        holder = account["account_name"] or account["account_id"]
+        holder = account["account_name"] or held_by
         says = f"{holder} held {words(total['total'], asset)} at the last look"
-        at, evidence = wallet["observed_at"], f"wallet {wallet['address']} on {wallet['chain']}"
+        evidence = f"wallet {wallet['address']} on {wallet['chain']}"
         yield Hop("Wallet", "seen", says, at=at, evidence=evidence)
 
     def _candidates(self, line: Row) -> Iterator[Hop]:
-        rows = self.rows(
-            "SELECT c.reason, e.code, e.kind, c.score FROM candidates AS c"
-            " JOIN expectations AS e ON e.expectation_id = c.expectation_id"
-            " WHERE c.entry_id = ? ORDER BY c.rank",
-            line["entry_id"],
-        )
-        for row in rows:
+        for row in self.rows(sql_of("line_candidates"), line["entry_id"]):
             says = f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})"
             yield Hop("Candidate", "needs decision", says, is_for_provider=False)

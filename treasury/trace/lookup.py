@@ -20,6 +20,7 @@ from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
 from treasury.tables.schemas import schema_of
 from treasury.text import clean
+from treasury.trace.trace_records import sql_of
 
 __all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
@@ -141,12 +142,5 @@ def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> S
     if len(requests) != 1 or any(subject.kind == "virtual account" for subject in subjects):
         return None
     (request,) = requests
-    own = _subjects(
-        connection,
-        "SELECT kind, id FROM (SELECT 'line' AS kind, l.entry_id AS id FROM every_line AS l"
-        " WHERE l.expectation_id = ? UNION ALL SELECT 'transfer' AS kind, t.id FROM transfers AS t"
-        " JOIN ramp_requests AS r ON r.id = ?"
-        " AND lower(r.blockchain_transaction_hash) = lower(t.transaction_hash)) AS own",
-        [request.id, request.id],
-    )
+    own = _subjects(connection, sql_of("request_parts"), [request.id, request.id])
     return request if all(subject == request or subject in own for subject in subjects) else None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, Final
 
+from treasury.money import total
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
 from treasury.reconcile.funding import REMARK_WORDS, funding_rows
 from treasury.trace.hops import (
@@ -17,14 +18,13 @@ from treasury.trace.hops import (
     exchange,
     id_of,
     last_event,
-    on_chain,
     paid_out,
     reference,
     who,
     words,
 )
 from treasury.trace.payment_trace import Hop, HopState
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["RequestWay"]
 
@@ -114,13 +114,7 @@ class RequestWay(Records):
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
         """What the bank shows of a request, or how far its statements reach without it."""
-        lines = self.rows(
-            "SELECT l.* FROM every_line AS l WHERE l.expectation_id = ? OR EXISTS (SELECT 1"
-            " FROM allocations AS a WHERE a.entry_id = l.entry_id AND a.expectation_id = ?)"
-            " ORDER BY l.booking_date, l.entry_id",
-            request["id"],
-            request["id"],
-        )
+        lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
             yield reference(line)
@@ -189,38 +183,36 @@ class RequestWay(Records):
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
         """What explorer exports of company wallets show, or should show, of a request's coins."""
-        hash_ = request["blockchain_transaction_hash"]
-        rows = self.rows(
-            "SELECT * FROM wallet_movements WHERE vanished_at IS NULL"
-            " AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id",
-            hash_,
+        hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
+        rows = self.rows(sql_of("hash_movements"), hash_)
+        of_hash = self.row(sql_of("hash_due"), hash_, coin)
+        covering = self.row(sql_of("covering_export"), *(request[name] for name in DELIVERY))
+        due = of_hash["due"] if of_hash else None
+        asset = coin or "?"
+        to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
+        arrived = total(
+            row["amount"]
+            for row in rows
+            if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
         )
-        of_hash = self.row(
-            "SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests"
-            " WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?",
-            hash_,
-            request["crypto_currency"],
-        )
-        covering = self.row(
-            "SELECT file_name FROM wallet_evidence WHERE kind = 'export' AND vanished_at IS NULL"
-            " AND lower(address) = lower(?) AND chain = ? AND asset = ? AND covers_from <= ?"
-            " AND covers_to >= ? ORDER BY valid_from DESC, evidence_id LIMIT 1",
-            *(request[name] for name in DELIVERY),
-        )
-        yield from on_chain(
-            request,
-            rows,
-            of_hash["due"] if of_hash else None,
-            covering["file_name"] if covering else None,
-        )
+        for row in rows:
+            state: HopState = "seen"
+            amount, unit = row["amount"], row["asset"]
+            moved = f"{words(amount, unit)} from {row['from_address']} to {row['to_address']}"
+            says = f"the chain shows {moved}"
+            if arrived != due:
+                state = "contradicted"
+                says += f"; {words(due, asset)} is recorded for this hash"
+            at, evidence = row["moved_at"], f"explorer export {row['file_name']}"
+            yield Hop("Wallet", state, says, at=at, amount=amount, currency=unit, evidence=evidence)
+        if covering and to is not None and not rows:
+            says = f"the chain does not show {words(request['crypto_amount'], asset)} come to {to}"
+            since = request["completed_at"].date()
+            evidence = f"explorer export {covering['file_name']}"
+            yield Hop("Wallet", "missing", says, since=since, evidence=evidence)
 
     def _hash_problem(self, request_id: str) -> Iterator[Hop]:
-        problems = self.rows(
-            "SELECT DISTINCT state, other FROM hash_problems WHERE request_id = ?"
-            " ORDER BY state, other",
-            request_id,
-        )
-        for row in problems:
+        for row in self.rows(sql_of("problems_of_hash"), request_id):
             other_item = f" (see {row['other']})" if row["other"] else ""
             says = f"{row['state'].lower()}{other_item}"
             yield Hop("Blockchain", "contradicted", says, is_for_provider=False)

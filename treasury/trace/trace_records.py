@@ -9,10 +9,11 @@ from typing import Any
 import duckdb
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 
-__all__ = ["Records", "Row", "TraceParts"]
+__all__ = ["Records", "Row", "TraceParts", "sql_of"]
 
 Row = Mapping[str, Any]
 
@@ -24,6 +25,11 @@ class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
     hops: tuple[Hop, ...] = ()
     next_step: str = ""
     names: tuple[tuple[str, str], ...] = ()
+
+
+def sql_of(name: str) -> str:
+    """A query that stands alone, by the name of its file."""
+    return step_sql("treasury.trace.queries", name)
 
 
 class Records:

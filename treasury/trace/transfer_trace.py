@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from treasury.trace.hops import words
 from treasury.trace.payment_trace import Hop, HopState
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["TransferWay"]
 
@@ -16,12 +16,7 @@ class TransferWay(Records):
 
     def read(self, transfer_id: str) -> TraceParts:
         """Title, hops, next step and names of a transfer."""
-        row = self.row(
-            "SELECT t.*, s.name AS sender, r.name AS receiver FROM transfers AS t"
-            " LEFT JOIN accounts AS s ON s.id = t.sender_account_id"
-            " LEFT JOIN accounts AS r ON r.id = t.receiver_account_id WHERE t.id = ?",
-            transfer_id,
-        )
+        row = self.row(sql_of("transfer_parties"), transfer_id)
         assert row is not None  # it was just found
         amount = words(row["amount"], row["asset"])
         if row["amount"] is None:

@@ -526,8 +526,7 @@ def _value_columns(valued: Valued | None) -> Row:
 
 
 def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.filter(pc.equal(table["coin"], coin)).to_pylist()
-    return rows
+    return table.filter(pc.equal(table["coin"], coin)).to_pylist()
 
 
 def _is_recorded(event: Row) -> bool:

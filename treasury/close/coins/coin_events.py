@@ -94,10 +94,7 @@ def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[d
         placed = connection.table("placed_transfers").filter(
             f"happened_on BETWEEN DATE '{month.first}' AND DATE '{month.last}'"
         )
-        rows: list[dict[str, Any]] = (
-            placed.order("moment, transfer_id").to_arrow_table().to_pylist()
-        )
-    return rows
+        return placed.order("moment, transfer_id").to_arrow_table().to_pylist()
 
 
 def passed_on(events: pa.Table) -> pa.Table:

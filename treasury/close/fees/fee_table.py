@@ -167,8 +167,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requests as dictionaries."""
-        rows: list[dict[str, Any]] = self.requests.to_pylist()
-        return rows
+        return self.requests.to_pylist()
 
     @cached_property
     def totals(self) -> pa.Table:

@@ -315,11 +315,15 @@ def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
 def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The entries in order, with what each of their postings says."""
     entries = connection.table("entries").order("turn").to_arrow_table()
+    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
     columns = {
         "entry": entries["entry"],
         "date": entries["booked_on"],
         "text": clean_column(entries["words"]),
-        "source_ids": _sources(connection),
+        "source_ids": pa.ListArray.from_arrays(offsets, _joined(source_ids)),
     }
     return pa.table(columns).combine_chunks()
 
@@ -343,15 +347,6 @@ def _places(turns: pa.Array) -> pa.Array:
     nothing = pa.scalar(None, INTEGER)
     first = pc.fill_null_forward(pc.if_else(is_first, places, nothing))
     return pc.add(pc.subtract(places, first), 1)
-
-
-def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
-    """The records that each entry is made from, in the order of the entries."""
-    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
-    source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
-    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())))
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    return pa.ListArray.from_arrays(offsets, _joined(source_ids))
 
 
 def _joined(column: pa.ChunkedArray) -> pa.Array:

@@ -353,8 +353,7 @@ def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> 
 def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
     assert r.basis is not None
     params = None if ids is None else {"ids": list(ids)}
-    rows: list[Row] = r.basis.snapshot.sql(query, params).to_pylist()
-    return rows
+    return r.basis.snapshot.sql(query, params).to_pylist()
 
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
