@@ -14,12 +14,12 @@ from filled import fill
 from view_desk import observe, pay_in, rows, virtual
 
 from treasury.cli.commands.practice import rate_files
-from treasury.close.fees.conversion_costs import VIRTUAL_ACCOUNT
-from treasury.close.fees.difference_words import (
+from treasury.close.fees.conversion_costs import (
     IN_THE_RATE,
     TO_ASSUMED_RATE,
     TO_REFERENCE,
     TO_SEVERAL,
+    VIRTUAL_ACCOUNT,
 )
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox

@@ -18,7 +18,7 @@ import pyarrow as pa
 from treasury.ground.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
 from treasury.identifiers import plain_account
 from treasury.items import OpenItem
-from treasury.money import format_amount, total
+from treasury.money import format_amount, totals
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import html_table
@@ -83,14 +83,10 @@ def amount_words(amount: Decimal | None, currency: str | None) -> str:
 
 def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
     """The sum of each currency, apart: `EUR 25,000.00 · USDC 10,000.000000`."""
-    groups: dict[str, list[Decimal]] = {}
-    unknown = 0
-    for amount, currency in amounts:
-        if amount is None:
-            unknown += 1
-        else:
-            groups.setdefault(currency, []).append(amount)
-    parts = [amount_words(total(groups[currency]), currency) for currency in sorted(groups)]
+    amounts = tuple(amounts)
+    sums = totals((currency, amount) for amount, currency in amounts if amount is not None)
+    parts = [amount_words(sums[currency], currency) for currency in sorted(sums)]
+    unknown = sum(amount is None for amount, _ in amounts)
     if unknown:
         parts.append(f"{unknown} without a recorded amount")
     return " · ".join(parts)

@@ -18,7 +18,7 @@ from treasury.errors import InputError, NothingStored
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import schema_of, table_of
 from treasury.text import clean
 from treasury.trace.trace_records import sql_of
 
@@ -96,9 +96,8 @@ def look_up(
     subject = _one_of(connection, subjects)
     if subject is not None and subject.kind != "virtual account":
         return subject, CHOICES.empty_table(), 1
-    schema = pa.schema([("kind", TEXT), ("id", TEXT)])
-    rows = [msgspec.structs.asdict(subject) for subject in subjects]
-    load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
+    rows = [(subject.kind, subject.id) for subject in subjects]
+    load(connection, {"wanted": table_of(rows, schema_of((TEXT, "kind", "id")))})
     table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table().cast(CHOICES)
     if table.num_rows == 1:
         return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1

@@ -125,10 +125,8 @@ class _Teller:
                 yield self._doubt(since, until, None, "a transfer states no amount", FULL)
                 return
             if amount < 0:
-                yield self._doubt(
-                    since, end, abs(converted) or None,
-                    "more left than the balance before held: coins of credits came unseen", ASK,
-                )  # fmt: skip
+                problem = "more left than the balance before held: coins of credits came unseen"
+                yield self._doubt(since, end, abs(converted) or None, problem, ASK)
                 self.unclear.append(Unclear(since, end or NEVER))
                 yield from self._converted(opening, closing, since, converted)
                 return
@@ -147,10 +145,8 @@ class _Teller:
             return
         between = f"{moment(begin, self._zone)} and {moment(closing['moment'], self._zone)}"
         words = "converted" if converted > 0 else "lost from the balance"
-        yield self._doubt(
-            begin, until, abs(converted),
-            f"{words} between {between}: it may lie on either side", ASK,
-        )  # fmt: skip
+        problem = f"{words} between {between}: it may lie on either side"
+        yield self._doubt(begin, until, abs(converted), problem, ASK)
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
@@ -271,28 +267,17 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
-        yield doubted(
-            span, "given to this account by a person; its balances do not hold it",
-            "look at the decision again: undo it, or ask the provider",
-        )  # fmt: skip
+        problem = "given to this account by a person; its balances do not hold it"
+        yield doubted(span, problem, "look at the decision again: undo it, or ask the provider")
     elif own.perhaps is not None and (converted is None or own.perhaps < converted):
         until = converted or (None if resolved is None else max(resolved, own.perhaps))
         known = replace(span, left_at=until, left_by=left_by)
         yield from lasting(replace(known, until=own.perhaps))
-        yield from lasting(
-            doubted(
-                replace(
-                    known, since=max(own.perhaps, span.since), until=until
-                ),
-                "it may be in the balance, or not yet be converted", ASK,
-            )
-        )  # fmt: skip
+        maybe = replace(known, since=max(own.perhaps, span.since), until=until)
+        yield from lasting(doubted(maybe, "it may be in the balance, or not yet be converted", ASK))
     else:
-        yield from lasting(
-            replace(
-                span, until=converted, left_at=converted, left_by=left_by, state=own.waits or ""
-            )
-        )
+        known = replace(span, until=converted, left_at=converted, left_by=left_by)
+        yield from lasting(replace(known, state=own.waits or ""))
 
 
 def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
@@ -307,12 +292,9 @@ def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldA
         yield from lasting(replace(span, since=at, until=max(dark.since, at)))
         dark_until = None if dark.until == NEVER else dark.until
         ends = min(filter(None, (dark_until, span.until)), default=None)
-        yield from lasting(
-            doubted(
-                replace(span, since=max(dark.since, at), until=ends),
-                "coins of the account's credits came and left between two balances", ASK,
-            )
-        )  # fmt: skip
+        problem = "coins of the account's credits came and left between two balances"
+        dark_span = replace(span, since=max(dark.since, at), until=ends)
+        yield from lasting(doubted(dark_span, problem, ASK))
         if ends is None:
             return
         at = ends

@@ -143,7 +143,9 @@ class _Teller:
                 yield doubted(whole, *ELSEWHERE)
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
-                yield from self._by_status(_left(whole, back, _back(line)))
+                yield from self._by_status(
+                    _left(whole, back, f"money back at the bank on {line['back_on']}")
+                )
             elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
                 yield from self._by_status(_left(whole, completed, _completed(completed)))
             elif line["standing"] == "sent":
@@ -182,10 +184,9 @@ class _Teller:
         if perhaps is not None:
             spans = self._perhaps_back(whole, perhaps)
         elif line["standing"] in _FOR_IT and completed is not None and not has_proved:
-            spans = _doubted_from(
-                whole, completed, "the service delivered, and no other line paid for it",
-                "find out what is wrong: the payment, or the record",
-            )  # fmt: skip
+            problem = "the service delivered, and no other line paid for it"
+            step = "find out what is wrong: the payment, or the record"
+            spans = _doubted_from(whole, completed, problem, step)
         else:
             spans = iter((whole,))
         for span in spans:
@@ -279,10 +280,8 @@ class _Teller:
             if maybe_on is None:
                 yield span
             else:
-                yield from _doubted_from(
-                    span, end_of(maybe_on, self._zone),
-                    f"a credit of {maybe_on} may be its payout", DECIDE,
-                )  # fmt: skip
+                problem = f"a credit of {maybe_on} may be its payout"
+                yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, DECIDE)
 
     def _ended_by(self, completed: datetime) -> str:
         if self._completed is None or completed < self._completed:
@@ -312,10 +311,8 @@ class _Teller:
         for since, until in pairwise([*inside, None]):
             assert since is not None
             kind, state = self._standing(since, whole)
-            yield replace(
-                whole, kind=kind, state=whole.state or state, since=since,
-                until=whole.until if until is None else until,
-            )  # fmt: skip
+            ends = whole.until if until is None else until
+            yield replace(whole, kind=kind, state=whole.state or state, since=since, until=ends)
 
     def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
         """The kind and the state right after an instant."""
@@ -365,10 +362,6 @@ def _doubted_from(
 def _booked(line: Row) -> str:
     file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
     return f"debited {line['booking_date']}: {file}, {place}"
-
-
-def _back(line: Row) -> str:
-    return f"money back at the bank on {line['back_on']}"
 
 
 def _completed(at: datetime | None) -> str:

@@ -3,8 +3,9 @@
 What was given and what was received are valued on the day of the conversion. Their difference is
 the stated fee and a difference to the reference, which has the provider's spread and what the
 market did since the rate was published. Only rates that were given with an instant near the
-conversion's own tell the two apart. Numerators over one denominator stay whole numbers until an
-amount is shown: a month has many conversions, and each figure is rounded once (`benchmarks.close`).
+conversion's own tell the two apart: such a difference is *in the rate*, any other is named by who
+published the rates. Numerators over one denominator stay whole numbers until an amount is shown: a
+month has many conversions, and each figure is rounded once (`benchmarks.close`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
-from treasury.close.fees.difference_words import IN_THE_RATE, difference_against, difference_of_sum
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_sources import RateSources
+from treasury.rates.rate_table import BANK, OWN
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
@@ -38,9 +39,10 @@ from treasury.tables.schemas import schema_of, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
-    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "NOT_VALUED", "RECORDED", "REQUEST",
-    "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "account_conversions", "conversion_costs",
-    "request_conversions",
+    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED", "REQUEST",
+    "TO_ASSUMED_RATE", "TO_OWN_RATE", "TO_REFERENCE", "TO_SEVERAL", "VIRTUAL_ACCOUNT",
+    "ConversionCosts", "CostSum", "account_conversions", "conversion_costs", "difference_against",
+    "difference_of_sum", "request_conversions",
 ]  # fmt: skip
 
 REQUEST: Final = "request"
@@ -50,6 +52,21 @@ _BEYOND: Final = 10**19
 """Amounts up to this, and their differences, fit into a table."""
 _LONGEST: Final = timedelta(days=7)
 """A conversion between two balances that lie further apart has no day that a rate could be of."""
+
+_MARKET: Final = "(spread and market movement)"
+IN_THE_RATE: Final = "in the rate"
+TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
+TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
+TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
+TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
+"""Of rates that are of the company and of the ECB, and of a sum of several differences."""
+
+_BY_PUBLISHER: Final = {
+    frozenset[str](): TO_ASSUMED_RATE,
+    frozenset({BANK}): TO_REFERENCE,
+    frozenset({OWN}): TO_OWN_RATE,
+    frozenset({BANK, OWN}): TO_SEVERAL,
+}
 
 _VALUES: Final = (
     (TEXT, "value_currency"),
@@ -365,6 +382,20 @@ def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | 
         missing = " and no ".join(name for name, amount in stated if amount is None)
         return f"not provable: no {missing} amount is recorded"
     return "not provable: its day is not known" if day is None else ""
+
+
+def difference_against(rates: Iterable[ReferenceRate]) -> str:
+    """What the difference to these rates is called."""
+    published = [rate for rate in rates if rate.source]
+    if published and all(rate.has_instant for rate in published):
+        return IN_THE_RATE
+    return _BY_PUBLISHER[frozenset(name for rate in published for name in rate.publishers)]
+
+
+def difference_of_sum(names: Iterable[str]) -> str:
+    """What the sum of differences of these names is called; none or all are *in the rate*."""
+    (name, *others) = set(names)
+    return TO_SEVERAL if others else name
 
 
 class _Terms(msgspec.Struct, frozen=True):

@@ -97,6 +97,12 @@ class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     to_check: int = 0
 
     @property
+    def words(self) -> str:
+        """`EUR 1,912.40 on 18 completed requests`."""
+        paid_for = count(self.requests, "completed request")
+        return f"{amount_words(self.fee, self.currency)} on {paid_for}"
+
+    @property
     def row(self) -> dict[str, Any]:
         """The same by the columns of SUMS."""
         return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
@@ -128,11 +134,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def title(self) -> str:
         """`Fees of October 2026: EUR 1,912.40 on 18 completed requests`."""
-        parts = [
-            f"{amount_words(sums.fee, sums.currency)} on "
-            + count(sums.requests, "completed request")
-            for sums in self.by_currency()
-        ]
+        parts = [sums.words for sums in self.by_currency()]
         return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
 
     @cached_property

@@ -22,7 +22,7 @@ from treasury.calendar import Months
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import exponent, rounded, total
+from treasury.money import exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.rates.rate_sources import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
@@ -146,13 +146,11 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     """The payments of `gas_payments` and their sums, each value rounded once."""
     rows = list(payments)
     groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
-    coins: dict[str, list[Decimal]] = defaultdict(list)
     sources = RateSources()
     for row in rows:
         if row["rate"] is not None:
             sources.add(row["rate"])
         groups[row["month"], _USED_FOR.index(row["used_for"]), row["coin"]].append(row)
-        coins[row["coin"]].append(row["gas"])
     by_use = [
         {
             "month": month,
@@ -170,7 +168,7 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     return GasCosts(
         each=pa.Table.from_pylist(rows, schema=GAS_PAYMENTS),
         by_use=pa.Table.from_pylist(by_use, schema=GAS_COSTS),
-        coins=tuple((coin, total(paid)) for coin, paid in sorted(coins.items())),
+        coins=tuple(sorted(totals((row["coin"], row["gas"]) for row in rows).items())),
         value=_value(rows),
         not_valued=_without_value(rows),
         rests_on=sources.words(),
