@@ -220,14 +220,12 @@ def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> Check
 def _rows(step: ChecklistStep) -> Iterator[dict[str, Any]]:
     own = {"step": step.title, "state": step.state, "found": step.found}
     for blocker in step.blockers:
-        yield own | {
+        yield {
+            **own,
+            **msgspec.structs.asdict(blocker),
             "blocking": blocker.label,
-            "items": blocker.items,
-            "amount": blocker.amount,
             "currency": blocker.currency or None,
-            "owner": blocker.owner,
             "since": blocker.since or None,
-            "next_step": blocker.next_step,
         }
     if not step.blockers:
         yield own

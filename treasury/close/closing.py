@@ -353,20 +353,15 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
     def facts(self) -> pa.Table:
         """One row: the month, its lines, and how it was verified where other models closed it."""
-        r = self.closing.r
-        row = {
-            "month": str(r.month),
-            "lines": r.lines.num_rows,
-            "stored_by": self.closing.stored_by,
-        }
+        month, lines = str(self.answer.month), self.answer.lines.num_rows
+        row = {"month": month, "lines": lines, "stored_by": self.closing.stored_by}
         return pa.Table.from_pylist([row])
 
     def __str__(self) -> str:
-        month, stored_by = self.closing.r.month, self.closing.stored_by
-        lines = count(self.closing.r.lines.num_rows, "line")
-        return (
-            f"{month}: {stored_by}" if stored_by else f"{month} comes out as it was closed: {lines}"
-        )
+        if self.closing.stored_by:
+            return f"{self.answer.month}: {self.closing.stored_by}"
+        lines = count(self.answer.lines.num_rows, "line")
+        return f"{self.answer.month} comes out as it was closed: {lines}"
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from treasury.calendar import Month
 from treasury.decisions.corrections import late_decisions
 from treasury.decisions.posting_month import posted_to
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
@@ -45,6 +46,7 @@ _FIELDS: Final = frozenset(
         "end_to_end_id", "counterparty_name", "counterparty_account",
     }
 )  # fmt: skip
+_OF_LINE: Final = ("entry_id", "booking_date", "direction", "amount", "currency")
 _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 
 
@@ -153,16 +155,11 @@ def _row(
     at: datetime,
 ) -> dict[str, Any]:
     outcome = knowledge.outcomes.get(row["entry_id"])
-    return {
-        "entry_id": row["entry_id"],
+    return {name: row[name] for name in _OF_LINE} | {
         "month": period.month,
         "posts_to": str(posted_to(row["booking_date"], at, closed)),
         "known_from": at,
-        "booking_date": row["booking_date"],
         "account": row.get("statement_account") or row["account"],
-        "direction": row["direction"],
-        "amount": row["amount"],
-        "currency": row["currency"],
         "outcome": outcome and outcome["outcome"],
         "original_id": None,
         "closed_at": period.closed_at,
@@ -173,10 +170,7 @@ def _row(
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
     """The present form of these lines on the accounts that are ours, superseded ones too."""
     rows = knowledge.snapshot.select(
-        "SELECT entry_id, booking_date, account, direction, amount, currency"
-        " FROM statement_entries WHERE booking_date IS NOT NULL"
-        " AND entry_id IN (SELECT unnest($ids))",
-        {"ids": sorted(ids)},
+        step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()
     own_accounts = {plain_account(account.account) for account in knowledge.question.accounts}
     return {row["entry_id"]: row for row in rows if plain_account(row["account"]) in own_accounts}

@@ -143,11 +143,7 @@ def sign_month(
 
     def build(decided: Decided) -> tuple[list[Draft], tuple[Decided, Closing | None]]:
         period = period_history.closed_periods(decided.entries).get(str(month))
-        if (
-            period is not None
-            and period.close.preparation
-            and period.close.reviewed_by == actor.name
-        ):
+        if period and period.close.preparation and period.close.reviewed_by == actor.name:
             return [], (decided, None)
         period_history.require_turn(month, decided.entries)
         preparation = _standing(decided, month)
@@ -255,18 +251,11 @@ def _require_as_prepared(
     """ActionRefused unless what was prepared comes out again, with nothing left that blocks."""
     month, close = preparation.month, preparation.close
     anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
-    moved = next(
-        (
-            entry
-            for entry in entries
-            if entry.seq > close.head.seq
-            and entry.kind in (period_history.CLOSE, period_history.REOPEN)
-        ),
-        None,
-    )
-    if moved is not None:
+    turns = (period_history.CLOSE, period_history.REOPEN)
+    moved = [each for each in entries if each.seq > close.head.seq and each.kind in turns]
+    if moved:
         raise ActionRefused(
-            f"{moved.subject} was closed or reopened after {month} was prepared",
+            f"{moved[0].subject} was closed or reopened after {month} was prepared",
             do=f"have it prepared again: {anew}",
         )
     apart = period_pins.difference_from_close(close, examined)

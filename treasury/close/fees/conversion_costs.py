@@ -455,8 +455,8 @@ class _Sum:
 
     def whole(self, difference_is: str) -> CostSum:
         """The sums as a person reads them."""
-        _, _, *amounts, _, difference_bp = self.cells()
-        return CostSum(self.conversions, *amounts, difference_bp, difference_is)
+        _, _, cost, fee, difference, _, difference_bp = self.cells()
+        return CostSum(self.conversions, cost, fee, difference, difference_bp, difference_is)
 
     def cells(self) -> tuple[Any, ...]:
         """The sums in the columns from `given_value` to the basis points, rounded once each."""

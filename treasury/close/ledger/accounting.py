@@ -100,6 +100,8 @@ _READ_OF_LINES: Final = [
 ]  # fmt: skip
 _LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "legs_in_order")
 _SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
+_LEGS_ALONE: Final = step_sql("treasury.close.steps", "legs_alone")
+_LINES_ALONE: Final = step_sql("treasury.close.steps", "lines_alone")
 _WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
 _BALANCES: Final = schema_of((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
 _ENTRIES: Final = schema_of(
@@ -405,15 +407,9 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
     tables = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
     with _stepped(tables, "line_legs") as connection:
         legs: dict[int, list[BookLeg]] = {}
-        for at, *leg in connection.execute(
-            "SELECT entry_no, role, currency, amount, account FROM line_legs"
-            " ORDER BY entry_no, part, place"
-        ).fetchall():
+        for at, *leg in connection.execute(_LEGS_ALONE).fetchall():
             legs.setdefault(at, []).append(BookLeg(*leg))
-        booked = connection.execute(
-            "SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts"
-            " ORDER BY entry_no"
-        ).fetchall()
+        booked = connection.execute(_LINES_ALONE).fetchall()
     return [
         BookEntry(
             f"line:{entry_id}",
