@@ -97,11 +97,13 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
     """Everything that a month's close rests on, from its basis and what was decided until then."""
     answer, knowledge = answer_and_knowledge(basis)
     stand = standing_table(standing(decided.entries), knowledge)
+    booked = pc.less_equal(stand["booking_date"], pa.scalar(basis.question.month.last, pa.date32()))
+    has_moved = pc.and_(pc.not_equal(stand["moved"], ""), pc.fill_null(booked, False))
     return Examined(
         answer=answer,
         knowledge=knowledge,
         opening=partial(_opening, journal, lake, decided, knowledge, basis),
-        moved=_moved(stand, basis.question.month),
+        moved=stand.filter(has_moved),
         decided=decided,
         acted=tuple(filter(decided.covers, journal.entries(("action.", NOTICE)))),
         journal_problem=journal.problem(),
@@ -310,9 +312,3 @@ def not_as_closed(period: Period, differing: str) -> JournalError:
         f" {period.entry.seq} of the journal says",
         do="run `treasury doctor` and `treasury journal verify`, and keep both as evidence",
     )
-
-
-def _moved(stand: pa.Table, month: Month) -> pa.Table:
-    """The decisions on lines up to the month's end that rest on facts that have moved since."""
-    booked = pc.less_equal(stand["booking_date"], pa.scalar(month.last, pa.date32()))
-    return stand.filter(pc.and_(pc.not_equal(stand["moved"], ""), pc.fill_null(booked, False)))

@@ -127,8 +127,7 @@ def prepared_month(
     journal: Journal, lake: Lake, preparation: period_history.Preparation, agreed: Sequence[Entry]
 ) -> Closing:
     """A month as it was prepared, with what people agreed to carry by these entries."""
-    closing, _ = _examined(journal, lake, preparation, agreed)
-    return closing
+    return _examined(journal, lake, preparation, agreed)[0]
 
 
 def sign_month(

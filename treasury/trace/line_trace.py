@@ -29,7 +29,9 @@ class LineWay(Records):
             of_request = RequestWay(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        step = self._next_step(line)
+        # What to do about it; of money of ours that went wrong, what its difference says.
+        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
+        step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
         # The virtual account that the line is matched to, or else whose IBAN it reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
         account = self.row(sql_of("line_account"), matched, line["account"], matched)
@@ -55,11 +57,6 @@ class LineWay(Records):
                 ("Reference", line["reference"] or ""),
             ),
         )
-
-    def _next_step(self, line: Row) -> str:
-        """What to do about a line; of money of ours that went wrong, what its difference says."""
-        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", line["entry_id"])
-        return LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
 
     def _unbooked(self, entry_id: str) -> TraceParts:
         """A line that the bank has not booked, or has replaced."""

@@ -75,19 +75,12 @@ def look_up(
     by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
     subjects = _subjects(connection, by_name, [key])
     if not subjects:
-        by_amount = (
-            "SELECT DISTINCT kind, id FROM traced_amounts"
-            " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
-        )
+        by_amount = sql_of("subjects_by_amount")
         amounts, currency = amounts_in(typed)
         for amount in sorted(amounts):
             subjects += _subjects(connection, by_amount, [f"{amount:f}", currency])
     if not subjects and len(key) >= SHORTEST:
-        by_beginning = (
-            "SELECT DISTINCT kind, id FROM traceables"
-            " WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)"
-        )
-        subjects = _subjects(connection, by_beginning, [key])
+        subjects = _subjects(connection, sql_of("subjects_by_beginning"), [key])
     if not subjects:
         raise NothingStored(
             f"nothing stored goes by {clean(typed)[:60]!r}",

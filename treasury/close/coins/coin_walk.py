@@ -33,6 +33,8 @@ RATES: Final = "add a file of rates: `treasury rates add FILE`"
 OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
+_OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
+"""What a movement has of its event."""
 _CONTRA: Final = {
     "cost": "coin impairment",
     "reserves": "coin reserve",
@@ -364,17 +366,13 @@ class CoinWalk:
     ) -> None:
         self.movements.append(
             Movement(
+                **{field: event[field] for field in _OF_EVENT},
                 pool=name,
                 day=event["happened_on"],
-                kind=event["kind"],
                 quantity=self.coins(units),
                 carrying_amount=cents_amount(cents),
                 proceeds=None if proceeds is None else cents_amount(proceeds),
                 gain=None if proceeds is None else cents_amount(proceeds + cents),
-                event_id=event["event_id"],
-                contra=event["contra"],
-                reference=event["reference"],
-                source_id=event["source_id"],
                 valued_by=valued_by,
             )
         )

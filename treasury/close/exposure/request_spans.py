@@ -130,10 +130,11 @@ class _Teller:
             lines = [line for line in lines if line["standing"] != "undecided"]
         for line in lines:
             since = datetime.combine(line["booking_date"], time(), self._zone)
+            file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
             whole = self._span(
                 kind=IN_TRANSIT, state=_WORDS.get(line["standing"], ""), amount=line["amount"],
                 currency=line["currency"], since=since, until=None, began=since,
-                evidence=_booked(line),
+                evidence=f"debited {line['booking_date']}: {file}, {place}",
             )  # fmt: skip
             if line["standing"] not in ("sent", "closed"):
                 whole = replace(whole, subject="line", subject_id=line["entry_id"])
@@ -357,11 +358,6 @@ def _doubted_from(
         yield replace(span, until=until)
     if span.until is None or span.until > at:
         yield doubted(replace(span, since=max(at, span.since)), problem, next_step)
-
-
-def _booked(line: Row) -> str:
-    file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
-    return f"debited {line['booking_date']}: {file}, {place}"
 
 
 def _completed(at: datetime | None) -> str:

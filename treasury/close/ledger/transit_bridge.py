@@ -102,7 +102,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
             key = ("credit", row["currency"], f"{row['reference']} of {row['left_on']}")
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
-    for row in transit_postings(r, zone, _pairs(r)).to_pylist():
+    transfers = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    # Both legs of an own transfer are one transfer: the leg out stands for the leg in.
+    pairs = {row["in_id"]: row["out_id"] for row in transfers if row["in_id"] and row["out_id"]}
+    for row in transit_postings(r, zone, pairs).to_pylist():
         key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
         _add(figures, key, "journal", row["amount"])
     still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
@@ -136,12 +139,6 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
 def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
     sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
     sums[name] = total((sums[name], amount))
-
-
-def _pairs(r: Reconciliation) -> dict[str, str]:
-    """The leg out of each own transfer by its leg in: both are one transfer."""
-    pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
-    return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
 
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:
