@@ -256,16 +256,9 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
     A column that its version did not have is 0: it moved nothing there.
     """
     none_moved = {name: 0 for name in ROLL_FORWARD.names if name not in ("kind", "currency")}
+    amounts = [field.name for field in ROLL_FORWARD if pa.types.is_decimal(field.type)]
     rows = [none_moved | row for row in close.roll_forward]
-    return [
-        {
-            field.name: Decimal(row[field.name])
-            if pa.types.is_decimal(field.type)
-            else row[field.name]
-            for field in ROLL_FORWARD
-        }
-        for row in rows
-    ]
+    return [row | {name: Decimal(row[name]) for name in amounts} for row in rows]
 
 
 def _opening(

@@ -104,10 +104,7 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
     def totals(self) -> dict[tuple[str, str], Decimal]:
         """What is open, by kind and currency."""
         sums = self.positions.group_by(["kind", "currency"]).aggregate([("open", "sum")])
-        rows = zip(
-            *(sums[name].to_pylist() for name in ("kind", "currency", "open_sum")), strict=True
-        )
-        return {(kind, currency): amount for kind, currency, amount in rows}
+        return {(row["kind"], row["currency"]): row["open_sum"] for row in sums.to_pylist()}
 
     def tables(self) -> dict[str, pa.Table]:
         """All of it but the month, as a close stores it."""
@@ -120,10 +117,6 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
         named as theirs, and is adjusted in the month after.
         """
         totals = self.totals()
-        lacking = {
-            key: difference(closing.get(key, ZERO), totals.get(key, ZERO))
-            for key in sorted({*totals, *closing})
-        }
         added = [
             {
                 "expectation_id": f"close of {self.month}, {kind}, {currency}",
@@ -136,8 +129,8 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
                 "blocked": False,
                 "open": amount,
             }
-            for (kind, currency), amount in lacking.items()
-            if amount
+            for kind, currency in sorted({*totals, *closing})
+            if (amount := difference(*(of.get((kind, currency), ZERO) for of in (closing, totals))))
         ]
         rows = pa.Table.from_pylist(added, schema=POSITIONS)
         return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)

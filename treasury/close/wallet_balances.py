@@ -215,9 +215,7 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "proved": not problem,
         "blocks": blocks,
         "in_doubt": _sum([row for row in wallet.deliveries if wallet.lacks(row)]) or None,
-        "proved_by": "nothing yet"
-        if blocks
-        else _proved_by(wallet, covered=covered, proved=not problem),
+        "proved_by": "nothing yet" if blocks else _proved_by(wallet, covered, problem),
         "problem": problem,
         "next_step": step,
     }
@@ -253,9 +251,9 @@ def _judged(
     return "", "", False
 
 
-def _proved_by(wallet: _Wallet, *, covered: bool, proved: bool) -> str:
+def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
     """`explorer export and stated balance`, `stated balances`, or what the service says."""
-    if proved:
+    if not problem:
         return "explorer export and stated balance" if covered else "stated balances"
     in_export = sum(map(wallet.is_seen, wallet.deliveries))
     if in_export:

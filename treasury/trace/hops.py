@@ -124,10 +124,8 @@ def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -
         says += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
     between = ""
     if proof.opened_at is not None and proof.closed_at is not None:
-        first, last = (
-            instant_words(moment.astimezone(zone)) for moment in (proof.opened_at, proof.closed_at)
-        )
-        between = f"balances of {first} and {last}"
+        seen_at = (at.astimezone(zone) for at in (proof.opened_at, proof.closed_at))
+        between = f"balances of {' and '.join(map(instant_words, seen_at))}"
     return Hop(
         "Conversion",
         state,

@@ -158,15 +158,9 @@ class RequestWay(Records):
         hash_ = request["blockchain_transaction_hash"]
         event = last_event(events, "TX_HASH_ADDED")
         if hash_:
-            yield Hop(
-                "Blockchain",
-                "seen",
-                f"we gave the hash {hash_} on {request['crypto_chain'] or 'an unknown chain'}",
-                at=(event or request)["created_at"],
-                amount=request["crypto_amount"],
-                currency=request["crypto_currency"],
-                evidence=id_of(event),
-            )
+            says = f"we gave the hash {hash_} on {request['crypto_chain'] or 'an unknown chain'}"
+            at, evidence = (event or request)["created_at"], id_of(event)
+            yield Hop("Blockchain", "seen", says, at=at, evidence=evidence, **_coins(request))
             yield from self._on_chain(request)
             rows = self.rows(
                 "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id",
@@ -228,17 +222,14 @@ class RequestWay(Records):
             return
         hash_ = request["blockchain_transaction_hash"]
         proof = f"hash {hash_}" if hash_ else "it gives no hash"
-        yield Hop(
-            "Wallet",
-            "seen" if hash_ else "as recorded",
-            f"service says delivered ({proof})",
-            at=(event or request)["created_at"],
-            amount=request["crypto_amount"],
-            currency=request["crypto_currency"],
-            evidence=f"{id_of(event) if event else 'status SUCCEEDED'}; to"
+        state: HopState = "seen" if hash_ else "as recorded"
+        says, at = f"service says delivered ({proof})", (event or request)["created_at"]
+        evidence = (
+            f"{id_of(event) or 'status SUCCEEDED'}; to"
             f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
-            " no balance",
+            " no balance"
         )
+        yield Hop("Wallet", state, says, at=at, evidence=evidence, **_coins(request))
         yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
 
@@ -256,6 +247,10 @@ class RequestWay(Records):
         waiting = self.rows("SELECT * FROM funding WHERE request_id = ?", request_id)
         rows = funding_rows(waiting, question.rules, question.today, self.remarks)
         return _state_and_step(rows[0].state, rows[0].next_step) if rows else ""
+
+
+def _coins(request: Row) -> dict[str, Any]:
+    return {"amount": request["crypto_amount"], "currency": request["crypto_currency"]}
 
 
 def _state_and_step(state: str, step: str) -> str:

@@ -96,7 +96,7 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     invoiced: set[str] = set()
     rows = [_line(line, requests, invoiced) for line in read_csv(path, COLUMNS)]
     rows += [_missing(r) for r in fees.rows if r["request_id"] not in invoiced and r["fee"]]
-    rows.sort(key=lambda row: (row["currency"], row["reference"], row["line"] or 0))
+    rows.sort(key=lambda row: (row["currency"], row["reference"], row.get("line") or 0))
     totals = _totals(rows)
     return Tied(
         title=f"Invoice against fees of {fees.months.title}: {_words(totals)}",
@@ -155,12 +155,9 @@ def _missing(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "reference": row["reference"] or row["request_id"],
         "request_id": row["request_id"],
-        "line": None,
         "currency": row["fiat_currency"],
-        "invoiced": None,
         "recorded": row["fee"],
         "difference": row["fee"].copy_negate(),
-        "vat": None,
         "finding": _MISSING,
     }
 
@@ -171,7 +168,7 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "currency": currency,
             "requests": len(own),
             **{
-                name: total(row[name] or Decimal() for row in own)
+                name: total(row.get(name) or Decimal() for row in own)
                 for name in ("invoiced", "recorded", "difference", "vat")
             },
             "open": sum(row["finding"] != AGREES for row in own),

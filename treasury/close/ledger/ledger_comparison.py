@@ -98,10 +98,6 @@ class _OwnBooks(msgspec.Struct, frozen=True):
     posted: Mapping[Key, Decimal]
     roles: Mapping[Key, tuple[str, ...]]
 
-    def keeps(self, role: str, currency: str, accounts: frozenset[Key]) -> bool:
-        """Whether one of these accounts, in the currency, is the role's."""
-        return any(key[1] == currency and role in self.roles.get(key, ()) for key in accounts)
-
 
 class _Way(msgspec.Struct, frozen=True):
     """What was on its way at the cut-off, by account and currency, and what cannot be counted."""
@@ -289,12 +285,8 @@ def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> R
     balances = [
         row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency
     ]
-    if (
-        books.roles[key] == (WALLET,)
-        and balances
-        and None not in balances
-        and ledger == total(balances)
-    ):
+    is_known = bool(balances) and None not in balances
+    if books.roles[key] == (WALLET,) and is_known and ledger == total(balances):
         expected = ledger
     gap = difference(ledger, expected)
     side = "more" if gap > 0 else "less"
@@ -340,12 +332,14 @@ def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> 
         OWN_TRANSFERS: list(_own_transfers(r)),
         ON_RAMPS: list(_pending(r, notes)),
     }
-    apart = [role for role in parts if any(role in books.roles[key] for key in posted)]
-    for role in apart:
-        moved = [part for part in parts[role] if books.keeps(role, part[0][1], posted)]
-        parts[role] = [part for part in parts[role] if part not in moved]
-        amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
-        notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
+    for role, expected in parts.items():
+        currencies = {key[1] for key in posted if role in books.roles[key]}
+        if currencies:
+            parts[role] = [part for part in expected if part[0][1] not in currencies]
+            moved = (part for part in expected if part[0][1] in currencies)
+            amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
+            words = f"{amounts} is expected on the ledger's own account of {role}, not at a bank"
+            notes.append(words)
     into = totals((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
     return _Way(into, totals(parts[ON_RAMPS]), tuple(notes))
 
