@@ -173,11 +173,10 @@ def _rolled(closing: Closing) -> ChecklistStep:
     """Figures that do not tie never come this far: rolling them forward raises."""
     if closing.is_unread:
         return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
-    rows = closing.rolled.roll_forward.to_pylist()
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"
-        for row in rows
+        for row in closing.rolled.roll_forward.to_pylist()
     ]
     return ChecklistStep(
         title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request"

@@ -285,8 +285,7 @@ def _opening(
 
 
 def _closing_totals(close: Close) -> dict[tuple[str, str], Decimal]:
-    rows = close.roll_forward
-    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in rows}
+    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in close.roll_forward}
 
 
 def _totals_apart(close: Close, end: MonthEnd) -> str:

@@ -126,11 +126,9 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if hop.evidence:
                 lines.append(f"{'':<57}{clean(hop.evidence)}")
         for row in self.choices.to_pylist():
-            amount = (
-                ""
-                if row["amount"] is None
-                else format_amount(row["amount"], row["currency"] or "?")
-            )
+            amount = ""
+            if row["amount"] is not None:
+                amount = format_amount(row["amount"], row["currency"] or "?")
             lines.append(f"  {row['happened_on']}  {amount:>24}  {clean(row['says'])}")
             lines.append(f"  {'':<12}treasury trace {clean(row['id'])}")
         if self.next_step:

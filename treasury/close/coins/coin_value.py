@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -18,7 +18,6 @@ REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
 SHOWN: Final = 10
 """Decimals of a rate where it is shown; a value is worked out with all of it."""
-_WIDE: Final = Context(prec=80)
 
 
 class Valued(msgspec.Struct, frozen=True):
@@ -46,7 +45,7 @@ class CoinValues:
             return None
         exact = worth.rate.rate
         shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
-        rate = Decimal(shown).scaleb(-SHOWN, _WIDE)
+        rate = Decimal(f"{shown}E-{SHOWN}")
         return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
 
 

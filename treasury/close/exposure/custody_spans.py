@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -90,13 +89,10 @@ class _Teller:
         self._rows = sorted(rows, key=lambda row: (row["moment"], row["is_observed"]))
         self._zone = zone
 
-    def spans(self) -> list[HeldAmount]:
-        seen = [place for place, row in enumerate(self._rows) if is_observation(row)]
-        spans: list[HeldAmount] = []
-        for first, last in pairwise([*seen, None]):
-            assert first is not None
-            spans += self._between(first, last)
-        return spans
+    def spans(self) -> Iterator[HeldAmount]:
+        places = [place for place, row in enumerate(self._rows) if is_observation(row)]
+        for first, last in zip(places, [*places[1:], None], strict=bool(places)):
+            yield from self._between(first, last)
 
     def _between(self, first: int, last: int | None) -> Iterator[HeldAmount]:
         """From an observation to the next one, or to whatever is known to have moved last."""

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -64,13 +63,6 @@ class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
     request_turns: Sequence[Row]
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """A status from an instant on."""
-
-    moment: datetime
-    status: str
-
-
 def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request."""
     turns, debits, payouts = map(
@@ -108,14 +100,13 @@ class _Teller:
             self._completed = self._first("SUCCEEDED")
 
     @cached_property
-    def _turns(self) -> Sequence[_Turn]:
+    def _turns(self) -> Sequence[Row]:
         """Its turns by time: of one instant the one that counts is last."""
-        ordered = sorted(self._stated_turns, key=_BY_TIME)
-        return [_Turn(row["moment"], row["status"]) for row in ordered]
+        return sorted(self._stated_turns, key=_BY_TIME)
 
     def _first(self, status: str) -> datetime | None:
         """When the request first had a status."""
-        return next((turn.moment for turn in self._turns if turn.status == status), None)
+        return next((turn["moment"] for turn in self._turns if turn["status"] == status), None)
 
     # On-ramp: fiat that was debited
 
@@ -227,12 +218,12 @@ class _Teller:
             evidence=f"service: coins sent or seen {AT}", seen_at=since,
             is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
-        ended = next((turn for turn in self._turns if turn.status in ENDED), None)
+        ended = next((turn for turn in self._turns if turn["status"] in ENDED), None)
         if request["is_hash_in_doubt"]:
             yield doubted(coins, *HASH_IN_DOUBT)
         elif completed is None and ended is not None and request["status"] in ENDED:
-            told = f"the request is {ended.status}; nothing shows whether its coins came back"
-            for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
+            told = f"the request is {ended['status']}; nothing shows whether its coins came back"
+            for span in _doubted_from(coins, ended["moment"], told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
@@ -297,8 +288,8 @@ class _Teller:
             return
         bounds = [whole.since]
         for at, turn in enumerate(self._turns):
-            bounds.append(turn.moment)
-            following = self._turns[at + 1].moment if at + 1 < len(self._turns) else None
+            bounds.append(turn["moment"])
+            following = self._turns[at + 1]["moment"] if at + 1 < len(self._turns) else None
             overdue = self._overdue(turn)
             if overdue is not None and (following is None or overdue < following):
                 bounds.append(overdue)
@@ -309,29 +300,28 @@ class _Teller:
                 if bound >= whole.since and (whole.until is None or bound < whole.until)
             }
         )
-        for since, until in pairwise([*inside, None]):
-            assert since is not None
+        for since, until in zip(inside, [*inside[1:], None], strict=True):
             kind, state = self._standing(since, whole)
             ends = whole.until if until is None else until
             yield replace(whole, kind=kind, state=whole.state or state, since=since, until=ends)
 
     def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
         """The kind and the state right after an instant."""
-        turn = next((turn for turn in reversed(self._turns) if turn.moment <= at), None)
+        turn = next((turn for turn in reversed(self._turns) if turn["moment"] <= at), None)
         if turn is None:
             return whole.kind, ""
-        if turn.status == "BLOCKED":
-            return BLOCKED, turn.status
+        if turn["status"] == "BLOCKED":
+            return BLOCKED, turn["status"]
         overdue = self._overdue(turn)
-        if turn.status in ENDED or (overdue is not None and overdue <= at):
-            return STUCK, turn.status
-        return whole.kind, turn.status
+        if turn["status"] in ENDED or (overdue is not None and overdue <= at):
+            return STUCK, turn["status"]
+        return whole.kind, turn["status"]
 
-    def _overdue(self, turn: _Turn) -> datetime | None:
+    def _overdue(self, turn: Row) -> datetime | None:
         """When a request at work is past its time."""
-        if turn.status != "PROCESSING":
+        if turn["status"] != "PROCESSING":
             return None
-        day = turn.moment.astimezone(self._zone).date()
+        day = turn["moment"].astimezone(self._zone).date()
         rail = rail_of(self._request["fiat_currency"])
         return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
 

@@ -212,9 +212,8 @@ def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
     for row in r.conversions.to_pylist():
         closed_at, opened_at = row["closed_at"], row["opened_at"]
         is_closed = closed_at is not None and closed_at < end
-        if not row["converted"] or (closed_at is not None and closed_at <= start):
-            continue
-        if not is_closed and not is_last:
+        is_before = closed_at is not None and closed_at <= start
+        if not row["converted"] or is_before or not (is_closed or is_last):
             continue
         problem = conversion_problem(row, end)
         if not problem and (opened_at is None or closed_at - opened_at > _LONGEST):

@@ -250,9 +250,9 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
                 amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net")
             )
             rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-            labels = (row[title.lower()] for title in titles)
             words = "".join(
-                f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in labels
+                f"<td style='text-align:left'>{safe_html(row[title.lower()])}</td>"
+                for title in titles
             )
             cells = (row["requests"], *amounts, rate, row["to_check"] or "")
             body += f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"

@@ -338,8 +338,8 @@ def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> 
             parts[role] = [part for part in expected if part[0][1] not in currencies]
             moved = (part for part in expected if part[0][1] in currencies)
             amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
-            words = f"{amounts} is expected on the ledger's own account of {role}, not at a bank"
-            notes.append(words)
+            own_account = f"the ledger's own account of {role}, not at a bank"
+            notes.append(f"{amounts} is expected on {own_account}")
     into = totals((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
     return _Way(into, totals(parts[ON_RAMPS]), tuple(notes))
 
