@@ -11,16 +11,18 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from treasury.errors import InputError
 
 __all__ = [
     "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
     "fee_of", "format_amount", "half_up", "implied_rate", "mean", "minor_unit", "net_crypto",
-    "parse_amount", "plain_digits", "product", "quantize", "rounded", "stored", "total",
+    "parse_amount", "plain_digits", "product", "quantize", "rounded", "stored", "total", "totals",
     "typed_amount",
 ]  # fmt: skip
+
+Key = TypeVar("Key")
 
 PRECISION: Final = 38
 SCALE: Final = 18
@@ -107,6 +109,14 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         result = _WIDE.add(result, amount)
     return result
+
+
+def totals(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
+    """The exact sum of the amounts of each key, in the order in which the keys come."""
+    groups: dict[Key, list[Decimal]] = {}
+    for key, amount in parts:
+        groups.setdefault(key, []).append(amount)
+    return {key: total(amounts) for key, amounts in groups.items()}
 
 
 def added(amount: Decimal, addend: Decimal) -> Decimal:

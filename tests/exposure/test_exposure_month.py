@@ -201,10 +201,11 @@ def test_the_command_shows_every_table_in_every_format(
         assert amounts == table["amount"].to_pylist()
         lines = list(csv.DictReader(io.StringIO(shown(desk.folder, *arguments, "csv"))))
         assert [line["amount"] for line in lines] == [row["amount"] or "" for row in rows]
-    words = shown(desk.folder, "2026-10")
-    assert words.startswith("With the provider at the end of 31 Oct: EUR 383,507.65; 21 positions")
-    notes = CliRunner().invoke(treasury, ["--workspace", str(desk.folder), "exposure", "2026-10"])
-    assert "A bank date has no hour" in notes.stderr
+    done = CliRunner().invoke(treasury, ["--workspace", str(desk.folder), "exposure", "2026-10"])
+    words = "With the provider at the end of 31 Oct: EUR 383,507.65; 21 positions"
+    assert done.exit_code == 0
+    assert done.stdout.startswith(words)
+    assert "A bank date has no hour" in done.stderr
 
 
 def text_of(html: str) -> str:

@@ -14,13 +14,14 @@ from filled import fill
 from view_desk import observe, pay_in, rows, virtual
 
 from treasury.cli.commands.practice import rate_files
-from treasury.close.fees.conversion_costs import VIRTUAL_ACCOUNT
-from treasury.close.fees.difference_words import (
+from treasury.close.fees.conversion_costs import (
     IN_THE_RATE,
     TO_ASSUMED_RATE,
     TO_REFERENCE,
     TO_SEVERAL,
+    VIRTUAL_ACCOUNT,
 )
+from treasury.close.fees.fee_table import Fees
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox
 from treasury.sandbox.story.rates import published
@@ -37,14 +38,28 @@ def planted(folder: Path, scenario: str, seed: int = 7) -> Workspace:
     return desk
 
 
-@pytest.fixture(scope="module")
-def spread(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    return planted(tmp_path_factory.mktemp("spread"), "spread")
-
-
 def copied(desk: Workspace, folder: Path) -> Workspace:
     shutil.copytree(desk.folder, folder)
     return Workspace(folder)
+
+
+@pytest.fixture(scope="module")
+def unrated(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A practice desk whose provider takes a share; its file of rates is there, and not added."""
+    return fill(tmp_path_factory.mktemp("unrated"), Sandbox(7, scenario="spread"))
+
+
+@pytest.fixture(scope="module")
+def spread(unrated: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    desk = copied(unrated, tmp_path_factory.mktemp("spread") / "desk")
+    (path,) = rate_files(desk.folder)
+    desk.rates.add(path)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def october(spread: Workspace) -> Fees:
+    return spread.fees("2026-10")
 
 
 def fixing(asset: str, day: date) -> Fraction:
@@ -60,8 +75,8 @@ def taken(row: dict[str, Any]) -> Fraction:
     return converted * Fraction(35, 10_000)
 
 
-def test_a_provider_that_takes_35_points_shows_35_and_the_euros(spread: Workspace) -> None:
-    fees = spread.fees("2026-10")
+def test_a_provider_that_takes_35_points_shows_35_and_the_euros(october: Fees) -> None:
+    fees = october
     by_pair = [row for row in fees.costs.by_pair.to_pylist() if row["conversions"]]
     assert {row["pair"] for row in by_pair} >= {"EUR → USDC", "USDC → EUR"}
     for row in by_pair:
@@ -83,8 +98,8 @@ def test_a_provider_that_takes_35_points_shows_35_and_the_euros(spread: Workspac
     assert whole.stated_fee == sum(row["fee"] for row in fees.rows)
 
 
-def test_each_request_has_its_values_and_their_ground(spread: Workspace) -> None:
-    for row in spread.fees("2026-10").rows:
+def test_each_request_has_its_values_and_their_ground(october: Fees) -> None:
+    for row in october.rows:
         assert row["not_valued"] == ""
         assert row["reference_difference_bp"].quantize(TENTH) == Decimal("35.0")
         assert row["stated_fee"] == row["fee"]
@@ -96,12 +111,12 @@ def test_each_request_has_its_values_and_their_ground(spread: Workspace) -> None
             assert row["valued_by"] == f"ECB, {row['completed_on']}; 1 USDC = 1 USD"
 
 
-def test_months_are_told_apart_and_summed_alike(spread: Workspace) -> None:
+def test_months_are_told_apart_and_summed_alike(spread: Workspace, october: Fees) -> None:
     several = spread.fees("2026-09..2026-10").costs
     of_october = several.by_pair.filter(
         [month == "2026-10" for month in several.by_pair["month"].to_pylist()]
     )
-    assert of_october.to_pylist() == spread.fees("2026-10").costs.by_pair.to_pylist()
+    assert of_october.to_pylist() == october.costs.by_pair.to_pylist()
     assert several.sums[0].reference_difference_bp == Decimal("35.00")
 
 
@@ -117,10 +132,12 @@ def test_a_provider_that_takes_nothing_shows_nothing(tmp_path: Path, seed: int) 
     assert whole.reference_difference_bp == 0
 
 
-def test_a_gap_in_the_rates_names_the_requests_without_a_reference(tmp_path: Path) -> None:
-    desk = fill(tmp_path, Sandbox(7, scenario="spread"))
-    (path,) = rate_files(tmp_path)
-    days = sorted({row["completed_on"] for row in desk.fees("2026-10").rows})
+def test_a_gap_in_the_rates_names_the_requests_without_a_reference(
+    unrated: Workspace, october: Fees, tmp_path: Path
+) -> None:
+    desk = copied(unrated, tmp_path / "desk")
+    (path,) = rate_files(desk.folder)
+    days = sorted({row["completed_on"] for row in october.rows})
     gap = days[len(days) // 2]
     lines = path.read_text("utf-8").splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith(str(gap))), "utf-8")
@@ -146,10 +163,10 @@ def test_a_gap_in_the_rates_names_the_requests_without_a_reference(tmp_path: Pat
 
 
 def test_only_rates_with_an_instant_say_what_is_in_the_rate(
-    spread: Workspace, tmp_path: Path
+    spread: Workspace, october: Fees, tmp_path: Path
 ) -> None:
     desk = copied(spread, tmp_path / "desk")
-    chosen = [row for row in desk.fees("2026-10").rows if row["pair"] == "EUR → USDC"][:2]
+    chosen = [row for row in october.rows if row["pair"] == "EUR → USDC"][:2]
     lines = ["day,base,quote,rate"]
     for row in chosen:
         at = row["completed_at"] - timedelta(minutes=10)

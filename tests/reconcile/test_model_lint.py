@@ -193,10 +193,12 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 
 
 STANDING_ALONE = (
+    "treasury.close.steps",
     "treasury.decisions.steps",
     "treasury.extract.steps",
     "treasury.items.steps",
     "treasury.statements.store.steps",
+    "treasury.trace.queries",
 )
 
 MODEL = (

@@ -16,19 +16,17 @@ from report_samples import HOSTILE, fee, reconciliation
 
 from treasury.close.fees.conversion_costs import (
     CONVERSION_COSTS,
+    IN_THE_RATE,
     RECORDED,
     REQUEST,
-    VIRTUAL_ACCOUNT,
-    ConversionCosts,
-    account_conversions,
-    conversion_costs,
-)
-from treasury.close.fees.difference_words import (
-    IN_THE_RATE,
     TO_ASSUMED_RATE,
     TO_OWN_RATE,
     TO_REFERENCE,
     TO_SEVERAL,
+    VIRTUAL_ACCOUNT,
+    ConversionCosts,
+    account_conversions,
+    conversion_costs,
 )
 from treasury.money import rounded
 from treasury.rates import ReferenceRates

@@ -27,32 +27,18 @@ from treasury.money import difference, total
 from treasury.reconcile.engine.kept_run import kept_run
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import wide
 
-__all__ = ["BALANCES", "month_balances"]
+__all__ = ["BALANCES", "PROVED", "is_observation", "level_of", "month_balances"]
 
-BALANCES: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("of", TEXT),
-        ("name", TEXT),
-        ("currency", TEXT),
-        ("opening", AMOUNT),
-        ("money_in", AMOUNT),
-        ("money_out", AMOUNT),
-        ("fees", AMOUNT),
-        ("gas", AMOUNT),
-        ("closing", AMOUNT),
-        ("unexplained", AMOUNT),
-        ("in_doubt", AMOUNT),
-        ("undecided", AMOUNT),
-        ("undecided_lines", INTEGER),
-        ("proved", BOOL),
-        ("blocks", BOOL),
-        ("proved_by", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-    ]
+BALANCES: Final = schema_of(
+    (TEXT, "kind", "of", "name", "currency"),
+    (AMOUNT, "opening", "money_in", "money_out", "fees", "gas", "closing", "unexplained"),
+    (AMOUNT, "in_doubt", "undecided"),
+    (INTEGER, "undecided_lines"),
+    (BOOL, "proved", "blocks"),
+    (TEXT, "proved_by", "problem", "next_step"),
 )
 """A row for each `bank` account, `custodial` wallet balance and `company` wallet, amounts in
 `currency`; `of` is the IBAN, account id or address. `gas` is what a company wallet paid in its
@@ -63,7 +49,8 @@ has explained, in and out added: they are part of its balance. `blocks`: not pro
 `next_step` says what would prove it."""
 
 ZERO: Final = Decimal(0)
-_PROVED: Final = ("proved", "proved_as_group")
+PROVED: Final = ("proved", "proved_as_group")
+"""The states of a conversion that balances prove."""
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
 """The steps that tell what custodial wallets held; the answer's own run has mostly run them."""
@@ -115,7 +102,10 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
         money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
         fees = difference(sums.get(("DBIT", True), ZERO), sums.get(("CRDT", True), ZERO))
         flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
-        unexplained = _gap(row["opening_balance"], flows, row["closing_balance"])
+        opening, closing = row["opening_balance"], row["closing_balance"]
+        unexplained = None
+        if opening is not None and closing is not None:
+            unexplained = difference(closing, total((opening, flows)))
         proved = row["complete"] and not unexplained
         undecided = open_lines.get((plain_account(row["account"]), row["currency"]), ())
         yield {
@@ -123,11 +113,11 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
             "of": row["account"],
             "name": row["name"],
             "currency": row["currency"],
-            "opening": row["opening_balance"],
+            "opening": opening,
             "money_in": money_in,
             "money_out": money_out,
             "fees": fees,
-            "closing": row["closing_balance"],
+            "closing": closing,
             "unexplained": unexplained,
             "undecided": total(undecided),
             "undecided_lines": len(undecided),
@@ -151,12 +141,6 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
         way = (row["direction"], row["line_class"] == _CHARGE)
         sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
     return sums_by_account
-
-
-def _gap(opening: Decimal | None, flows: Decimal, closing: Decimal | None) -> Decimal | None:
-    if opening is None or closing is None:
-        return None
-    return difference(closing, total((opening, flows)))
 
 
 # Custodial wallets
@@ -222,35 +206,23 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     if at:
         last = rows[at - 1]
         moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
-    before = next((row for row in reversed(rows[:at]) if _is_observation(row)), None)
-    after = next((row for row in rows[at:] if _is_observation(row)), None)
+    before = next((row for row in reversed(rows[:at]) if is_observation(row)), None)
+    after = next((row for row in rows[at:] if is_observation(row)), None)
+    when = _stored_moment(cut_off, zone)
     if after is None:
-        return _End(
-            *moved, None, f"no balance was seen after {_stored_moment(cut_off, zone)}", SYNC
-        )
+        return _End(*moved, None, f"no balance was seen after {when}", SYNC)
     if before is None:
-        opened = at == 0 and _level(after) == 0 and not after["unstated"]
-        return (
-            _End(*moved, ZERO)
-            if opened
-            else _End(
-                *moved, None, f"no balance was seen before {_stored_moment(cut_off, zone)}", ASK
-            )
-        )
+        if at == 0 and level_of(after) == 0 and not after["unstated"]:
+            return _End(*moved, ZERO)
+        return _End(*moved, None, f"no balance was seen before {when}", ASK)
     if before["unstated"] != after["unstated"]:
-        return _End(
-            *moved,
-            None,
-            f"a transfer around {_stored_moment(cut_off, zone)} states no amount",
-            FULL,
-        )
-    if _level(before) != _level(after):
-        between = (
-            f"{_stored_moment(before['moment'], zone)} and {_stored_moment(after['moment'], zone)}"
-        )
+        return _End(*moved, None, f"a transfer around {when} states no amount", FULL)
+    level, later = level_of(before), level_of(after)
+    if level != later:
+        between = " and ".join(_stored_moment(row["moment"], zone) for row in (before, after))
         problem = f"what was converted between {between} may lie on either side"
-        return _End(*moved, None, problem, ASK, difference(_level(after), _level(before)))
-    return _End(*moved, _level(before))
+        return _End(*moved, None, problem, ASK, difference(later, level))
+    return _End(*moved, level)
 
 
 def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
@@ -258,12 +230,13 @@ def _stored_moment(instant: datetime, zone: ZoneInfo) -> str:
     return moment(instant, zone).rpartition(" ")[0]
 
 
-def _is_observation(row: Mapping[str, Any]) -> bool:
+def is_observation(row: Mapping[str, Any]) -> bool:
     """Whether it is an observation in which every wallet of the account was read."""
     return bool(row["is_observed"]) and not row["unread"]
 
 
-def _level(row: Mapping[str, Any]) -> Decimal:
+def level_of(row: Mapping[str, Any]) -> Decimal:
+    """What a balance holds beyond what is known to have moved."""
     return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
 
 
@@ -275,7 +248,7 @@ def _converted(
         row["converted"]
         for row in r.conversions.to_pylist()
         if (row["account_id"], row["asset"]) == (account, asset)
-        and row["state"] in _PROVED
+        and row["state"] in PROVED
         and row["converted"] is not None
         and row["opened_at"] is not None
         and ends[0] <= row["opened_at"]

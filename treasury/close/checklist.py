@@ -6,6 +6,7 @@ and each thing that blocks names its items, its amount and the next step.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -16,33 +17,20 @@ import pyarrow as pa
 from treasury.close.close_words import UNREAD, signature_words, statements_words, transit_words
 from treasury.close.closing import Closing
 from treasury.close.month_proof import proof_of
-from treasury.close.result_words import (
-    amount_words,
-    bank_lines_words,
-    count,
-    day,
-    moment,
-)
+from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
 from treasury.items.item_kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 
 __all__ = ["CHECKLIST", "Blocker", "Checklist", "ChecklistStep", "checklist"]
 
-CHECKLIST: Final = pa.schema(
-    [
-        ("step", TEXT),
-        ("state", TEXT),
-        ("found", TEXT),
-        ("blocking", TEXT),
-        ("items", INTEGER),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("owner", TEXT),
-        ("since", TEXT),
-        ("next_step", TEXT),
-    ]
+CHECKLIST: Final = schema_of(
+    (TEXT, "step", "state", "found", "blocking"),
+    (INTEGER, "items"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "owner", "since", "next_step"),
 )
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 
@@ -143,13 +131,14 @@ def _html_rows(step: ChecklistStep) -> str:
 def checklist(closing: Closing) -> Checklist:
     """Everything that has to be true before the month is locked, and what is."""
     r = closing.r
-    words = UNREAD if closing.is_unread else transit_words(closing.r)
-    amounts_in_transit = f"in transit at {day(closing.r.month.last)}: {words}"
-    step = _step(closing, "In transit", "transit", amounts_in_transit)
-    at, year = closing.synced_at, closing.r.month.year
-    last_read = (
-        f"last read {moment(at, closing.zone, year)}" if at else "the services were never read"
-    )
+    words = UNREAD if closing.is_unread else transit_words(r)
+    step = _step(closing, "In transit", "transit", f"in transit at {day(r.month.last)}: {words}")
+    last_read = "the services were never read"
+    if closing.synced_at:
+        last_read = f"last read {moment(closing.synced_at, closing.zone, r.month.year)}"
+    ledger = ChecklistStep(title="Ledger", found="not provided: nothing to compare", is_asked=False)
+    if closing.ledger is not None:
+        ledger = _step(closing, "Ledger", "ledger", closing.ledger.title)
     lock = ChecklistStep(title="Lock", found=signature_words(closing), is_asked=False)
     if closing.period is not None:
         reason = closing.period.close.reason
@@ -159,12 +148,12 @@ def checklist(closing: Closing) -> Checklist:
     return Checklist(
         f"Close of {r.month.title}, {clean(r.company)}",
         (
-            _step(closing, "Statements", "statements", statements_words(proof_of(closing.r))),
+            _step(closing, "Statements", "statements", statements_words(proof_of(r))),
             _step(closing, "Sync", "sync", last_read),
             _balances(closing),
             msgspec.structs.replace(step, is_asked=bool(step.blockers) or not closing.is_unread),
-            _ledger(closing),
-            _explained(closing),
+            ledger,
+            _step(closing, "Bank lines", "lines", bank_lines_words(r)),
             _rolled(closing),
             _decided(closing),
             lock,
@@ -174,35 +163,20 @@ def checklist(closing: Closing) -> Checklist:
 
 
 def _balances(closing: Closing) -> ChecklistStep:
-    ways: dict[str, int] = {}
-    for row in closing.balances.to_pylist():
-        ways[row["proved_by"]] = ways.get(row["proved_by"], 0) + 1
+    ways = Counter(closing.balances["proved_by"].to_pylist())
     words = ", ".join(f"{number} by {way}" for way, number in sorted(ways.items()))
     words = words.replace("by nothing yet", "not proved").replace("by service says", "service says")
     return _step(closing, "Balances", "balances", words or "none")
-
-
-def _ledger(closing: Closing) -> ChecklistStep:
-    if closing.ledger is None:
-        return ChecklistStep(
-            title="Ledger", found="not provided: nothing to compare", is_asked=False
-        )
-    return _step(closing, "Ledger", "ledger", closing.ledger.title)
-
-
-def _explained(closing: Closing) -> ChecklistStep:
-    return _step(closing, "Bank lines", "lines", bank_lines_words(closing.r))
 
 
 def _rolled(closing: Closing) -> ChecklistStep:
     """Figures that do not tie never come this far: rolling them forward raises."""
     if closing.is_unread:
         return ChecklistStep(title="Roll-forward", found=UNREAD, is_asked=False)
-    rows = closing.rolled.roll_forward.to_pylist()
     parts = [
         f"{row['kind'].replace('_', '-')} {amount_words(row['opening'], row['currency'])}"
         f" to {amount_words(row['closing'], row['currency'])}"
-        for row in rows
+        for row in closing.rolled.roll_forward.to_pylist()
     ]
     return ChecklistStep(
         title="Roll-forward", found="tied: " + " · ".join(parts) if parts else "no request"
@@ -245,14 +219,12 @@ def _step(closing: Closing, title: str, step: CheckStep, sentence: str) -> Check
 def _rows(step: ChecklistStep) -> Iterator[dict[str, Any]]:
     own = {"step": step.title, "state": step.state, "found": step.found}
     for blocker in step.blockers:
-        yield own | {
+        yield {
+            **own,
+            **msgspec.structs.asdict(blocker),
             "blocking": blocker.label,
-            "items": blocker.items,
-            "amount": blocker.amount,
             "currency": blocker.currency or None,
-            "owner": blocker.owner,
             "since": blocker.since or None,
-            "next_step": blocker.next_step,
         }
     if not step.blockers:
         yield own

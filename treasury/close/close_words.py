@@ -7,7 +7,7 @@ from typing import Final
 from treasury.close.closing import Closing
 from treasury.close.fees.fee_table import Fees
 from treasury.close.month_proof import Proof, in_transit
-from treasury.close.result_words import amount_words, amounts_words, count, day, moment
+from treasury.close.result_words import amounts_words, day, moment
 from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
@@ -24,9 +24,7 @@ UNREAD: Final = "not known: the services were never read"
 def fees_words(fees: Fees) -> str:
     """`EUR 1,912.40 on 18 completed requests`, each currency apart."""
     parts = [
-        f"{amount_words(sums.fee, sums.currency)} on "
-        + count(sums.requests, "completed request")
-        + (f", {sums.without_fee} without a recorded fee" if sums.without_fee else "")
+        sums.words + (f", {sums.without_fee} without a recorded fee" if sums.without_fee else "")
         for sums in fees.by_currency()
     ]
     return " · ".join(parts) or "no request completed"

@@ -17,6 +17,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.action_states import actions_of
+from treasury.close import period_pins
 from treasury.close.balances import month_balances
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.coins.coin_entries import CoinBooks, coin_books
@@ -28,15 +29,6 @@ from treasury.close.late_items import LATE_ITEMS, late_items
 from treasury.close.ledger.ledger_comparison import LedgerComparison
 from treasury.close.ledger.provided_ledger import LedgerFile, compare_with, journaled_ledger
 from treasury.close.ledger.transit_bridge import TransitBridge, transit_bridge
-from treasury.close.period_pins import (
-    Examined,
-    basis_of,
-    decided_before,
-    difference_from_close,
-    examine,
-    journaled_roll_forward,
-    not_as_closed,
-)
 from treasury.close.request_waits import funding_waits
 from treasury.close.result_words import count, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
@@ -187,7 +179,7 @@ class Closing(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict
     @property
     def coin_books(self) -> CoinBooks:
         """What the coins that are measured post; nothing where none is."""
-        return _books_of(self.measured_coins)
+        return coin_books(self.measured_coins)
 
     @cached_property
     def exposure(self) -> ProviderExposure:
@@ -227,7 +219,7 @@ def closing_of(
         exposure = provider_exposure(r, zone, rolled.exposure_limits)
     compared = None
     if ledger is not None:
-        compared = compare_with(r, ledger, balances, _books_of(coins))
+        compared = compare_with(r, ledger, balances, coin_books(coins))
     synced = None if r.basis is None else synced_at(r.basis.snapshot)
     facts = Facts(
         r=r,
@@ -259,12 +251,8 @@ def closing_of(
     )
 
 
-def _books_of(coins: CoinAccounts | None) -> CoinBooks:
-    return CoinBooks() if coins is None else coin_books(coins)
-
-
 def closing_from(
-    examined: Examined,
+    examined: period_pins.Examined,
     zone: ZoneInfo,
     *,
     period: Period | None = None,
@@ -312,20 +300,18 @@ def stored_answers(closing: Closing) -> Answers:
         "late_items": closing.rolled.late,
         "corrections": closing.rolled.corrections,
     }
-    if closing.measured_coins is not None:
-        tables |= {
-            f"coin_{name}": getattr(closing.measured_coins, name) for name in _STORED_OF_COINS
-        }
-    if closing.limited_exposure is not None:
-        tables |= {
-            f"exposure_{name}": getattr(closing.limited_exposure, name)
-            for name in _STORED_OF_EXPOSURE
-        }
+    for part, (prefix, names) in _STORED_PARTS.items():
+        answer = getattr(closing, part)
+        if answer is not None:
+            tables |= {f"{prefix}_{name}": getattr(answer, name) for name in names}
     return Answers(_models(), tables)
 
 
-_STORED_OF_EXPOSURE: Final = ("positions", "totals", "days", "ages")
-_STORED_OF_COINS: Final = ("coins", "movements", "unproved", "lots", "events")
+_STORED_PARTS: Final = {
+    "measured_coins": ("coin", ("coins", "movements", "unproved", "lots", "events")),
+    "limited_exposure": ("exposure", ("positions", "totals", "days", "ages")),
+}
+"""What of a closing is stored where it is there: how its tables are called, and which they are."""
 
 
 def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
@@ -338,14 +324,12 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     """
     close = period.close
     stored = read_answers(lake.workspace, close)
-    basis = basis_of(journal, lake, close)
-    examined = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    examined = period_pins.examine_again(journal, lake, close)
     agreed = [entry for entry in read_decided(journal).entries if entry.seq < period.entry.seq]
     ledger = journaled_ledger(agreed, close, close.preparation or period.entry)
-    closing = closing_from(
-        examined, basis.question.zone, period=period, ledger=ledger, agreed=agreed
-    )
-    apart = difference_from_close(close, examined)
+    zone = examined.knowledge.question.zone
+    closing = closing_from(examined, zone, period=period, ledger=ledger, agreed=agreed)
+    apart = period_pins.difference_from_close(close, examined)
     if not apart and stored:
         now = stored_answers(closing).tables
         other = (name for name in now if name not in stored or not now[name].equals(stored[name]))
@@ -353,7 +337,7 @@ def closed_month(journal: Journal, lake: Lake, period: Period) -> Closing:
     if not apart:
         return closing
     if close.models == _models():
-        raise not_as_closed(period, apart)
+        raise period_pins.not_as_closed(period, apart)
     return _as_stored(closing, stored, apart)
 
 
@@ -369,20 +353,15 @@ class VerifiedMonth(msgspec.Struct, frozen=True, eq=False):
 
     def facts(self) -> pa.Table:
         """One row: the month, its lines, and how it was verified where other models closed it."""
-        r = self.closing.r
-        row = {
-            "month": str(r.month),
-            "lines": r.lines.num_rows,
-            "stored_by": self.closing.stored_by,
-        }
+        month, lines = str(self.answer.month), self.answer.lines.num_rows
+        row = {"month": month, "lines": lines, "stored_by": self.closing.stored_by}
         return pa.Table.from_pylist([row])
 
     def __str__(self) -> str:
-        month, stored_by = self.closing.r.month, self.closing.stored_by
-        lines = count(self.closing.r.lines.num_rows, "line")
-        return (
-            f"{month}: {stored_by}" if stored_by else f"{month} comes out as it was closed: {lines}"
-        )
+        if self.closing.stored_by:
+            return f"{self.answer.month}: {self.closing.stored_by}"
+        lines = count(self.answer.lines.num_rows, "line")
+        return f"{self.answer.month} comes out as it was closed: {lines}"
 
 
 def verify_period(journal: Journal, lake: Lake, period: Period) -> VerifiedMonth:
@@ -398,7 +377,7 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
     """The month with what its close stored in place of what the present models answer."""
     assert closing.period is not None  # only a closed month is stored
     if not stored:
-        rows = journaled_roll_forward(closing.period.close)
+        rows = period_pins.journaled_roll_forward(closing.period.close)
         journaled = pa.Table.from_pylist(rows, schema=ROLL_FORWARD)
         return msgspec.structs.replace(
             closing,
@@ -408,52 +387,39 @@ def _as_stored(closing: Closing, stored: Mapping[str, pa.Table], apart: str) -> 
             stored_by="closed by an earlier version of the models; verified by what it journaled,"
             f" its roll-forward and what was open ({apart}: this version answers otherwise)",
         )
+
+    def as_stored(name: str, present: pa.Table) -> pa.Table:
+        """With the columns of today: one that it did not have is empty."""
+        return shaped(stored[name], present.schema)
+
+    rolled = closing.rolled
     opened = (
-        _shaped(stored["roll_forward"], closing.rolled.roll_forward),
-        _shaped(stored["rolled_items"], closing.rolled.items),
+        as_stored("roll_forward", rolled.roll_forward),
+        as_stored("rolled_items", rolled.items),
     )
-    own = {name: _shaped(stored[name], getattr(closing.r, name)) for name in TABLES}
-    coins = closing.measured_coins
-    if coins is not None and "coin_coins" in stored:
-        coins = msgspec.structs.replace(
-            coins,
-            **{
-                name: _shaped(stored[f"coin_{name}"], getattr(coins, name))
-                for name in _STORED_OF_COINS
-            },
-        )
-    exposure = closing.limited_exposure
-    if exposure is not None and "exposure_totals" in stored:
-        exposure = msgspec.structs.replace(
-            exposure,
-            **{
-                name: _shaped(stored[f"exposure_{name}"], getattr(exposure, name))
-                for name in _STORED_OF_EXPOSURE
-            },
-        )
-    r = msgspec.structs.replace(closing.r, **own)
+    answers = {name: as_stored(name, getattr(closing.r, name)) for name in TABLES}
+    parts = {}
+    for part, (prefix, names) in _STORED_PARTS.items():
+        answer = getattr(closing, part)
+        if answer is not None and f"{prefix}_{names[0]}" in stored:
+            tables = {name: as_stored(f"{prefix}_{name}", getattr(answer, name)) for name in names}
+            parts[part] = msgspec.structs.replace(answer, **tables)
     return msgspec.structs.replace(
         closing,
-        r=r,
-        balances=_shaped(stored["balances"], closing.balances),
-        stored_waits=_shaped(stored["funding_times"], closing.waits),
-        measured_coins=coins,
-        limited_exposure=exposure,
-        items=read_items(r.month, _shaped(stored["open_items"], closing.items.arrow)),
+        r=msgspec.structs.replace(closing.r, **answers),
+        balances=as_stored("balances", closing.balances),
+        stored_waits=as_stored("funding_times", closing.waits),
+        **parts,
+        items=read_items(closing.r.month, as_stored("open_items", closing.items.arrow)),
         rolled=msgspec.structs.replace(
-            closing.rolled,
+            rolled,
             opened=lambda: opened,
-            late=_shaped(stored["late_items"], closing.rolled.late),
-            corrections=_shaped(stored["corrections"], closing.rolled.corrections),
+            late=as_stored("late_items", rolled.late),
+            corrections=as_stored("corrections", rolled.corrections),
         ),
         stored_by="closed by an earlier version of the models; verified by what it stored"
         f" ({apart}: this version answers otherwise)",
     )
-
-
-def _shaped(stored: pa.Table, present: pa.Table) -> pa.Table:
-    """A stored table with the columns of today: one that it did not have is empty."""
-    return shaped(stored, present.schema)
 
 
 def _models() -> str:

@@ -164,11 +164,10 @@ def _sources(folder: Traversable, path: str) -> Iterable[tuple[str, Traversable]
 
 def fingerprints(r: Reconciliation) -> tuple[Fingerprint, ...]:
     """Every table of the answer, then the query of the outcomes and the rules."""
+    query = hashlib.sha256(r.matches.sql.encode()).hexdigest()
     return (
         *table_marks({name: getattr(r, name) for name in TABLES}),
-        Fingerprint(
-            "query of the outcomes", None, hashlib.sha256(r.matches.sql.encode()).hexdigest()
-        ),
+        Fingerprint("query of the outcomes", None, query),
         Fingerprint("rules", None, r.matches.rules_hash),
     )
 

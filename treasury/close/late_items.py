@@ -15,32 +15,25 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.decisions.corrections import LateDecision, late_decisions, posted_to
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 
 __all__ = ["LATE_ITEMS", "late_items"]
 
-LATE_ITEMS: Final = pa.schema(
-    [
-        ("change", TEXT),
-        ("entry_id", TEXT),
-        ("month", TEXT),
-        ("posts_to", TEXT),
-        ("known_from", INSTANT),
-        ("booking_date", DATE),
-        ("account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("outcome", TEXT),
-        ("what", TEXT),
-        ("original_id", TEXT),
-        ("closed_at", INSTANT),
-        ("close_entry", INTEGER),
-    ]
+LATE_ITEMS: Final = schema_of(
+    (TEXT, "change", "entry_id", "month", "posts_to"),
+    (INSTANT, "known_from"),
+    (DATE, "booking_date"),
+    (TEXT, "account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "outcome", "what", "original_id"),
+    (INSTANT, "closed_at"),
+    (INTEGER, "close_entry"),
 )
 """`month` is the closed one that the item belongs to by its date, `close_entry` its close in the
 journal; `change` is `new`, `changed`, `gone`, `returned` (`original_id` came back) or
@@ -52,6 +45,7 @@ _FIELDS: Final = frozenset(
         "end_to_end_id", "counterparty_name", "counterparty_account",
     }
 )  # fmt: skip
+_OF_LINE: Final = ("entry_id", "booking_date", "direction", "amount", "currency")
 _SUPERSEDED: Final = ("entry_status", "SUPERSEDED")
 
 
@@ -61,11 +55,14 @@ def late_items(
     """Every such item, by month and date; columns as in LATE_ITEMS. `entries` are decisions."""
     if not closed:
         return LATE_ITEMS.empty_table()
-    decided = late_decisions(knowledge, closed, entries)
     rows = [
         *_net(_since_close(knowledge, closed)),
         *_returned(knowledge, closed),
-        *(_decided(knowledge, decision, closed) for decision in decided),
+        *(
+            _row(knowledge, each.line, closed[each.month], closed, each.at)
+            | {"change": "decided", "what": each.summary, "posts_to": each.posts_to}
+            for each in late_decisions(knowledge, closed, entries)
+        ),
     ]
     rows.sort(key=lambda row: (row["month"], row["known_from"], row["entry_id"], row["change"]))
     return pa.Table.from_pylist(rows, schema=LATE_ITEMS)
@@ -143,17 +140,6 @@ def _returned(knowledge: Knowledge, closed: Mapping[str, Period]) -> Iterable[di
             }
 
 
-def _decided(
-    knowledge: Knowledge, decision: LateDecision, closed: Mapping[str, Period]
-) -> dict[str, Any]:
-    """A decision about a line of a closed month, in the month that it posts to."""
-    return _row(knowledge, decision.line, closed[decision.month], closed, decision.at) | {
-        "change": "decided",
-        "what": decision.summary,
-        "posts_to": decision.posts_to,
-    }
-
-
 def _posted(
     row: Mapping[str, Any], since: Mapping[str, datetime], closed: Mapping[str, Period]
 ) -> Month:
@@ -168,16 +154,11 @@ def _row(
     at: datetime,
 ) -> dict[str, Any]:
     outcome = knowledge.outcomes.get(row["entry_id"])
-    return {
-        "entry_id": row["entry_id"],
+    return {name: row[name] for name in _OF_LINE} | {
         "month": period.month,
         "posts_to": str(posted_to(row["booking_date"], at, closed)),
         "known_from": at,
-        "booking_date": row["booking_date"],
         "account": row.get("statement_account") or row["account"],
-        "direction": row["direction"],
-        "amount": row["amount"],
-        "currency": row["currency"],
         "outcome": outcome and outcome["outcome"],
         "original_id": None,
         "closed_at": period.closed_at,
@@ -188,10 +169,7 @@ def _row(
 def _entries(knowledge: Knowledge, ids: set[str]) -> dict[str, dict[str, Any]]:
     """The present form of these lines on the accounts that are ours, superseded ones too."""
     rows = knowledge.snapshot.select(
-        "SELECT entry_id, booking_date, account, direction, amount, currency"
-        " FROM statement_entries WHERE booking_date IS NOT NULL"
-        " AND entry_id IN (SELECT unnest($ids))",
-        {"ids": sorted(ids)},
+        step_sql("treasury.close.steps", "entries_of_ids"), {"ids": sorted(ids)}
     ).to_pylist()
     own_accounts = {plain_account(account.account) for account in knowledge.question.accounts}
     return {row["entry_id"]: row for row in rows if plain_account(row["account"]) in own_accounts}

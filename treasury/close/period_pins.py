@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -21,14 +21,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import coin_openings, measured_coins
 from treasury.close.coins.coin_accounts import CoinHistory
-from treasury.close.roll_forward import (
-    ROLL_FORWARD,
-    MonthEnd,
-    RollForward,
-    month_end,
-    roll_forward,
-    stored_end,
-)
+from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
 from treasury.close.stored_answers import read_answers
 from treasury.decisions.corrections import CORRECTIONS, correction_rows, late_decisions
 from treasury.decisions.file_debits import decisions_in_force
@@ -52,19 +45,10 @@ from treasury.settings import BankAccount
 from treasury.tables.tabular import rows_hash
 
 __all__ = [
-    "Examined",
-    "basis_of",
-    "basis_on",
-    "decided_before",
-    "difference_from_close",
-    "examine",
-    "journaled_roll_forward",
-    "not_as_closed",
-    "outcomes_hash",
-    "reconcile",
-    "reopen_period",
+    "Examined", "basis_of", "basis_on", "difference_from_close", "examine", "examine_again",
+    "journaled_roll_forward", "not_as_closed", "outcomes_hash", "reconcile", "reopen_period",
     "roll_forward_of",
-]
+]  # fmt: skip
 
 COIN_LOTS_STORED, COIN_EVENTS_STORED = "coin_lots", "coin_events"
 """What a close stores of measured coins for the month after it."""
@@ -113,11 +97,13 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
     """Everything that a month's close rests on, from its basis and what was decided until then."""
     answer, knowledge = answer_and_knowledge(basis)
     stand = standing_table(standing(decided.entries), knowledge)
+    booked = pc.less_equal(stand["booking_date"], pa.scalar(basis.question.month.last, pa.date32()))
+    has_moved = pc.and_(pc.not_equal(stand["moved"], ""), pc.fill_null(booked, False))
     return Examined(
         answer=answer,
         knowledge=knowledge,
         opening=partial(_opening, journal, lake, decided, knowledge, basis),
-        moved=_moved(stand, basis.question.month),
+        moved=stand.filter(has_moved),
         decided=decided,
         acted=tuple(filter(decided.covers, journal.entries(("action.", NOTICE)))),
         journal_problem=journal.problem(),
@@ -152,28 +138,24 @@ def _corrections(
         for decision in late_decisions(knowledge, closed, decided.entries)
         if decision.posts_to == str(basis.question.month)
     ]
+
+    @cache
+    def lines_of(booked: str, known_in: str) -> pa.Table:
+        """The lines of one month, by what was known in another."""
+        period = closed.get(known_in)
+        if period is not None and period.month == booked and period.close.answers:
+            return read_answers(lake.workspace, period.close)["lines"]
+        then = basis if period is None else basis_of(journal, lake, period.close)
+        question = msgspec.structs.replace(then.question, month=Month.parse(booked))
+        return reconcile(Basis(then.snapshot, question, then.decisions, then.remarks)).lines
+
     before: dict[str, pa.Table] = {}
     after: dict[str, pa.Table] = {}
-    answers: dict[tuple[str, str], pa.Table] = {}
     for decision in late:
         booked = str(Month.of(decision.line["booking_date"]))
-        for side, known_in in ((before, decision.before), (after, decision.posts_to)):
-            if (known_in, booked) not in answers:
-                period = closed.get(known_in)
-                if period is not None and period.month == booked and period.close.answers:
-                    lines = read_answers(lake.workspace, period.close)["lines"]
-                else:
-                    then = basis if period is None else basis_of(journal, lake, period.close)
-                    lines = reconcile(_asked_about(then, booked)).lines
-                answers[known_in, booked] = lines
-            side[decision.entry_id] = answers[known_in, booked]
+        before[decision.entry_id] = lines_of(booked, decision.before)
+        after[decision.entry_id] = lines_of(booked, decision.posts_to)
     return correction_rows(late, before, after)
-
-
-def _asked_about(basis: Basis, month: str) -> Basis:
-    """The same records and decisions, asked about another month."""
-    question = msgspec.structs.replace(basis.question, month=Month.parse(month))
-    return Basis(basis.snapshot, question, basis.decisions, basis.remarks)
 
 
 def reopen_period(journal: Journal, month: Month, reason: str, *, actor: Actor) -> Period:
@@ -217,13 +199,14 @@ def basis_of(journal: Journal, lake: Lake, close: Close) -> Basis:
         rules=rules,
         credits_by_text=not close.list_hash,  # so 0.1.0 read them
     )
-    then = decided_before(journal, close)
+    then = read_decided(journal, head=close.head)
     return basis_on(lake.snapshot(commit=close.commit), question, then)
 
 
-def decided_before(journal: Journal, close: Close) -> Decided:
-    """What had been decided when a month was prepared to be closed."""
-    return read_decided(journal, head=close.head)
+def examine_again(journal: Journal, lake: Lake, close: Close) -> Examined:
+    """A month examined on what its close pinned; TreasuryError where it does not roll forward."""
+    then = read_decided(journal, head=close.head)
+    return examine(journal, lake, basis_of(journal, lake, close), then).require_tied()
 
 
 def basis_on(snapshot: Snapshot, question: Question, decided: Decided) -> Basis:
@@ -273,16 +256,9 @@ def journaled_roll_forward(close: Close) -> list[dict[str, Any]]:
     A column that its version did not have is 0: it moved nothing there.
     """
     none_moved = {name: 0 for name in ROLL_FORWARD.names if name not in ("kind", "currency")}
+    amounts = [field.name for field in ROLL_FORWARD if pa.types.is_decimal(field.type)]
     rows = [none_moved | row for row in close.roll_forward]
-    return [
-        {
-            field.name: Decimal(row[field.name])
-            if pa.types.is_decimal(field.type)
-            else row[field.name]
-            for field in ROLL_FORWARD
-        }
-        for row in rows
-    ]
+    return [row | {name: Decimal(row[name]) for name in amounts} for row in rows]
 
 
 def _opening(
@@ -300,7 +276,8 @@ def _opening(
     if not period.close.answers:
         end = month_end(run_knowledge(basis_of(journal, lake, period.close)), month)
         return end.brought_to(_closing_totals(period.close))
-    end = stored_end(month, read_answers(lake.workspace, period.close))
+    tables = read_answers(lake.workspace, period.close)
+    end = MonthEnd(month, tables["positions"], tables["shares"])
     apart = _totals_apart(period.close, end)
     if apart:
         raise not_as_closed(period, apart)
@@ -308,8 +285,7 @@ def _opening(
 
 
 def _closing_totals(close: Close) -> dict[tuple[str, str], Decimal]:
-    rows = close.roll_forward
-    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in rows}
+    return {(row["kind"], row["currency"]): Decimal(row["closing"]) for row in close.roll_forward}
 
 
 def _totals_apart(close: Close, end: MonthEnd) -> str:
@@ -328,9 +304,3 @@ def not_as_closed(period: Period, differing: str) -> JournalError:
         f" {period.entry.seq} of the journal says",
         do="run `treasury doctor` and `treasury journal verify`, and keep both as evidence",
     )
-
-
-def _moved(stand: pa.Table, month: Month) -> pa.Table:
-    """The decisions on lines up to the month's end that rest on facts that have moved since."""
-    booked = pc.less_equal(stand["booking_date"], pa.scalar(month.last, pa.date32()))
-    return stand.filter(pc.and_(pc.not_equal(stand["moved"], ""), pc.fill_null(booked, False)))

@@ -13,24 +13,25 @@ from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+
 from treasury.ground.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
 from treasury.identifiers import plain_account
 from treasury.items import OpenItem
-from treasury.money import format_amount, total
+from treasury.money import format_amount, totals
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
-from treasury.text import clean
+from treasury.tables.tabular import html_table
+from treasury.text import clean, safe_html
 
 __all__ = [
     "DIRECTIONS", "LINES_NOT_KNOWN", "LINE_CLASSES", "OUTCOMES", "amount_words", "amounts_words",
     "are_lines_known", "bank_lines_words", "carried_words", "count", "day", "environment_words",
-    "moment", "outcome_counts", "outcome_word", "reason_words", "short_account", "title_words",
+    "moment", "noted_html", "outcome_counts", "outcome_word", "reason_words", "short_account",
+    "title_words",
 ]  # fmt: skip
 
-_COUNTED: Final = {
-    "suggested": "need decision",
-    "conflict": "conflict",
-}
+_COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {
     "sandbox": "SANDBOX, no real money",
     "staging": "STAGING, no real money",
@@ -82,14 +83,10 @@ def amount_words(amount: Decimal | None, currency: str | None) -> str:
 
 def amounts_words(amounts: Iterable[tuple[Decimal | None, str]]) -> str:
     """The sum of each currency, apart: `EUR 25,000.00 · USDC 10,000.000000`."""
-    groups: dict[str, list[Decimal]] = {}
-    unknown = 0
-    for amount, currency in amounts:
-        if amount is None:
-            unknown += 1
-        else:
-            groups.setdefault(currency, []).append(amount)
-    parts = [amount_words(total(groups[currency]), currency) for currency in sorted(groups)]
+    amounts = tuple(amounts)
+    sums = totals((currency, amount) for amount, currency in amounts if amount is not None)
+    parts = [amount_words(sums[currency], currency) for currency in sorted(sums)]
+    unknown = sum(amount is None for amount, _ in amounts)
     if unknown:
         parts.append(f"{unknown} without a recorded amount")
     return " · ".join(parts)
@@ -184,6 +181,13 @@ def outcome_word(line: Mapping[str, Any]) -> str:
             return f"Matched, {reason}"
         case _:
             return OUTCOMES.get(outcome, clean(outcome))
+
+
+def noted_html(title: str, notes: Iterable[str], *tables: pa.Table) -> str:
+    """A title, what was left out and why, and tables, as a notebook shows them."""
+    items = "".join(f"<li>{safe_html(note)}</li>" for note in notes)
+    head = f"<p class='tex2jax_ignore'>{safe_html(title)}</p><ul>{items}</ul>"
+    return head + "".join(map(html_table, tables))
 
 
 def reason_words(reason: str) -> str:

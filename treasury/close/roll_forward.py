@@ -30,11 +30,12 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, rows_hash
 
 __all__ = [
     "ADDS", "END_STEPS", "ITEMS", "ROLL_FORWARD", "ROLL_STEPS", "MonthEnd", "RollForward",
-    "month_end", "roll_forward", "stored_end",
+    "month_end", "roll_forward",
 ]  # fmt: skip
 
 ADDS: Final = {
@@ -50,49 +51,31 @@ ADDS: Final = {
 """Which sides of the identity are added, so that all of them together are nothing."""
 _AMOUNTS: Final = tuple(ADDS)
 
-ROLL_FORWARD: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("opening_items", INTEGER),
-        *((name, AMOUNT) for name in _AMOUNTS),
-        ("closing_items", INTEGER),
-        ("blocked_items", INTEGER),
-        ("standing_blocked", AMOUNT),
-    ]
+ROLL_FORWARD: Final = schema_of(
+    (TEXT, "kind", "currency"),
+    (INTEGER, "opening_items"),
+    (AMOUNT, *_AMOUNTS),
+    (INTEGER, "closing_items", "blocked_items"),
+    (AMOUNT, "standing_blocked"),
 )
 """A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
 in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
-ITEMS: Final = pa.schema(
-    [
-        ("expectation_id", TEXT),
-        ("code", TEXT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        *((name, AMOUNT) for name in _AMOUNTS),
-        ("standing_blocked", AMOUNT),
-    ]
+ITEMS: Final = schema_of(
+    (TEXT, "expectation_id", "code", "kind", "currency"),
+    (AMOUNT, "amount"),
+    (AMOUNT, *_AMOUNTS),
+    (AMOUNT, "standing_blocked"),
 )
 """The request behind each row: its own opening, movements and closing."""
 
-POSITIONS: Final = pa.schema(
-    [
-        ("expectation_id", TEXT),
-        ("code", TEXT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("direction", TEXT),
-        ("status", TEXT),
-        ("amount", AMOUNT),
-        ("back", AMOUNT),
-        ("cancelled", BOOL),
-        ("blocked", BOOL),
-        ("open", AMOUNT),
-    ]
+POSITIONS: Final = schema_of(
+    (TEXT, "expectation_id", "code", "kind", "currency", "direction", "status"),
+    (AMOUNT, "amount", "back"),
+    (BOOL, "cancelled", "blocked"),
+    (AMOUNT, "open"),
 )
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
-SHARES: Final = pa.schema([("expectation_id", TEXT), ("entry_id", TEXT), ("amount", AMOUNT)])
+SHARES: Final = schema_of((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
 """What each bank line has in an expectation at a month's end."""
 ZERO: Final = Decimal(0)
 
@@ -121,13 +104,10 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
     def totals(self) -> dict[tuple[str, str], Decimal]:
         """What is open, by kind and currency."""
         sums = self.positions.group_by(["kind", "currency"]).aggregate([("open", "sum")])
-        rows = zip(
-            *(sums[name].to_pylist() for name in ("kind", "currency", "open_sum")), strict=True
-        )
-        return {(kind, currency): amount for kind, currency, amount in rows}
+        return {(row["kind"], row["currency"]): row["open_sum"] for row in sums.to_pylist()}
 
     def tables(self) -> dict[str, pa.Table]:
-        """All of it, from which `stored_end` makes it again."""
+        """All of it but the month, as a close stores it."""
         return {"positions": self.positions, "shares": self.shares}
 
     def brought_to(self, closing: Mapping[tuple[str, str], Decimal]) -> MonthEnd:
@@ -137,10 +117,6 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
         named as theirs, and is adjusted in the month after.
         """
         totals = self.totals()
-        lacking = {
-            key: difference(closing.get(key, ZERO), totals.get(key, ZERO))
-            for key in sorted({*totals, *closing})
-        }
         added = [
             {
                 "expectation_id": f"close of {self.month}, {kind}, {currency}",
@@ -153,8 +129,8 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
                 "blocked": False,
                 "open": amount,
             }
-            for (kind, currency), amount in lacking.items()
-            if amount
+            for kind, currency in sorted({*totals, *closing})
+            if (amount := difference(*(of.get((kind, currency), ZERO) for of in (closing, totals))))
         ]
         rows = pa.Table.from_pylist(added, schema=POSITIONS)
         return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
@@ -261,11 +237,6 @@ def _rows(
 ) -> pa.Table:
     names = ", ".join(schema.names)
     return connection.table(step).project(names).order(order).to_arrow_table().cast(schema)
-
-
-def stored_end(month: Month, tables: Mapping[str, pa.Table]) -> MonthEnd:
-    """A month's end as its close stored it, in the tables of `MonthEnd.tables`."""
-    return MonthEnd(month, tables["positions"], tables["shares"])
 
 
 def roll_forward(opening: MonthEnd, closing: MonthEnd) -> RollForward:

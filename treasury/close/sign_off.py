@@ -13,39 +13,18 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
 from treasury.calendar import Month
+from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
-from treasury.close.ledger.provided_ledger import LedgerFile, draft_of, journaled_ledger
-from treasury.close.period_pins import (
-    Examined,
-    basis_of,
-    basis_on,
-    decided_before,
-    difference_from_close,
-    examine,
-    outcomes_hash,
-)
+from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
 from treasury.close.stored_answers import write_answers
 from treasury.errors import ActionRefused, InputError, NothingStored
 from treasury.items import OpenItems
-from treasury.journal import Actor, Entry, Journal
+from treasury.journal import Actor, Entry, Journal, period_history
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
-from treasury.journal.period_history import (
-    CLOSE,
-    PREPARE,
-    REOPEN,
-    WITHDRAW,
-    Close,
-    Period,
-    Preparation,
-    closed_periods,
-    preparations,
-    require_turn,
-)
 from treasury.journal.person_names import same_person
 from treasury.lake import CLOSE_OF, Lake
 from treasury.reconcile.question import Question
@@ -80,7 +59,7 @@ def prepare_month(
     """
 
     def build(decided: Decided) -> tuple[list[Draft], PreparedMonth]:
-        standing = preparations(decided.entries).get(str(question.month))
+        standing = period_history.preparations(decided.entries).get(str(question.month))
         if standing is not None:
             journaled = journaled_ledger(decided.entries, standing.close, standing.entry)
             if ledger is not None and ledger != journaled:
@@ -94,14 +73,14 @@ def prepare_month(
         snapshot = lake.snapshot()
         if snapshot.commit is None:
             raise NothingStored("nothing is stored yet", do="run `treasury sync` first")
-        basis = basis_on(snapshot, question, decided)
-        examined = examine(journal, lake, basis, decided).require_tied()
+        basis = period_pins.basis_on(snapshot, question, decided)
+        examined = period_pins.examine(journal, lake, basis, decided).require_tied()
         closing = closing_from(examined, question.zone, ledger=ledger)
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
         lake.pin(f"{CLOSE_OF}{question.month}", now, commit=snapshot.commit.number)
-        close = Close(
+        close = period_history.Close(
             month=str(question.month),
             reason=None,
             prepared_by=actor.name,
@@ -111,37 +90,49 @@ def prepare_month(
             head=decided.head,
             rules_hash=question.rules.hash,
             rules=msgspec.to_builtins(question.rules),
-            desk=_desk(question),
-            roll_forward=_plain_rows(examined.roll_forward.totals),
+            desk={
+                "company": question.company,
+                "environment": question.environment,
+                "time_zone": question.zone.key,
+                "accounts": msgspec.to_builtins(question.accounts),
+            },
+            roll_forward=[  # amounts as decimal text
+                {
+                    name: value_text(value) if isinstance(value, Decimal) else value
+                    for name, value in row.items()
+                }
+                for row in examined.roll_forward.totals.to_pylist()
+            ],
             items_hash=examined.roll_forward.items_hash,
             open_items=_groups(closing.items),
-            outcomes_hash=outcomes_hash(examined.answer),
+            outcomes_hash=period_pins.outcomes_hash(examined.answer),
             list_hash=closing.items.hash,
         )
-        beside = [] if ledger is None else [draft_of(close.month, ledger, actor)]
-        return [*beside, Draft(PREPARE, close.month, close, actor)], PreparedMonth(closing=closing)
+        beside = [] if ledger is None else [ledger.draft(close.month, actor)]
+        return [*beside, Draft(period_history.PREPARE, close.month, close, actor)], PreparedMonth(
+            closing=closing
+        )
 
     if show and journal.problem():  # nothing is decided on it, and the list says so
         return build(read_decided(journal))[1]
     added, prepared = decide(journal, build, thorough=True)
     if not added:
         return prepared
-    preparation = preparations(added)[str(question.month)]
+    preparation = period_history.preparations(added)[str(question.month)]
     closing = msgspec.structs.replace(prepared.closing, preparation=preparation)
     return msgspec.structs.replace(prepared, closing=closing)
 
 
 def prepared_month(
-    journal: Journal, lake: Lake, preparation: Preparation, agreed: Sequence[Entry]
+    journal: Journal, lake: Lake, preparation: period_history.Preparation, agreed: Sequence[Entry]
 ) -> Closing:
     """A month as it was prepared, with what people agreed to carry by these entries."""
-    closing, _ = _examined(journal, lake, preparation, agreed)
-    return closing
+    return _examined(journal, lake, preparation, agreed)[0]
 
 
 def sign_month(
     journal: Journal, lake: Lake, month: Month, *, actor: Actor, policy: Policy
-) -> tuple[Period, Closing | None]:
+) -> tuple[period_history.Period, Closing | None]:
     """Sign what was prepared and lock the month; the closing is None where that was done before.
 
     Raises ActionRefused for whoever prepared it, where something blocks that nobody accepted, and
@@ -150,14 +141,10 @@ def sign_month(
     policy.check_identity(actor)
 
     def build(decided: Decided) -> tuple[list[Draft], tuple[Decided, Closing | None]]:
-        period = closed_periods(decided.entries).get(str(month))
-        if (
-            period is not None
-            and period.close.preparation
-            and period.close.reviewed_by == actor.name
-        ):
+        period = period_history.closed_periods(decided.entries).get(str(month))
+        if period and period.close.preparation and period.close.reviewed_by == actor.name:
             return [], (decided, None)
-        require_turn(month, decided.entries)
+        period_history.require_turn(month, decided.entries)
         preparation = _standing(decided, month)
         prepared_by = preparation.close.prepared_by
         alone = same_person(prepared_by, actor.name)
@@ -180,10 +167,10 @@ def sign_month(
                 lake.workspace, preparation.close.name, {**answers.tables, **examined.end.tables()}
             ),
         )
-        return [Draft(CLOSE, close.month, close, actor)], (decided, closing)
+        return [Draft(period_history.CLOSE, close.month, close, actor)], (decided, closing)
 
     added, (decided, closing) = decide(journal, build, thorough=True)
-    period = closed_periods(decided.after(added).entries)[str(month)]
+    period = period_history.closed_periods(decided.after(added).entries)[str(month)]
     if closing is None:
         return period, None
     return period, msgspec.structs.replace(closing, period=period, preparation=None)
@@ -191,21 +178,21 @@ def sign_month(
 
 def withdraw_preparation(
     journal: Journal, month: Month, reason: str, *, actor: Actor
-) -> Preparation:
+) -> period_history.Preparation:
     """Take a preparation back, with a reason, so that the month can be prepared anew."""
     if not reason.strip():
         raise InputError("a preparation is withdrawn with a reason", do="give the reason")
 
-    def build(decided: Decided) -> tuple[list[Draft], Preparation]:
+    def build(decided: Decided) -> tuple[list[Draft], period_history.Preparation]:
         preparation = _standing(decided, month)
         body = {"reason": reason.strip(), "preparation": preparation.entry.seq}
-        return [Draft(WITHDRAW, str(month), body, actor)], preparation
+        return [Draft(period_history.WITHDRAW, str(month), body, actor)], preparation
 
     return decide(journal, build)[1]
 
 
-def _standing(decided: Decided, month: Month) -> Preparation:
-    preparation = preparations(decided.entries).get(str(month))
+def _standing(decided: Decided, month: Month) -> period_history.Preparation:
+    preparation = period_history.preparations(decided.entries).get(str(month))
     if preparation is None:
         raise ActionRefused(
             f"{month} is not prepared", do=f"prepare it first: treasury close {month}"
@@ -214,14 +201,17 @@ def _standing(decided: Decided, month: Month) -> Preparation:
 
 
 def _examined(
-    journal: Journal, lake: Lake, preparation: Preparation, agreed: Sequence[Entry]
-) -> tuple[Closing, Examined]:
+    journal: Journal, lake: Lake, preparation: period_history.Preparation, agreed: Sequence[Entry]
+) -> tuple[Closing, period_pins.Examined]:
     close = preparation.close
-    basis = basis_of(journal, lake, close)
-    examined = examine(journal, lake, basis, decided_before(journal, close)).require_tied()
+    examined = period_pins.examine_again(journal, lake, close)
     ledger = journaled_ledger(agreed, close, preparation.entry)
     closing = closing_from(
-        examined, basis.question.zone, ledger=ledger, agreed=agreed, preparation=preparation
+        examined,
+        examined.knowledge.question.zone,
+        ledger=ledger,
+        agreed=agreed,
+        preparation=preparation,
     )
     return closing, examined
 
@@ -234,7 +224,7 @@ def _in_the_way(
     if question.as_of < month.end(question.zone):
         return ActionRefused(f"{month} has not ended yet", do="close it after its last day")
     try:
-        require_turn(month, entries)
+        period_history.require_turn(month, entries)
         policy.check_identity(actor)
     except ActionRefused as refusal:
         return refusal
@@ -252,25 +242,22 @@ def _in_the_way(
 
 
 def _require_as_prepared(
-    preparation: Preparation, closing: Closing, examined: Examined, entries: Sequence[Entry]
+    preparation: period_history.Preparation,
+    closing: Closing,
+    examined: period_pins.Examined,
+    entries: Sequence[Entry],
 ) -> None:
     """ActionRefused unless what was prepared comes out again, with nothing left that blocks."""
     month, close = preparation.month, preparation.close
     anew = f"treasury close {month} --withdraw --reason …, then treasury close {month}"
-    moved = next(
-        (
-            entry
-            for entry in entries
-            if entry.seq > close.head.seq and entry.kind in (CLOSE, REOPEN)
-        ),
-        None,
-    )
-    if moved is not None:
+    turns = (period_history.CLOSE, period_history.REOPEN)
+    moved = [each for each in entries if each.seq > close.head.seq and each.kind in turns]
+    if moved:
         raise ActionRefused(
-            f"{moved.subject} was closed or reopened after {month} was prepared",
+            f"{moved[0].subject} was closed or reopened after {month} was prepared",
             do=f"have it prepared again: {anew}",
         )
-    apart = difference_from_close(close, examined)
+    apart = period_pins.difference_from_close(close, examined)
     if not apart and closing.items.hash != close.list_hash:
         apart = "its list of open items"
     if apart:
@@ -303,24 +290,4 @@ def _groups(items: OpenItems) -> list[dict[str, Any]]:
             "turn": group.turn,
         }
         for group in items.groups
-    ]
-
-
-def _desk(question: Question) -> dict[str, Any]:
-    return {
-        "company": question.company,
-        "environment": question.environment,
-        "time_zone": question.zone.key,
-        "accounts": msgspec.to_builtins(question.accounts),
-    }
-
-
-def _plain_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows for the journal: amounts as decimal text."""
-    return [
-        {
-            name: value_text(value) if isinstance(value, Decimal) else value
-            for name, value in row.items()
-        }
-        for row in table.to_pylist()
     ]

@@ -9,7 +9,6 @@ close; a lack of it does not.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -20,6 +19,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words
+from treasury.ground.sql_files import step_sql
 from treasury.lake import Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
@@ -40,27 +40,10 @@ Row = dict[str, Any]
 Key = tuple[str, str, str]
 """Chain, address and asset; an address is the same in either case."""
 
-_DELIVERED: Final = """
-    SELECT id, payment_reference AS reference, company_wallet_address AS address,
-        company_wallet_chain AS chain, crypto_currency AS asset, crypto_amount AS amount,
-        blockchain_transaction_hash AS hash, approved_at, completed_at
-    FROM ramp_requests AS q
-    WHERE id IN (SELECT unnest($ids)) AND NOT EXISTS (SELECT 1 FROM wallets AS w
-        WHERE lower(w.address) = lower(q.company_wallet_address)
-            AND w.chain = q.company_wallet_chain)
-    ORDER BY completed_at, id
-"""
-_EVIDENCE: Final = (
-    "SELECT * EXCLUDE (raw) FROM wallet_evidence WHERE vanished_at IS NULL ORDER BY evidence_id"
-)
-_MOVEMENTS: Final = (
-    "SELECT * EXCLUDE (raw) FROM wallet_movements WHERE vanished_at IS NULL"
-    " ORDER BY moved_at, movement_id"
-)
-_GAS: Final = (
-    "SELECT chain, payer_address, coin AS asset, paid_at, amount FROM wallet_gas"
-    " WHERE vanished_at IS NULL ORDER BY paid_at, payment_id"
-)
+_DELIVERED: Final = step_sql("treasury.close.steps", "wallet_deliveries")
+_EVIDENCE: Final = step_sql("treasury.close.steps", "stated_evidence")
+_MOVEMENTS: Final = step_sql("treasury.close.steps", "shown_movements")
+_GAS: Final = step_sql("treasury.close.steps", "shown_gas")
 
 
 class _Wallet(msgspec.Struct):
@@ -154,9 +137,10 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
     ids = on_ramps["request_id"].to_pylist()
     with snapshot.connection() as connection:
         deliveries = connection.execute(_DELIVERED, {"ids": ids}).to_arrow_table().to_pylist()
-        evidence = connection.execute(_EVIDENCE).to_arrow_table().to_pylist()
-        movements = connection.execute(_MOVEMENTS).to_arrow_table().to_pylist()
-        gas = connection.execute(_GAS).to_arrow_table().to_pylist()
+        evidence, movements, gas = (
+            connection.execute(query).to_arrow_table().to_pylist()
+            for query in (_EVIDENCE, _MOVEMENTS, _GAS)
+        )
     wallets: dict[Key, _Wallet] = {}
 
     def wallet(row: Row, address: str) -> _Wallet:
@@ -166,7 +150,6 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
 
     for row in deliveries:
         wallet(row, row["address"] or "").deliveries.append(row)
-    spans: dict[Key, list[tuple[datetime, datetime]]] = defaultdict(list)
     for row in evidence:
         stated = wallet(row, row["address"])
         if row["kind"] == "balance":
@@ -174,11 +157,9 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
         elif stated.is_native and not row["shows_gas"]:
             stated.without_gas.append((row["covers_from"], row["covers_to"]))
         else:
-            spans[stated.chain.upper(), stated.address.lower(), stated.asset].append(
-                (row["covers_from"], row["covers_to"])
-            )
-    for key, own in spans.items():
-        wallets[key].spans = _merged(own)
+            stated.spans.append((row["covers_from"], row["covers_to"]))
+    for each in wallets.values():
+        each.spans = _merged(each.spans)
     _place(wallets, movements, gas)
     return wallets
 
@@ -234,9 +215,7 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "proved": not problem,
         "blocks": blocks,
         "in_doubt": _sum([row for row in wallet.deliveries if wallet.lacks(row)]) or None,
-        "proved_by": "nothing yet"
-        if blocks
-        else _proved_by(wallet, covered=covered, proved=not problem),
+        "proved_by": "nothing yet" if blocks else _proved_by(wallet, covered, problem),
         "problem": problem,
         "next_step": step,
     }
@@ -247,10 +226,7 @@ def _sum(deliveries: Iterable[Row]) -> Decimal:
 
 
 def _judged(
-    wallet: _Wallet,
-    covered: bool,
-    ends: Sequence[set[Decimal]],
-    unexplained: Decimal | None,
+    wallet: _Wallet, covered: bool, ends: Sequence[set[Decimal]], unexplained: Decimal | None
 ) -> tuple[str, str, bool]:
     """What is wrong or missing, the next step, and whether it stands in a close's way."""
     lacking = [row for row in wallet.deliveries if wallet.lacks(row)]
@@ -275,9 +251,9 @@ def _judged(
     return "", "", False
 
 
-def _proved_by(wallet: _Wallet, *, covered: bool, proved: bool) -> str:
+def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
     """`explorer export and stated balance`, `stated balances`, or what the service says."""
-    if proved:
+    if not problem:
         return "explorer export and stated balance" if covered else "stated balances"
     in_export = sum(map(wallet.is_seen, wallet.deliveries))
     if in_export:

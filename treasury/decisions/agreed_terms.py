@@ -9,17 +9,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar, Final
+from zoneinfo import ZoneInfo
 
 import msgspec
+import pyarrow as pa
 
 from treasury.actions.authority.policy import POLICY_FILE, Policy
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.person_names import same_person
+from treasury.tables.row_view import Rows
 
-__all__ = ["AgreedTerms", "TermsDesk", "TermsKind", "agreed_terms"]
+__all__ = [
+    "AgreedTerms", "TermsDesk", "TermsKind", "TermsVerbs", "agreed_terms", "is_in_force",
+    "standing_rows",
+]  # fmt: skip
+
+STANDINGS: Final = ("in force", "waits for a second person")
 
 
 class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +160,72 @@ class TermsDesk:
 
         added, decided = decide(self.journal, build)
         return decided.after(added)
+
+
+class TermsVerbs:
+    """The verbs of one kind of terms as a person calls them; what they list is a table."""
+
+    kind: ClassVar[TermsKind]
+    columns: ClassVar[pa.Schema]
+    """Those of what is listed: `standing`, then those of `rows`."""
+    without: ClassVar[str]
+    """What is said where the terms that are proposed are none."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        policy: Callable[[], Policy],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo,
+    ) -> None:
+        self._policy = policy
+        self._zone = zone
+        self._terms = TermsDesk(self.kind, journal, policy, until=until)
+
+    @staticmethod
+    def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
+        """A row for each thing that terms are about; none of no terms."""
+        raise NotImplementedError
+
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+        """Propose what stands in `policy.toml`; a second person accepts it."""
+        return self._listed(self._terms.propose(reason, actor))
+
+    def accept(self, *, actor: Actor | None = None) -> Rows:
+        """Put what is proposed in force; whoever proposed it cannot."""
+        return self._listed(self._terms.accept(actor))
+
+    def list(self) -> Rows:
+        """What is in force, and what waits for a second person."""
+        return self._listed(self._terms.decided())
+
+    def _listed(self, decided: Decided) -> Rows:
+        terms = agreed_terms(decided.entries, self.kind)
+        table = standing_rows(terms, self.rows, self.columns, without=self.without)
+        return Rows(table, zone=self._zone)
+
+
+def standing_rows(
+    terms: Sequence[AgreedTerms | None],
+    rows: Callable[[AgreedTerms | None], Iterable[dict[str, Any]]],
+    columns: pa.Schema,
+    *,
+    without: str = "",
+) -> pa.Table:
+    """The rows of terms in force and of those that wait; `without` names a proposal of none."""
+    pairs = zip(STANDINGS, terms, strict=True)
+    listed = [{"standing": words, **row} for words, each in pairs for row in rows(each)]
+    proposal = terms[1]
+    if without and proposal is not None and not proposal.content:
+        listed.append({"standing": f"{STANDINGS[1]}: {without}", **proposal.people})
+    return pa.Table.from_pylist(listed, schema=columns)
+
+
+def is_in_force(entries: Iterable[Entry], kind: TermsKind, policy: Policy) -> bool:
+    """Whether `policy.toml` has the terms that two people agreed on last."""
+    in_force, _ = agreed_terms(entries, kind)
+    return kind.content(policy) == (in_force.content if in_force else {})
 
 
 def _hash(content: dict[str, Any]) -> str:

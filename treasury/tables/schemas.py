@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pyarrow as pa
 
-__all__ = ["schema_of"]
+__all__ = ["schema_of", "table_of"]
 
 
 def schema_of(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
@@ -17,3 +20,10 @@ def schema_of(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.S
             kind, *names = column
             fields += [pa.field(name, kind) for name in names]
     return pa.schema(fields)
+
+
+def table_of(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """Rows, each with the values of all columns in their order, as a table."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -9,13 +9,13 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from treasury.ground.wording import instant_words
-from treasury.money import convert, format_amount, net_crypto, total
+from treasury.money import convert, format_amount, net_crypto
 from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 
 __all__ = [
     "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "event_hop", "exchange", "id_of",
-    "last_event", "on_chain", "paid_out", "place_of", "reference", "who", "words",
+    "last_event", "paid_out", "place_of", "reference", "who", "words",
 ]  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -57,64 +57,46 @@ def exchange(request: Row) -> Iterator[Hop]:
         gross_words = f"{words(coins, asset)} × {rate.normalize():f} = {words(gross, fiat)}"
         says = f"{gross_words}, less {words(fee, fiat)} = {words(net, fiat)}"
         agrees = convert(coins, rate, fiat) == gross and net is not None and gross - fee == net
-    so_far = "" if succeeded else "not completed yet; "
-    yield Hop(
-        place="Conversion",
-        state="as recorded" if agrees else "contradicted",
-        says=f"{so_far}as recorded, {says}" if agrees else f"{says}: worked out again it is not",
-    )
+    if agrees:
+        so_far = "" if succeeded else "not completed yet; "
+        yield Hop("Conversion", "as recorded", f"{so_far}as recorded, {says}")
+    else:
+        yield Hop("Conversion", "contradicted", f"{says}: worked out again it is not")
 
 
 def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
     """The service's word that the fiat of an off-ramp left."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
-        paid = words(request["fiat_net_amount"], request["fiat_currency"])
-        yield event_hop(
-            "Payout",
-            f"service says sent: {paid}",
-            event,
-            amount=request["fiat_net_amount"],
-            currency=request["fiat_currency"],
-        )
+        net, fiat = request["fiat_net_amount"], request["fiat_currency"]
+        says = f"service says sent: {words(net, fiat)}"
+        yield event_hop("Payout", says, event, amount=net, currency=fiat)
 
 
 def bank_line(line: Row) -> Hop:
     """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
+    amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
-    state: HopState = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
-    went_back = line["outcome"] in {"returned", "duplicate"}
-    reason = f"; {line['reason']}" if went_back else ""
-    return Hop(
-        place="Bank line",
-        state=state if went_back else "seen",
-        says=f"{words(line['amount'], line['currency'])}, {way}"
-        f" {line['counterparty_name'] or 'no name'}{reason}",
-        on=line["booking_date"],
-        amount=line["amount"],
-        currency=line["currency"],
-        evidence=place_of(line),
-    )
+    says = f"{words(amount, currency)}, {way} {line['counterparty_name'] or 'no name'}"
+    state: HopState = "seen"
+    if line["outcome"] in {"returned", "duplicate"}:
+        state = "seen" if line["line_class"] else LINE_STATES[line["outcome"]]
+        says += f"; {line['reason']}"
+    on, evidence = line["booking_date"], place_of(line)
+    return Hop("Bank line", state, says, on=on, amount=amount, currency=currency, evidence=evidence)
 
 
 def reference(line: Row) -> Hop:
     """How a line was brought to what it is for."""
-    reason = line["reason"] or ""
     if line["line_class"]:
-        return Hop(
-            place="Reference",
-            state="seen",
-            says=f"other business by the rule {line['rule_name']!r}",
-            is_for_provider=False,
-        )
+        says = f"other business by the rule {line['rule_name']!r}"
+        return Hop("Reference", "seen", says, is_for_provider=False)
     code = f"{line['reference']}: " if line["reference"] else ""
     by = f", by {line['decided_by']}" if line["decided_by"] else ""
-    return Hop(
-        place="Reference",
-        state=LINE_STATES[line["outcome"]],
-        says=f"{code}{reason}{by}",
-        is_for_provider=line["outcome"] in {"conflict", "unreferenced"},
-    )
+    says = f"{code}{line['reason'] or ''}{by}"
+    is_for_provider = line["outcome"] in {"conflict", "unreferenced"}
+    state = LINE_STATES[line["outcome"]]
+    return Hop("Reference", state, says, is_for_provider=is_for_provider)
 
 
 CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
@@ -142,56 +124,18 @@ def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -
         says += f"; {proof.currency} {rate} a {proof.asset}, rate and fee together"
     between = ""
     if proof.opened_at is not None and proof.closed_at is not None:
-        first, last = (
-            instant_words(moment.astimezone(zone)) for moment in (proof.opened_at, proof.closed_at)
-        )
-        between = f"balances of {first} and {last}"
+        seen_at = (at.astimezone(zone) for at in (proof.opened_at, proof.closed_at))
+        between = f"balances of {' and '.join(map(instant_words, seen_at))}"
     return Hop(
-        place="Conversion",
-        state=state,
-        says=says,
+        "Conversion",
+        state,
+        says,
         at=proof.closed_at if state != "missing" else None,
         since=(due or line["booking_date"]) if state == "missing" else None,
         amount=proof.converted,
         currency=proof.asset,
         evidence=between,
     )
-
-
-def on_chain(
-    request: Row, rows: list[dict[str, Any]], due: Decimal | None, covering: str | None
-) -> Iterator[Hop]:
-    """What explorer exports show of a hash: `due` is what all requests that name it state.
-
-    `covering` is an export that would show the delivery of the request's coins, if it was made.
-    """
-    asset, coins = request["crypto_currency"] or "?", request["crypto_amount"]
-    to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
-    arrived = total(
-        row["amount"]
-        for row in rows
-        if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
-    )
-    for row in rows:
-        differs = "" if arrived == due else f"; {words(due, asset)} is recorded for this hash"
-        yield Hop(
-            place="Wallet",
-            state="contradicted" if differs else "seen",
-            says=f"the chain shows {words(row['amount'], row['asset'])}"
-            f" from {row['from_address']} to {row['to_address']}{differs}",
-            at=row["moved_at"],
-            amount=row["amount"],
-            currency=row["asset"],
-            evidence=f"explorer export {row['file_name']}",
-        )
-    if covering and to is not None and not rows:
-        yield Hop(
-            place="Wallet",
-            state="missing",
-            says=f"the chain does not show {words(coins, asset)} come to {to}",
-            since=request["completed_at"].date(),
-            evidence=f"explorer export {covering}",
-        )
 
 
 def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None:
@@ -208,7 +152,7 @@ def who(event: Row) -> str:
 def event_hop(place: str, says: str, event: Row, state: HopState = "seen", **more: Any) -> Hop:
     """A hop whose evidence is an event of the service."""
     at = event["created_at"]
-    return Hop(place=place, state=state, says=says, at=at, evidence=id_of(event), **more)
+    return Hop(place, state, says, at=at, evidence=id_of(event), **more)
 
 
 def id_of(event: Row | None) -> str:

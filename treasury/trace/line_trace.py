@@ -12,7 +12,7 @@ from treasury.reconcile.treasury_view import conversions_of
 from treasury.trace.hops import LINE_STEPS, bank_line, conversion, place_of, reference, words
 from treasury.trace.payment_trace import Hop
 from treasury.trace.request_trace import RequestWay
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["LineWay"]
 
@@ -29,17 +29,12 @@ class LineWay(Records):
             of_request = RequestWay(self.connection, self.question, self.remarks)
             return of_request.read(line["expectation_id"])
         hops = [bank_line(line), reference(line)]
-        step = self._next_step(line)
+        # What to do about it; of money of ours that went wrong, what its difference says.
+        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", entry_id)
+        step = LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
         # The virtual account that the line is matched to, or else whose IBAN it reached.
         matched = (line["expectation_id"] or "").partition("/")[0]
-        account = self.row(
-            "SELECT v.*, a.name AS account_name FROM virtual_bank_accounts AS v"
-            " LEFT JOIN accounts AS a ON a.id = v.account_id"
-            " WHERE v.id = ? OR upper(replace(v.iban, ' ', '')) = ? ORDER BY v.id = ? DESC LIMIT 1",
-            matched,
-            line["account"],
-            matched,
-        )
+        account = self.row(sql_of("line_account"), matched, line["account"], matched)
         if account is not None:
             hops += self._collection(line, account)
         elif line["outcome"] in {"suggested", "unreferenced", "conflict", "duplicate"}:
@@ -63,23 +58,14 @@ class LineWay(Records):
             ),
         )
 
-    def _next_step(self, line: Row) -> str:
-        """What to do about a line; of money of ours that went wrong, what its difference says."""
-        wrong = self.row("SELECT * FROM misdirected_lines WHERE entry_id = ?", line["entry_id"])
-        return LINE_STEPS.get(line["outcome"], "") if wrong is None else misdirected_step(wrong)
-
     def _unbooked(self, entry_id: str) -> TraceParts:
         """A line that the bank has not booked, or has replaced."""
         line = self.row("SELECT * FROM bank_lines WHERE entry_id = ?", entry_id)
         assert line is not None  # it was just found
         amount = words(line["amount"], line["currency"])
-        hop = Hop(
-            place="Bank line",
-            state="not provable",
-            says=f"{amount}, {line['entry_status']}: pending at bank",
-            on=line["booking_date"],
-            evidence=place_of(line),
-        )
+        says = f"{amount}, {line['entry_status']}: pending at bank"
+        on, evidence = line["booking_date"], place_of(line)
+        hop = Hop("Bank line", "not provable", says, on=on, evidence=evidence)
         return TraceParts(
             title=f"{amount} pending at bank",
             hops=(hop,),
@@ -89,13 +75,12 @@ class LineWay(Records):
 
     def _collection(self, line: Row, account: Row) -> Iterator[Hop]:
         """From a virtual account to the wallet behind it."""
-        yield Hop(
-            place="Virtual account",
-            state="seen",
-            says=f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
-            f" code {account['reference_code']}, {account['status']}",
-            evidence=f"virtual bank account {account['id']}",
+        says = (
+            f"{account['name'] or account['id']}, {account['iban'] or 'no IBAN'},"
+            f" code {account['reference_code']}, {account['status']}"
         )
+        evidence = f"virtual bank account {account['id']}"
+        yield Hop("Virtual account", "seen", says, evidence=evidence)
         proofs = [
             row
             for row in conversions_of(self.connection, self.question)
@@ -104,56 +89,24 @@ class LineWay(Records):
         ]
         asset = account["target_cryptocurrency"]
         if not proofs:
-            yield Hop(
-                place="Conversion",
-                state="not provable",
-                says=f"no balance proves that it became {asset}; no endpoint lists conversions",
-                since=line["booking_date"],
-            )
+            says = f"no balance proves that it became {asset}; no endpoint lists conversions"
+            yield Hop("Conversion", "not provable", says, since=line["booking_date"])
         for proof in proofs:
-            yield conversion(
-                proof, line, self.day(proof.due) if proof.due else None, self.question.zone
-            )
-        wallet = self.row(
-            "SELECT max(b.observed_at) AS observed_at, w.address, w.chain FROM wallets AS w"
-            " LEFT JOIN wallet_balances AS b ON b.wallet_id = w.id AND b.asset = ?"
-            " WHERE w.account_id = ? GROUP BY w.address, w.chain ORDER BY w.address LIMIT 1",
-            asset,
-            account["account_id"],
-        )
+            due = self.day(proof.due) if proof.due else None
+            yield conversion(proof, line, due, self.question.zone)
+        wallet = self.row(sql_of("account_wallet"), asset, account["account_id"])
         if wallet is None or wallet["observed_at"] is None:
-            yield Hop(
-                place="Wallet", state="not provable", says=f"no balance of {asset} was observed"
-            )
+            yield Hop("Wallet", "not provable", f"no balance of {asset} was observed")
             return
-        total = self.row(
-            "SELECT CAST(sum(total) AS DECIMAL(38, 18)) AS total FROM wallet_balances"
-            " WHERE account_id = ? AND asset = ? AND observed_at = ?",
-            account["account_id"],
-            asset,
-            wallet["observed_at"],
-        )
+        at, held_by = wallet["observed_at"], account["account_id"]
+        total = self.row(sql_of("wallets_total"), held_by, asset, at)
         assert total is not None
-        yield Hop(
-            place="Wallet",
-            state="seen",
-            says=f"{account['account_name'] or account['account_id']} held"
-            f" {words(total['total'], asset)} at the last look",
-            at=wallet["observed_at"],
-            evidence=f"wallet {wallet['address']} on {wallet['chain']}",
-        )
+        holder = account["account_name"] or held_by
+        says = f"{holder} held {words(total['total'], asset)} at the last look"
+        evidence = f"wallet {wallet['address']} on {wallet['chain']}"
+        yield Hop("Wallet", "seen", says, at=at, evidence=evidence)
 
     def _candidates(self, line: Row) -> Iterator[Hop]:
-        rows = self.rows(
-            "SELECT c.reason, e.code, e.kind, c.score FROM candidates AS c"
-            " JOIN expectations AS e ON e.expectation_id = c.expectation_id"
-            " WHERE c.entry_id = ? ORDER BY c.rank",
-            line["entry_id"],
-        )
-        for row in rows:
-            yield Hop(
-                place="Candidate",
-                state="needs decision",
-                says=f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})",
-                is_for_provider=False,
-            )
+        for row in self.rows(sql_of("line_candidates"), line["entry_id"]):
+            says = f"{row['code'] or row['kind']}: {row['reason']} ({row['score']:.2f})"
+            yield Hop("Candidate", "needs decision", says, is_for_provider=False)

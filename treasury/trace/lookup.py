@@ -18,19 +18,14 @@ from treasury.errors import InputError, NothingStored
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
+from treasury.tables.schemas import schema_of, table_of
 from treasury.text import clean
+from treasury.trace.trace_records import sql_of
 
 __all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
-CHOICES: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("id", TEXT),
-        ("happened_on", DATE),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("says", TEXT),
-    ]
+CHOICES: Final = schema_of(
+    (TEXT, "kind", "id"), (DATE, "happened_on"), (AMOUNT, "amount"), (TEXT, "currency", "says")
 )
 TRACE_PACKAGE: Final = "treasury.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
@@ -80,19 +75,12 @@ def look_up(
     by_name = "SELECT DISTINCT kind, id FROM traceables WHERE name = ?"
     subjects = _subjects(connection, by_name, [key])
     if not subjects:
-        by_amount = (
-            "SELECT DISTINCT kind, id FROM traced_amounts"
-            " WHERE amount = CAST(? AS DECIMAL(38, 18)) AND coalesce(currency = ?, TRUE)"
-        )
+        by_amount = sql_of("subjects_by_amount")
         amounts, currency = amounts_in(typed)
         for amount in sorted(amounts):
             subjects += _subjects(connection, by_amount, [f"{amount:f}", currency])
     if not subjects and len(key) >= SHORTEST:
-        by_beginning = (
-            "SELECT DISTINCT kind, id FROM traceables"
-            " WHERE found_by IN ('id', 'hash') AND starts_with(name, ?)"
-        )
-        subjects = _subjects(connection, by_beginning, [key])
+        subjects = _subjects(connection, sql_of("subjects_by_beginning"), [key])
     if not subjects:
         raise NothingStored(
             f"nothing stored goes by {clean(typed)[:60]!r}",
@@ -101,9 +89,8 @@ def look_up(
     subject = _one_of(connection, subjects)
     if subject is not None and subject.kind != "virtual account":
         return subject, CHOICES.empty_table(), 1
-    schema = pa.schema([("kind", TEXT), ("id", TEXT)])
-    rows = [msgspec.structs.asdict(subject) for subject in subjects]
-    load(connection, {"wanted": pa.Table.from_pylist(rows, schema=schema)})
+    rows = [(subject.kind, subject.id) for subject in subjects]
+    load(connection, {"wanted": table_of(rows, schema_of((TEXT, "kind", "id")))})
     table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table().cast(CHOICES)
     if table.num_rows == 1:
         return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1
@@ -128,11 +115,8 @@ def amounts_in(text: str) -> tuple[set[Decimal], str | None]:
         if grouped and (fraction.isdigit() or decimal_point not in digits):
             readings.add(whole.replace(group, "") + (f".{fraction}" if fraction else ""))
     currency = (parts["before"] or parts["after"] or "").upper() or None
-    return {_amount(reading) for reading in readings}, currency
-
-
-def _amount(text: str) -> Decimal:
-    return parse_amount(text, name="amount to trace")
+    amounts = {parse_amount(reading, name="amount to trace") for reading in readings}
+    return amounts, currency
 
 
 def _subjects(
@@ -150,12 +134,5 @@ def _one_of(connection: duckdb.DuckDBPyConnection, subjects: list[Subject]) -> S
     if len(requests) != 1 or any(subject.kind == "virtual account" for subject in subjects):
         return None
     (request,) = requests
-    own = _subjects(
-        connection,
-        "SELECT kind, id FROM (SELECT 'line' AS kind, l.entry_id AS id FROM every_line AS l"
-        " WHERE l.expectation_id = ? UNION ALL SELECT 'transfer' AS kind, t.id FROM transfers AS t"
-        " JOIN ramp_requests AS r ON r.id = ?"
-        " AND lower(r.blockchain_transaction_hash) = lower(t.transaction_hash)) AS own",
-        [request.id, request.id],
-    )
+    own = _subjects(connection, sql_of("request_parts"), [request.id, request.id])
     return request if all(subject == request or subject in own for subject in subjects) else None

@@ -18,6 +18,7 @@ import pyarrow as pa
 from treasury.ground.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -28,7 +29,7 @@ HopState = Literal[
 ]
 
 
-class Hop(msgspec.Struct, frozen=True, kw_only=True):
+class Hop(msgspec.Struct, frozen=True):
     """A step of the way: `at` an instant or `on` a bank's date, or missing `since` a day.
 
     `evidence` names files, positions and ids of ours; `is_for_provider` is whether the
@@ -47,18 +48,14 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     is_for_provider: bool = True
 
 
-HOPS: Final = pa.schema(
-    [
-        ("place", TEXT),
-        ("state", TEXT),
-        ("says", TEXT),
-        ("at", INSTANT),
-        ("on", DATE),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("since", DATE),
-        ("evidence", TEXT),
-    ]
+HOPS: Final = schema_of(
+    (TEXT, "place", "state", "says"),
+    (INSTANT, "at"),
+    (DATE, "on"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (DATE, "since"),
+    (TEXT, "evidence"),
 )
 
 
@@ -129,11 +126,9 @@ class Trace(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             if hop.evidence:
                 lines.append(f"{'':<57}{clean(hop.evidence)}")
         for row in self.choices.to_pylist():
-            amount = (
-                ""
-                if row["amount"] is None
-                else format_amount(row["amount"], row["currency"] or "?")
-            )
+            amount = ""
+            if row["amount"] is not None:
+                amount = format_amount(row["amount"], row["currency"] or "?")
             lines.append(f"  {row['happened_on']}  {amount:>24}  {clean(row['says'])}")
             lines.append(f"  {'':<12}treasury trace {clean(row['id'])}")
         if self.next_step:

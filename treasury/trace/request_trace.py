@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, Final
 
+from treasury.money import total
 from treasury.reconcile.differences import TELLERS, Today, difference_rows
 from treasury.reconcile.funding import REMARK_WORDS, funding_rows
 from treasury.trace.hops import (
@@ -17,14 +18,13 @@ from treasury.trace.hops import (
     exchange,
     id_of,
     last_event,
-    on_chain,
     paid_out,
     reference,
     who,
     words,
 )
-from treasury.trace.payment_trace import Hop
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.payment_trace import Hop, HopState
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["RequestWay"]
 
@@ -79,13 +79,9 @@ class RequestWay(Records):
 
     def _beginning(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         created = last_event(events, "CREATED")
-        yield Hop(
-            place="Request",
-            state="seen",
-            says=f"asked for by {request['created_by'] or 'an unknown user'}",
-            at=(created or request)["created_at"],
-            evidence=f"ramp request {request['id']}, version {request['version']}",
-        )
+        says = f"asked for by {request['created_by'] or 'an unknown user'}"
+        evidence = f"ramp request {request['id']}, version {request['version']}"
+        yield Hop("Request", "seen", says, at=(created or request)["created_at"], evidence=evidence)
         changed = last_event(events, "AMOUNT_CHANGED")
         if changed is not None:
             yield event_hop("Request", f"amount changed by {who(changed)}", changed)
@@ -97,12 +93,8 @@ class RequestWay(Records):
         if approved is not None:
             yield event_hop("Approval", f"approved by {who(approved)}", approved)
         elif request["status"] == "AWAITING_APPROVAL":
-            yield Hop(
-                place="Approval",
-                state="missing",
-                says="nobody has approved it; nothing may be paid",
-                since=self.day(request["created_at"]),
-            )
+            says = "nobody has approved it; nothing may be paid"
+            yield Hop("Approval", "missing", says, since=self.day(request["created_at"]))
 
     def _done_by_us(self, request: Row) -> Iterator[Hop]:
         """What people here did or said of a request; no evidence, and not the provider's matter."""
@@ -122,13 +114,7 @@ class RequestWay(Records):
 
     def _bank_of(self, request: Row) -> Iterator[Hop]:
         """What the bank shows of a request, or how far its statements reach without it."""
-        lines = self.rows(
-            "SELECT l.* FROM every_line AS l WHERE l.expectation_id = ? OR EXISTS (SELECT 1"
-            " FROM allocations AS a WHERE a.entry_id = l.entry_id AND a.expectation_id = ?)"
-            " ORDER BY l.booking_date, l.entry_id",
-            request["id"],
-            request["id"],
-        )
+        lines = self.rows(sql_of("lines_of_request"), request["id"], request["id"])
         for line in lines:
             yield bank_line(line)
             yield reference(line)
@@ -136,131 +122,94 @@ class RequestWay(Records):
         begun = request["approved_at"] if on_ramp else request["completed_at"]
         if any(line["outcome"] == "matched" for line in lines) or begun is None:
             return
-        account = (request["company_bank_account_iban"] or "").replace(" ", "").upper()
-        covered = (
-            self.row("SELECT * FROM evidence WHERE currency = ?", request["fiat_currency"])
-            if on_ramp
-            else self.row(
-                "SELECT * FROM covered WHERE account = ? AND currency = ?",
-                account,
-                request["fiat_currency"],
-            )
-        )
+        fiat, since = request["fiat_currency"], self.day(begun)
+        if on_ramp:
+            movement, amount = "debit", request["fiat_amount"]
+            covered = self.row("SELECT * FROM evidence WHERE currency = ?", fiat)
+        else:
+            movement, amount = "credit", request["fiat_net_amount"]
+            account = (request["company_bank_account_iban"] or "").replace(" ", "").upper()
+            query = "SELECT * FROM covered WHERE account = ? AND currency = ?"
+            covered = self.row(query, account, fiat)
         reaches: date | None = covered["covered_to"] if covered else None
-        amount = request["fiat_amount"] if on_ramp else request["fiat_net_amount"]
-        movement = (
-            f"{'debit' if on_ramp else 'credit'} of {words(amount, request['fiat_currency'])}"
-        )
-        since = self.day(begun)
-        evidence = (
+        reach = (
             f"the statements reach to {reaches:%-d %b %Y}" if reaches else "no statement shows it"
         )
-        provable = reaches is not None and reaches >= since
-        yield Hop(
-            place="Bank line",
-            state="missing" if provable else "not provable",
-            says=f"no {movement} is matched; {evidence}",
-            amount=amount,
-            currency=request["fiat_currency"],
-            since=since,
-        )
+        says = f"no {movement} of {words(amount, fiat)} is matched; {reach}"
+        state: HopState = "missing" if reaches and reaches >= since else "not provable"
+        yield Hop("Bank line", state, says, amount=amount, currency=fiat, since=since)
 
     def _received(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         event = last_event(events, "PAYMENT_RECEIVED")
         if event is not None:
             on_ramp = request["ramp_type"] == "ON_RAMP"
             unit = request["fiat_currency"] if on_ramp else request["crypto_currency"]
-            received = (
-                words(request["amount_received"], unit) if request["amount_received"] else "it"
-            )
-            yield event_hop("Service", f"the service received {received}", event)
+            received = request["amount_received"]
+            says = f"the service received {words(received, unit) if received else 'it'}"
+            yield event_hop("Service", says, event)
         elif request["is_open"] and request["approved_at"] is not None:
             sent = self.row("SELECT * FROM request_lines WHERE request_id = ?", request["id"])
             hash_event = last_event(events, "TX_HASH_ADDED")
             since = self.day((hash_event or {"created_at": request["approved_at"]})["created_at"])
-            yield Hop(
-                place="Service",
-                state="missing",
-                says=f"the service does not say that it received it; it says {request['status']}",
-                since=(sent and sent["received_on"]) or since,
-            )
+            says = f"the service does not say that it received it; it says {request['status']}"
+            yield Hop("Service", "missing", says, since=(sent and sent["received_on"]) or since)
 
     def _sent_crypto(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         hash_ = request["blockchain_transaction_hash"]
         event = last_event(events, "TX_HASH_ADDED")
         if hash_:
-            yield Hop(
-                place="Blockchain",
-                state="seen",
-                says=f"we gave the hash {hash_} on {request['crypto_chain'] or 'an unknown chain'}",
-                at=(event or request)["created_at"],
-                amount=request["crypto_amount"],
-                currency=request["crypto_currency"],
-                evidence=id_of(event) if event else "",
-            )
+            says = f"we gave the hash {hash_} on {request['crypto_chain'] or 'an unknown chain'}"
+            at, evidence = (event or request)["created_at"], id_of(event)
+            yield Hop("Blockchain", "seen", says, at=at, evidence=evidence, **_coins(request))
             yield from self._on_chain(request)
             rows = self.rows(
                 "SELECT * FROM transfers WHERE lower(transaction_hash) = lower(?) ORDER BY id",
                 hash_,
             )
             for row in rows:
-                yield Hop(
-                    place="Transfer",
-                    state="seen",
-                    says=f"{words(row['amount'], row['asset'])} from our account, {row['status']}",
-                    at=row["updated_at"] or row["created_at"] or row["first_seen_at"],
-                    evidence=f"transfer {row['id']}",
-                )
+                says = f"{words(row['amount'], row['asset'])} from our account, {row['status']}"
+                at = row["updated_at"] or row["created_at"] or row["first_seen_at"]
+                yield Hop("Transfer", "seen", says, at=at, evidence=f"transfer {row['id']}")
             yield from self._hash_problem(request["id"])
         elif request["approved_at"] is not None:
-            yield Hop(
-                place="Blockchain",
-                state="missing",
-                says="no transaction hash was given for the coins",
-                since=self.day(request["approved_at"]),
-            )
+            says = "no transaction hash was given for the coins"
+            yield Hop("Blockchain", "missing", says, since=self.day(request["approved_at"]))
 
     def _on_chain(self, request: Row) -> Iterator[Hop]:
         """What explorer exports of company wallets show, or should show, of a request's coins."""
-        hash_ = request["blockchain_transaction_hash"]
-        rows = self.rows(
-            "SELECT * FROM wallet_movements WHERE vanished_at IS NULL"
-            " AND lower(transaction_hash) = lower(?) ORDER BY moved_at, movement_id",
-            hash_,
+        hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
+        rows = self.rows(sql_of("hash_movements"), hash_)
+        of_hash = self.row(sql_of("hash_due"), hash_, coin)
+        covering = self.row(sql_of("covering_export"), *(request[name] for name in DELIVERY))
+        due = of_hash["due"] if of_hash else None
+        asset = coin or "?"
+        to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None
+        arrived = total(
+            row["amount"]
+            for row in rows
+            if row["asset"] == asset and (to is None or row["to_address"].lower() == to.lower())
         )
-        of_hash = self.row(
-            "SELECT CAST(sum(crypto_amount) AS DECIMAL(38, 18)) AS due FROM ramp_requests"
-            " WHERE lower(blockchain_transaction_hash) = lower(?) AND crypto_currency = ?",
-            hash_,
-            request["crypto_currency"],
-        )
-        covering = self.row(
-            "SELECT file_name FROM wallet_evidence WHERE kind = 'export' AND vanished_at IS NULL"
-            " AND lower(address) = lower(?) AND chain = ? AND asset = ? AND covers_from <= ?"
-            " AND covers_to >= ? ORDER BY valid_from DESC, evidence_id LIMIT 1",
-            *(request[name] for name in DELIVERY),
-        )
-        yield from on_chain(
-            request,
-            rows,
-            of_hash["due"] if of_hash else None,
-            covering["file_name"] if covering else None,
-        )
+        for row in rows:
+            state: HopState = "seen"
+            amount, unit = row["amount"], row["asset"]
+            moved = f"{words(amount, unit)} from {row['from_address']} to {row['to_address']}"
+            says = f"the chain shows {moved}"
+            if arrived != due:
+                state = "contradicted"
+                says += f"; {words(due, asset)} is recorded for this hash"
+            at, evidence = row["moved_at"], f"explorer export {row['file_name']}"
+            yield Hop("Wallet", state, says, at=at, amount=amount, currency=unit, evidence=evidence)
+        if covering and to is not None and not rows:
+            says = f"the chain does not show {words(request['crypto_amount'], asset)} come to {to}"
+            since = request["completed_at"].date()
+            evidence = f"explorer export {covering['file_name']}"
+            yield Hop("Wallet", "missing", says, since=since, evidence=evidence)
 
     def _hash_problem(self, request_id: str) -> Iterator[Hop]:
-        problems = self.rows(
-            "SELECT DISTINCT state, other FROM hash_problems WHERE request_id = ?"
-            " ORDER BY state, other",
-            request_id,
-        )
-        for row in problems:
+        for row in self.rows(sql_of("problems_of_hash"), request_id):
             other_item = f" (see {row['other']})" if row["other"] else ""
-            yield Hop(
-                place="Blockchain",
-                state="contradicted",
-                says=f"{row['state'].lower()}{other_item}",
-                is_for_provider=False,
-            )
+            says = f"{row['state'].lower()}{other_item}"
+            yield Hop("Blockchain", "contradicted", says, is_for_provider=False)
 
     def _delivered(self, request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         event = last_event(events, "COMPLETED")
@@ -268,26 +217,19 @@ class RequestWay(Records):
         if event is None and request["status"] != "SUCCEEDED":
             received = last_event(events, "PAYMENT_RECEIVED")
             if received is not None and request["is_open"]:
-                yield Hop(
-                    place="Wallet",
-                    state="missing",
-                    says=f"{coins} not delivered; the service says {request['status']}",
-                    since=self.day(received["created_at"]),
-                )
+                says = f"{coins} not delivered; the service says {request['status']}"
+                yield Hop("Wallet", "missing", says, since=self.day(received["created_at"]))
             return
         hash_ = request["blockchain_transaction_hash"]
         proof = f"hash {hash_}" if hash_ else "it gives no hash"
-        yield Hop(
-            place="Wallet",
-            state="seen" if hash_ else "as recorded",
-            says=f"service says delivered ({proof})",
-            at=(event or request)["created_at"],
-            amount=request["crypto_amount"],
-            currency=request["crypto_currency"],
-            evidence=f"{id_of(event) if event else 'status SUCCEEDED'}; to"
+        state: HopState = "seen" if hash_ else "as recorded"
+        says, at = f"service says delivered ({proof})", (event or request)["created_at"]
+        evidence = (
+            f"{id_of(event) or 'status SUCCEEDED'}; to"
             f" {request['company_wallet_address'] or 'a wallet not stated'}; company wallets show"
-            " no balance",
+            " no balance"
         )
+        yield Hop("Wallet", state, says, at=at, evidence=evidence, **_coins(request))
         yield from self._on_chain(request)
         yield from self._hash_problem(request["id"])
 
@@ -307,6 +249,10 @@ class RequestWay(Records):
         return _state_and_step(rows[0].state, rows[0].next_step) if rows else ""
 
 
+def _coins(request: Row) -> dict[str, Any]:
+    return {"amount": request["crypto_amount"], "currency": request["crypto_currency"]}
+
+
 def _state_and_step(state: str, step: str) -> str:
     """A state and its next step, the state said once."""
     return step if step.startswith(state) else f"{state}: {step}"
@@ -314,11 +260,4 @@ def _state_and_step(state: str, step: str) -> str:
 
 def _own_hop(place: str, says: str, at: datetime) -> Hop:
     """What the journal alone knows, and the provider is not told."""
-    return Hop(
-        place=place,
-        state="as recorded",
-        says=says,
-        at=at,
-        evidence="journal",
-        is_for_provider=False,
-    )
+    return Hop(place, "as recorded", says, at=at, evidence="journal", is_for_provider=False)

@@ -9,10 +9,11 @@ from typing import Any
 import duckdb
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 
-__all__ = ["Records", "Row", "TraceParts"]
+__all__ = ["Records", "Row", "TraceParts", "sql_of"]
 
 Row = Mapping[str, Any]
 
@@ -26,14 +27,16 @@ class TraceParts(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[tuple[str, str], ...] = ()
 
 
+def sql_of(name: str) -> str:
+    """A query that stands alone, by the name of its file."""
+    return step_sql("treasury.trace.queries", name)
+
+
 class Records:
     """The records, on a connection on which every step of a month and of tracing has run."""
 
     def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        question: Question,
-        remarks: Mapping[str, Row],
+        self, connection: duckdb.DuckDBPyConnection, question: Question, remarks: Mapping[str, Row]
     ) -> None:
         self.connection = connection
         self.question = question

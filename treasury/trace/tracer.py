@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 
 from treasury.lake import Snapshot
@@ -58,11 +59,8 @@ def trace(
             parts = way.read(subject.id)
         return Trace(
             asked=typed,
-            title=parts.title,
-            hops=parts.hops,
+            **msgspec.structs.asdict(parts),
             choices=choices,
-            next_step=parts.next_step,
-            names=parts.names,
             company=question.company,
             known_at=_known_at(connection) or question.as_of,
             zone=question.zone,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treasury.trace.hops import words
-from treasury.trace.payment_trace import Hop
-from treasury.trace.trace_records import Records, Row, TraceParts
+from treasury.trace.payment_trace import Hop, HopState
+from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
 __all__ = ["TransferWay"]
 
@@ -16,49 +16,37 @@ class TransferWay(Records):
 
     def read(self, transfer_id: str) -> TraceParts:
         """Title, hops, next step and names of a transfer."""
-        row = self.row(
-            "SELECT t.*, s.name AS sender, r.name AS receiver FROM transfers AS t"
-            " LEFT JOIN accounts AS s ON s.id = t.sender_account_id"
-            " LEFT JOIN accounts AS r ON r.id = t.receiver_account_id WHERE t.id = ?",
-            transfer_id,
-        )
+        row = self.row(sql_of("transfer_parties"), transfer_id)
         assert row is not None  # it was just found
         amount = words(row["amount"], row["asset"])
         if row["amount"] is None:
             amount = words(row["fiat_amount"], row["fiat_currency"])
-        began = row["created_at"] or row["first_seen_at"]
-        hops = [
-            Hop(
-                place="Sender",
-                state="seen",
-                says=f"{amount} from {row['sender'] or row['sender_account_id'] or 'not stated'}",
-                at=began,
-                evidence=f"transfer {transfer_id}, {row['kind']}",
-            )
-        ]
-        completed = row["status"] == "COMPLETED"
-        failed = row["status"] == "FAILED"
-        why = f": {row['failure_reason'] or row['failure_code'] or 'no reason given'}"
-        hops.append(
-            Hop(
-                place="Service",
-                state="seen" if completed else "ended" if failed else "missing",
-                says=f"{row['status']}{why if failed else ''}",
-                at=row["updated_at"] if completed or failed else None,
-                since=None if completed or failed else self.day(began),
-                evidence=f"hash {row['transaction_hash']}" if row["transaction_hash"] else "",
-            )
-        )
-        if completed:
-            hops += self._arrival(row)
+        status, hash_ = row["status"], row["transaction_hash"] or ""
+        began, ended = row["created_at"] or row["first_seen_at"], row["updated_at"]
+        says = f"{amount} from {row['sender'] or row['sender_account_id'] or 'not stated'}"
+        evidence = f"transfer {transfer_id}, {row['kind']}"
+        hops = [Hop("Sender", "seen", says, at=began, evidence=evidence)]
+        evidence = f"hash {hash_}" if hash_ else ""
+        match status:
+            case "COMPLETED":
+                hops.append(Hop("Service", "seen", status, at=ended, evidence=evidence))
+                hops += self._arrival(row)
+            case "FAILED":
+                why = row["failure_reason"] or row["failure_code"] or "no reason given"
+                hops.append(
+                    Hop("Service", "ended", f"{status}: {why}", at=ended, evidence=evidence)
+                )
+            case _:
+                since = self.day(began)
+                hops.append(Hop("Service", "missing", f"{status}", since=since, evidence=evidence))
         return TraceParts(
-            title=f"{row['kind'].replace('_', ' ')} transfer of {amount}, {row['status']}",
+            title=f"{row['kind'].replace('_', ' ')} transfer of {amount}, {status}",
             hops=tuple(hops),
-            next_step="" if completed else "Ask the provider" if not failed else "",
+            next_step="" if status in {"COMPLETED", "FAILED"} else "Ask the provider",
             names=(
                 ("Transfer", transfer_id),
                 ("Amount", amount),
-                ("Transaction hash", row["transaction_hash"] or ""),
+                ("Transaction hash", hash_),
                 ("Our reference", row["merchant_reference"] or ""),
             ),
         )
@@ -69,21 +57,12 @@ class TransferWay(Records):
                 "SELECT receiver_lacks_it FROM transfer_gaps WHERE transfer_id = ?", row["id"]
             )
             lacks = gap is not None and gap["receiver_lacks_it"] == 1
-            yield Hop(
-                place="Receiver",
-                state="contradicted" if lacks else "seen",
-                says=f"{row['receiver']}: "
-                + ("its balance lacks this amount" if lacks else "no balance contradicts it"),
-            )
+            says = "its balance lacks this amount" if lacks else "no balance contradicts it"
+            state: HopState = "contradicted" if lacks else "seen"
+            yield Hop("Receiver", state, f"{row['receiver']}: {says}")
         elif row["kind"] == "fiat":
-            yield Hop(
-                place="Bank",
-                state="as recorded",
-                says="completed per service; no bank evidence possible for somebody else's account",
-            )
+            says = "completed per service; no bank evidence possible for somebody else's account"
+            yield Hop("Bank", "as recorded", says)
         else:
-            yield Hop(
-                place="Wallet",
-                state="as recorded",
-                says=f"completed per service ({row['transaction_hash'] or 'no hash'})",
-            )
+            says = f"completed per service ({row['transaction_hash'] or 'no hash'})"
+            yield Hop("Wallet", "as recorded", says)

@@ -16,52 +16,45 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.authority.policy import POLICY_FILE, Policy
-from treasury.decisions.agreed_terms import AgreedTerms, TermsDesk, TermsKind, agreed_terms
+from treasury.decisions.agreed_terms import (
+    AgreedTerms,
+    TermsKind,
+    TermsVerbs,
+    agreed_terms,
+    is_in_force,
+    standing_rows,
+)
 from treasury.errors import InputError
 from treasury.journal import Actor, Entry, Journal
-from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins",
     "measurement_not_in_force",
 ]  # fmt: skip
 
-MEASURED: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("measurement", TEXT),
-        ("cost_formula", TEXT),
-        ("reversal", TEXT),
-        ("pool", TEXT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("alone", BOOL),
-    ]
+MEASURED: Final = schema_of(
+    (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),
+    (TEXT, "accepted_by"),
+    (BOOL, "alone"),
 )
 """A row for each coin that is measured; any other is disclosed alone."""
-COIN_OPENINGS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("day", DATE),
-        ("quantity", AMOUNT),
-        ("carrying_amount", AMOUNT),
-    ]
+COIN_OPENINGS: Final = schema_of(
+    (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""
 _COINS: Final = CODES - CURRENCIES
 """The coins that the services name; a workspace may know more."""
-_STANDING: Final = pa.schema([("standing", TEXT), *MEASURED])
-_OPENED: Final = pa.schema([("standing", TEXT), *COIN_OPENINGS])
 
 
 def measured_coins(entries: Iterable[Entry]) -> pa.Table:
     """The coins that are measured, by the terms in force; columns as in MEASURED."""
-    return pa.Table.from_pylist(_rows(agreed_terms(entries, _TERMS)[0]), schema=MEASURED)
+    in_force, _ = agreed_terms(entries, _TERMS)
+    return pa.Table.from_pylist(Measurement.rows(in_force), schema=MEASURED)
 
 
 def coin_openings(entries: Iterable[Entry]) -> pa.Table:
@@ -71,94 +64,7 @@ def coin_openings(entries: Iterable[Entry]) -> pa.Table:
 
 def measurement_not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
     """Whether `policy.toml` has other terms than those that two people agreed on last."""
-    in_force, _ = agreed_terms(entries, _TERMS)
-    return _plain(policy) != (in_force.content if in_force else {})
-
-
-class Measurement:
-    """The verbs by which two people put how coins are measured in force."""
-
-    def __init__(
-        self,
-        journal: Journal,
-        policy: Callable[[], Policy],
-        now: Callable[[], datetime],
-        *,
-        until: datetime | None = None,
-        zone: ZoneInfo,
-        coins: Callable[[], Collection[str]] = tuple,
-    ) -> None:
-        """`coins` gives those that the records and the rules name."""
-        self._coins = coins
-        self._policy = policy
-        self._now = now
-        self._zone = zone
-        self._terms = TermsDesk(_TERMS, journal, policy, until=until)
-
-    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
-        """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
-
-        Raises InputError for what is no coin that is known, and for an opening of a month that has
-        not ended.
-        """
-        coins = self._policy().coins
-        if coins and coins.measured:
-            self._require_coins(coins.measured)
-        today = self._now().astimezone(self._zone).date()
-        for place, opening in enumerate(coins.openings if coins else (), 1):
-            if opening.day >= today:
-                raise InputError(
-                    f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is of {opening.day},"
-                    " which has not ended",
-                    do="state it at the end of a month that has",
-                )
-        return self._listed(self._terms.propose(reason, actor))
-
-    def accept(self, *, actor: Actor | None = None) -> Rows:
-        """Put what is proposed in force; whoever proposed it cannot."""
-        return self._listed(self._terms.accept(actor))
-
-    def list(self) -> Rows:
-        """The coins that are measured, and what waits for a second person."""
-        return self._listed(self._terms.decided())
-
-    def openings(self) -> Rows:
-        """The openings that are stated, and those that wait for a second person."""
-        pairs = zip(_WORDS, agreed_terms(self._terms.decided().entries, _TERMS), strict=True)
-        rows = [{"standing": words, **row} for words, terms in pairs for row in _opened(terms)]
-        return Rows(pa.Table.from_pylist(rows, schema=_OPENED), zone=self._zone)
-
-    def _require_coins(self, measured: Iterable[str]) -> None:
-        """InputError for a currency, and for a coin that nothing names."""
-        known = sorted({*_COINS, *self._coins()} - CURRENCIES)
-        for coin in measured:
-            if coin not in known:
-                what = "is a currency" if coin in CURRENCIES else "is no coin that is known"
-                raise InputError(
-                    f"{POLICY_FILE}: coins.measured.{coin} {what}; nothing was proposed",
-                    do=f"name one of {', '.join(known)}",
-                )
-
-    def _listed(self, decided: Decided) -> Rows:
-        in_force, proposal = agreed_terms(decided.entries, _TERMS)
-        pairs = zip(_WORDS, (in_force, proposal), strict=True)
-        rows = [{"standing": words, **row} for words, terms in pairs for row in _rows(terms)]
-        if proposal is not None and not proposal.content:
-            rows.append({"standing": f"{_WORDS[1]}: no coin is measured", **proposal.people})
-        return Rows(pa.Table.from_pylist(rows, schema=_STANDING), zone=self._zone)
-
-
-_WORDS: Final = ("in force", "waits for a second person")
-
-
-def _rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-    if terms is None or not terms.content:
-        return []
-    pool, measured = terms.content["pool"], terms.content["measured"]
-    return [
-        {"coin": coin, **chosen, "pool": pool, **terms.people}
-        for coin, chosen in sorted(measured.items())
-    ]
+    return not is_in_force(entries, _TERMS, policy)
 
 
 def _opened(terms: AgreedTerms | None) -> list[dict[str, Any]]:
@@ -205,3 +111,73 @@ _TERMS: Final = TermsKind(
     command="treasury coins measurement",
     content=_plain,
 )
+
+
+class Measurement(TermsVerbs):
+    """The verbs by which two people put how coins are measured in force."""
+
+    kind = _TERMS
+    columns = pa.schema([("standing", TEXT), *MEASURED])
+    without = "no coin is measured"
+
+    def __init__(
+        self,
+        journal: Journal,
+        policy: Callable[[], Policy],
+        now: Callable[[], datetime],
+        *,
+        until: datetime | None = None,
+        zone: ZoneInfo,
+        coins: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        """`coins` gives those that the records and the rules name."""
+        super().__init__(journal, policy, until=until, zone=zone)
+        self._coins = coins
+        self._now = now
+
+    @staticmethod
+    def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+        """A row for each coin that is measured, with its terms and who agreed to them."""
+        if terms is None or not terms.content:
+            return []
+        pool, measured = terms.content["pool"], terms.content["measured"]
+        return [
+            {"coin": coin, **chosen, "pool": pool, **terms.people}
+            for coin, chosen in sorted(measured.items())
+        ]
+
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+        """Propose what stands below [coins] in `policy.toml`; a second person accepts it.
+
+        Raises InputError for what is no coin that is known, and for an opening of a month that has
+        not ended.
+        """
+        coins = self._policy().coins
+        if coins and coins.measured:
+            self._require_coins(coins.measured)
+        today = self._now().astimezone(self._zone).date()
+        for place, opening in enumerate(coins.openings if coins else (), 1):
+            if opening.day >= today:
+                raise InputError(
+                    f"{POLICY_FILE}: the opening {place} of [[coins.openings]] is of {opening.day},"
+                    " which has not ended",
+                    do="state it at the end of a month that has",
+                )
+        return super().propose(reason, actor=actor)
+
+    def openings(self) -> Rows:
+        """The openings that are stated, and those that wait for a second person."""
+        terms = agreed_terms(self._terms.decided().entries, _TERMS)
+        columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
+        return Rows(standing_rows(terms, _opened, columns), zone=self._zone)
+
+    def _require_coins(self, measured: Iterable[str]) -> None:
+        """InputError for a currency, and for a coin that nothing names."""
+        known = sorted({*_COINS, *self._coins()} - CURRENCIES)
+        for coin in measured:
+            if coin not in known:
+                what = "is a currency" if coin in CURRENCIES else "is no coin that is known"
+                raise InputError(
+                    f"{POLICY_FILE}: coins.measured.{coin} {what}; nothing was proposed",
+                    do=f"name one of {', '.join(known)}",
+                )

@@ -8,7 +8,7 @@ month's last reference rate, which is an assumption and not a fair value, and no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -29,93 +29,60 @@ from treasury.close.coins.coin_events import (
     coin_events,
     unproved_conversions,
 )
-from treasury.close.coins.coin_value import REPORTING, CoinRates, CoinValues, rates_of
+from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued, rates_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
     CoinTerms,
     CoinWalk,
-    Movement,
     PoolMonth,
     StartingLot,
     cents_amount,
 )
-from treasury.close.result_words import count, day
+from treasury.close.result_words import count, day, noted_html
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import format_amount, total
+from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
+from treasury.tables.schemas import schema_of
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
 
 __all__ = [
     "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
 ]  # fmt: skip
 
-COINS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("name", TEXT),
-        ("measurement", TEXT),
-        ("cost_formula", TEXT),
-        ("reversal", TEXT),
-        ("opening_quantity", AMOUNT),
-        ("acquired_quantity", AMOUNT),
-        ("transferred_quantity", AMOUNT),
-        ("disposed_quantity", AMOUNT),
-        ("closing_quantity", AMOUNT),
-        ("currency", TEXT),
-        ("opening", AMOUNT),
-        ("reversed", AMOUNT),
-        ("acquired", AMOUNT),
-        ("transferred", AMOUNT),
-        ("disposed", AMOUNT),
-        ("remeasured", AMOUNT),
-        ("closing", AMOUNT),
-        ("proceeds", AMOUNT),
-        ("gain", AMOUNT),
-        ("value", AMOUNT),
-        ("rate", AMOUNT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-    ]
+COINS: Final = schema_of(
+    (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),
+    (AMOUNT, "opening_quantity", "acquired_quantity", "transferred_quantity", "disposed_quantity"),
+    (AMOUNT, "closing_quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "opening", "reversed", "acquired", "transferred", "disposed", "remeasured"),
+    (AMOUNT, "closing", "proceeds", "gain", "value", "rate"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by", "problem", "next_step"),
 )
 """A row a coin and pool; a coin that is not measured has one for each proved balance. Quantities in
 `coin`, amounts in `currency`: opening + reversed + acquired + transferred - disposed + remeasured =
 closing. `gain` is what disposals brought above what they were carried at. `value` is that of the
 closing quantity by the month's last reference rate."""
-COIN_MOVEMENTS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("day", DATE),
-        ("kind", TEXT),
-        ("quantity", AMOUNT),
-        ("currency", TEXT),
-        ("carrying_amount", AMOUNT),
-        ("proceeds", AMOUNT),
-        ("gain", AMOUNT),
-        ("contra", TEXT),
-        ("reference", TEXT),
-        ("valued_by", TEXT),
-        ("event_id", TEXT),
-        ("source_id", TEXT),
-    ]
+COIN_MOVEMENTS: Final = schema_of(
+    (TEXT, "coin", "pool"),
+    (DATE, "day"),
+    (TEXT, "kind"),
+    (AMOUNT, "quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "carrying_amount", "proceeds", "gain"),
+    (TEXT, "contra", "reference", "valued_by", "event_id", "source_id"),
 )
 """A row for each event that moved a pool of a measured coin, with its sign: `quantity` in `coin`,
 amounts in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured."""
-COIN_LOTS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("pool", TEXT),
-        ("month_end", DATE),
-        ("acquired_on", DATE),
-        ("quantity", AMOUNT),
-        ("currency", TEXT),
-        ("carrying_amount", AMOUNT),
-    ]
+COIN_LOTS: Final = schema_of(
+    (TEXT, "coin", "pool"),
+    (DATE, "month_end", "acquired_on"),
+    (AMOUNT, "quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "carrying_amount"),
 )
 """The pools of measured coins at a month's end, a row a lot: what the next month opens with. A row
 without `acquired_on` is what the pool is carried above its lots, to be taken back on the first; a
@@ -194,10 +161,8 @@ class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True)
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        unproved = html_table(self.unproved) if self.unproved.num_rows else ""
-        return f"{head}{html_table(self.coins)}{unproved}"
+        unproved = (self.unproved,) if self.unproved.num_rows else ()
+        return noted_html(self.title, self.notes, self.coins, *unproved)
 
 
 def coin_accounts(
@@ -205,7 +170,7 @@ def coin_accounts(
     zone: ZoneInfo,
     balances: pa.Table,
     history: CoinHistory,
-    rates: CoinRates | None = None,
+    rates: ReferenceRates | None = None,
 ) -> CoinAccounts:
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
     draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
@@ -218,49 +183,36 @@ def coin_accounts(
     for event in events.to_pylist():
         by_coin[event["coin"]].append(event)
     for coin, row in measured.items():
-        terms = CoinTerms(
-            *(row[name] for name in ("coin", "measurement", "cost_formula", "reversal", "pool"))
-        )
+        terms = CoinTerms(*(row[name] for name in CoinTerms.__struct_fields__))
         draft.measure(terms, by_coin[coin], _of_coin(crossings, coin), history)
     draft.disclose(set(measured))
-    tables = {
-        "coins": (draft.coins, COINS),
-        "movements": (draft.movements, COIN_MOVEMENTS),
-        "unproved": (draft.unproved, COIN_UNPROVED),
-        "lots": (draft.lots, COIN_LOTS),
-    }
     return CoinAccounts(
         month=r.month,
+        coins=pa.Table.from_pylist(draft.coins, schema=COINS),
+        movements=pa.Table.from_pylist(draft.movements, schema=COIN_MOVEMENTS),
+        unproved=pa.Table.from_pylist(draft.unproved, schema=COIN_UNPROVED),
+        lots=pa.Table.from_pylist(draft.lots, schema=COIN_LOTS),
         events=events,
         notes=tuple(dict.fromkeys(draft.notes)),
         sql=compose(STEPS, "coin_events"),
-        **{
-            name: pa.Table.from_pylist(rows, schema=schema)
-            for name, (rows, schema) in tables.items()
-        },
     )
 
 
 class _Start(msgspec.Struct, frozen=True):
-    """What a coin's walk begins with: the month before, its lots, and the events after it."""
+    """What a coin's walk begins with: the month before, its lots, and the events after it.
+
+    Its pools are held against the balances of `holders`, who had an event, with `crossings` as in
+    COIN_CROSSINGS.
+    """
 
     first: Month
     lots: tuple[StartingLot, ...]
-    events: tuple[Row, ...]
+    events: Sequence[Row]
     is_stated: bool = False
-    gone: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-class _Held(msgspec.Struct, frozen=True):
-    """What the pools of a coin are held against the balances with.
-
-    `holders` had an event; `crossings` as in COIN_CROSSINGS.
-    """
-
-    holders: set[str]
-    crossings: Sequence[Row]
-    is_stated: bool
+    gone: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    holders: Collection[str] = ()
+    crossings: Sequence[Row] = ()
 
 
 class _Draft:
@@ -296,13 +248,16 @@ class _Draft:
         history: CoinHistory,
     ) -> None:
         """Walk a coin to the month's end, and hold its pools against the proved balances."""
-        start = self._start(terms, events, history)
+        holders = {e[side] for e in events for side in ("from_holder", "to_holder") if e[side]}
+        start = msgspec.structs.replace(
+            self._start(terms, events, history), holders=holders, crossings=crossings
+        )
         sound = [event for event in start.events if _is_recorded(event)]
         walk = CoinWalk(terms, self._values, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
         for event in start.events:
             if not _is_recorded(event):
-                self._unproved(terms.coin, event, "its amounts are not recorded", "sync it")
+                self._unproved_event(terms.coin, event, "its amounts are not recorded", "sync it")
         for event in walk.unplaced:
             lacking = (
                 "whether its other side is a wallet of the company is not known"
@@ -310,21 +265,18 @@ class _Draft:
                 else "which wallet it was is not known"
             )
             step = "add the wallet's explorer export: `treasury wallets add`"
-            self._unproved(terms.coin, event, lacking, step)
+            self._unproved_event(terms.coin, event, lacking, step)
         outside = len(start.events) - len(sound) + len(walk.unplaced)
-        held = _Held(
-            holders={e[side] for e in events for side in ("from_holder", "to_holder") if e[side]},
-            crossings=crossings,
-            is_stated=start.is_stated,
-        )
         for name, month in sorted(walk.months.items()):
-            self.coins.append(self._measured_row(terms, walk, month, held, start))
+            self.coins.append(self._measured_row(terms, walk, month, start))
             self._names.setdefault(name, name)
         if outside:
             self._block(terms, f"{count(outside, 'event')} of {terms.coin} in no pool")
-        self.movements += [self._movement(terms.coin, movement) for movement in walk.movements]
+        own = {"coin": terms.coin, "currency": REPORTING}
+        self.movements += [own | msgspec.structs.asdict(movement) for movement in walk.movements]
         conversions = [row for row in self._conversions if row["coin"] == terms.coin]
-        self.unproved += [self._with_value(row) for row in conversions]
+        for row in conversions:
+            self._unproved(**row)
         converted = {row["holder"] for row in conversions}
         for row in self._balances:
             is_told = row["currency"] != terms.coin or row["of"] in converted
@@ -346,13 +298,9 @@ class _Draft:
         """Say of each pool of a coin that it is not whole; where none is there, of an empty one."""
         rows = [row for row in self.coins if row["coin"] == terms.coin]
         if not rows:
-            empty = {
-                "coin": terms.coin,
+            empty = msgspec.structs.asdict(terms) | {
                 "pool": ENTITY,
                 "name": self._r.company,
-                "measurement": terms.measurement,
-                "cost_formula": terms.cost_formula,
-                "reversal": terms.reversal,
                 "currency": REPORTING,
                 **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
                 "valued_by": "",
@@ -387,13 +335,21 @@ class _Draft:
                         " closed with what it ended with"
                     )
             after = [event for event in events if event["happened_on"] > ended]
-            lots = tuple(_starting_lot(row, terms) for row in closed if _is_lot(row))
-            gone = tuple(sorted(counted.keys() - now.keys()))
-            changed = tuple(
+            # Where the company is one pool now, all lots are its; a pool without coins has none.
+            lots = tuple(
+                StartingLot(
+                    ENTITY if terms.pool == "entity" else row["pool"],
+                    *(row[name] for name in ("acquired_on", "quantity", "carrying_amount")),
+                )
+                for row in closed
+                if row["quantity"] or row["acquired_on"] is None
+            )
+            gone = sorted(counted.keys() - now.keys())
+            changed = [
                 name
                 for name in sorted(counted.keys() & now.keys())
                 if _counted_as(counted[name], terms) != _counted_as(now[name], terms)
-            )
+            ]
             return _Start(first, lots, (*late, *after), gone=gone, changed=changed)
         if stated:
             opened = max(row["day"] for row in stated)
@@ -403,13 +359,13 @@ class _Draft:
                 if row["day"] == opened
             )
             after = [event for event in events if event["happened_on"] > opened]
-            return _Start(Month.of(opened).next, lots, tuple(after), is_stated=True)
+            return _Start(Month.of(opened).next, lots, after, is_stated=True)
         days = [event["happened_on"] for event in events]
         first = Month.of(min(days)) if days else self._r.month
-        return _Start(first, (), tuple(events))
+        return _Start(first, (), events)
 
     def _measured_row(
-        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, held: _Held, start: _Start
+        self, terms: CoinTerms, walk: CoinWalk, month: PoolMonth, start: _Start
     ) -> dict[str, Any]:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
@@ -424,28 +380,22 @@ class _Draft:
         if not problem and terms.pool == "wallet" and not month.pool and quantity:
             problem, step = "the month before was closed as one pool, and pools are wallets", KEEP
         if not problem:
-            problem = self._against_balances(terms, month.pool, quantity, held)
+            problem = self._against_balances(terms, month.pool, quantity, start)
             step = LOOK if problem else ""
-        valued = month.valued
-        return {
-            "coin": terms.coin,
+        return msgspec.structs.asdict(terms) | {
             "pool": month.pool,
             "name": self._names.get(month.pool, month.pool),
-            "measurement": terms.measurement,
-            "cost_formula": terms.cost_formula,
-            "reversal": terms.reversal,
             **{name: walk.coins(getattr(month, name)) for name in _QUANTITIES},
             "currency": REPORTING,
             **{name: cents_amount(getattr(month, name)) for name in _SUMS},
-            "value": valued and valued.amount,
-            "rate": valued and valued.rate,
-            "rate_day": valued and valued.day,
-            "valued_by": valued.basis if valued else "",
+            **_value_columns(month.valued),
             "problem": problem,
             "next_step": step,
         }
 
-    def _against_balances(self, terms: CoinTerms, pool: str, quantity: Decimal, held: _Held) -> str:
+    def _against_balances(
+        self, terms: CoinTerms, pool: str, quantity: Decimal, start: _Start
+    ) -> str:
         """What of a pool is not as the proved balances say; nothing where they cannot say."""
         coin = terms.coin
         proved: dict[str, list[Decimal]] = defaultdict(list)
@@ -459,7 +409,7 @@ class _Draft:
                     proved[holder].append(row["closing"])
                 else:
                     unproved.add(holder)
-        holders = {holder.lower() for holder in (held.holders if is_entity else {pool}) if holder}
+        holders = {holder.lower() for holder in (start.holders if is_entity else {pool}) if holder}
         lacking = unproved | (holders - proved.keys())
         if lacking or not proved:
             wallets = count(len(lacking), "wallet")
@@ -469,7 +419,7 @@ class _Draft:
                 else f"{coin} is not held against balances: none is proved"
             )
             return ""
-        crossed = [row for row in held.crossings if is_entity or row["holder"] == pool]
+        crossed = [row for row in start.crossings if is_entity or row["holder"] == pool]
         for row in crossed:
             moved = format_amount(row["quantity"].copy_abs(), coin)
             self.notes.append(
@@ -478,27 +428,20 @@ class _Draft:
             )
         balance = total(amount for amounts in proved.values() for amount in amounts)
         beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
-        if beyond > 0 and held.is_stated and is_entity:
-            self.unproved.append(
-                self._with_value(
-                    {
-                        "coin": coin,
-                        "holder": ENTITY,
-                        "subject": "held in no proved wallet",
-                        "quantity": beyond,
-                        "problem": "the opening that is stated has more than the wallets hold",
-                        "next_step": "add evidence of the wallets that hold it",
-                    }
-                )
+        if beyond > 0 and start.is_stated and is_entity:
+            self._unproved(
+                coin,
+                ENTITY,
+                "held in no proved wallet",
+                beyond,
+                problem="the opening that is stated has more than the wallets hold",
+                next_step="add evidence of the wallets that hold it",
             )
             return ""
         if beyond:
             has = format_amount(total((balance, beyond)), coin)
             return f"the pool has {has}, the proved balances {format_amount(balance, coin)}"
         return ""
-
-    def _movement(self, coin: str, movement: Movement) -> Row:
-        return {"coin": coin, "currency": REPORTING, **msgspec.structs.asdict(movement)}
 
     def _state_lots(self, terms: CoinTerms, walk: CoinWalk) -> None:
         lots = walk.closing_lots(self._last)
@@ -514,20 +457,10 @@ class _Draft:
             for lot in (*lots, *empty)
         ]
 
-    def _unproved(self, coin: str, event: Row, problem: str, step: str) -> None:
-        holder = event["from_holder"] or event["to_holder"]
-        self.unproved.append(
-            self._with_value(
-                {
-                    "coin": coin,
-                    "holder": holder or "",
-                    "subject": f"{event['kind']}, {event['reference']}",
-                    "quantity": event["quantity"],
-                    "problem": problem,
-                    "next_step": step,
-                }
-            )
-        )
+    def _unproved_event(self, coin: str, event: Row, problem: str, step: str) -> None:
+        holder = event["from_holder"] or event["to_holder"] or ""
+        subject = f"{event['kind']}, {event['reference']}"
+        self._unproved(coin, holder, subject, event["quantity"], problem=problem, next_step=step)
 
     # Coins that are disclosed
 
@@ -549,9 +482,7 @@ class _Draft:
                     "measurement": DISCLOSED,
                     "closing_quantity": quantity,
                     "currency": REPORTING,
-                    "value": worth and worth.amount,
-                    "rate": worth and worth.rate,
-                    "rate_day": worth and worth.day,
+                    **_value_columns(worth),
                     "valued_by": f"{worth.basis}: {ASSUMED}"
                     if worth
                     else self._values.absence(coin, self._last),
@@ -561,28 +492,41 @@ class _Draft:
             )
 
     def _unproved_balance(self, row: Row) -> None:
-        self.unproved.append(
-            self._with_value(
-                {
-                    "coin": row["currency"],
-                    "holder": row["of"],
-                    "subject": f"balance, {row['name']}",
-                    "quantity": row["in_doubt"],
-                    "problem": row["problem"],
-                    "next_step": row["next_step"],
-                }
-            )
-        )
+        subject = f"balance, {row['name']}"
+        why = {name: row[name] for name in ("problem", "next_step")}
+        self._unproved(row["currency"], row["of"], subject, row["in_doubt"], **why)
 
-    def _with_value(self, row: Row) -> Row:
-        quantity = row["quantity"]
-        worth = quantity and self._values.value(quantity, row["coin"], self._last)
-        return {**row, "currency": REPORTING, "value": worth.amount if worth else None}
+    def _unproved(
+        self,
+        coin: str,
+        holder: str,
+        subject: str,
+        quantity: Decimal | None,
+        *,
+        problem: str,
+        next_step: str,
+    ) -> None:
+        """Note coins that stand in no pool, with what they are worth at the month's end."""
+        worth = quantity and self._values.value(quantity, coin, self._last)
+        value = worth.amount if worth else None
+        row = (coin, holder, subject, quantity, REPORTING, value, problem, next_step)
+        self.unproved.append(dict(zip(COIN_UNPROVED.names, row, strict=True)))
+
+
+def _value_columns(valued: Valued | None) -> Row:
+    """What coins would be worth, and the rate that says so."""
+    if valued is None:
+        return {"valued_by": ""}
+    return {
+        "value": valued.amount,
+        "rate": valued.rate,
+        "rate_day": valued.day,
+        "valued_by": valued.basis,
+    }
 
 
 def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = table.filter(pc.equal(table["coin"], coin)).to_pylist()
-    return rows
+    return table.filter(pc.equal(table["coin"], coin)).to_pylist()
 
 
 def _is_recorded(event: Row) -> bool:
@@ -601,14 +545,3 @@ def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
 
 def _is_proved(balance: Row) -> bool:
     return bool(balance["proved"]) and balance["closing"] is not None
-
-
-def _is_lot(row: Row) -> bool:
-    """Whether it says anything: a pool that closed without coins has a row of none."""
-    return bool(row["quantity"] or row["acquired_on"] is None)
-
-
-def _starting_lot(row: Row, terms: CoinTerms) -> StartingLot:
-    """A lot of the former closing; where the company is one pool now, all its lots are its."""
-    pool = ENTITY if terms.pool == "entity" else row["pool"]
-    return StartingLot(pool, row["acquired_on"], row["quantity"], row["carrying_amount"])

@@ -18,10 +18,11 @@ import msgspec
 
 from treasury.close.coins.coin_accounts import CoinAccounts
 from treasury.close.coins.coin_value import REPORTING
-from treasury.money import total
+from treasury.close.ledger.book_entries import BookEntry, BookLeg
+from treasury.money import total, totals
 from treasury.text import clean
 
-__all__ = ["CoinBooks", "CoinEntry", "CoinLeg", "CoinPrice", "coin_books"]
+__all__ = ["CoinBooks", "CoinPrice", "coin_books"]
 
 _WORDS: Final = {
     "acquired": "{coin} acquired: {reference}",
@@ -29,25 +30,6 @@ _WORDS: Final = {
     "reversed": "{coin}: the difference of the month before taken back",
     "remeasured": "{coin} measured at the month's end",
 }
-
-
-class CoinLeg(msgspec.Struct, frozen=True):
-    """A side of an entry, debit positive, in the reporting currency; `of` is the coin."""
-
-    role: str
-    amount: Decimal
-    of: str = ""
-    currency: str = REPORTING
-
-
-class CoinEntry(msgspec.Struct, frozen=True):
-    """What a movement posts; its sides come to nothing."""
-
-    entry: str
-    on: date
-    text: str
-    legs: tuple[CoinLeg, ...]
-    sources: tuple[str, ...] = ()
 
 
 class CoinPrice(msgspec.Struct, frozen=True):
@@ -65,30 +47,29 @@ class CoinBooks(msgspec.Struct, frozen=True):
     `opening` and `closing` are the carrying amounts by coin.
     """
 
-    entries: tuple[CoinEntry, ...] = ()
-    opening: tuple[CoinLeg, ...] = ()
-    closing: tuple[CoinLeg, ...] = ()
+    entries: tuple[BookEntry, ...] = ()
+    opening: tuple[BookLeg, ...] = ()
+    closing: tuple[BookLeg, ...] = ()
     prices: tuple[CoinPrice, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def coin_books(coins: CoinAccounts) -> CoinBooks:
+def coin_books(coins: CoinAccounts | None) -> CoinBooks:
     """The entries of the measured coins; nothing where none is."""
+    if coins is None:
+        return CoinBooks()
     rows = coins.measured.to_pylist()
     wrong = {row["coin"]: row for row in rows if row["problem"]}
     posted = [row for row in rows if row["coin"] not in wrong]
     names = sorted({row["coin"] for row in posted})
-    opening, closing = (
-        tuple(CoinLeg("coins", amount, coin) for coin, amount in _sums(posted, side).items())
-        for side in ("opening", "closing")
-    )
+    opening, closing = (_carried(posted, side) for side in ("opening", "closing"))
     first, last = coins.month.previous.last, coins.month.last
     entries = [
-        CoinEntry(
+        BookEntry(
             f"opening:coins:{leg.of}",
             first,
             f"Opening carrying amount of {leg.of}",
-            (leg, CoinLeg("opening", leg.amount.copy_negate())),
+            leg.against("opening"),
         )
         for leg in opening
         if leg.amount
@@ -112,32 +93,30 @@ def coin_books(coins: CoinAccounts) -> CoinBooks:
     )
 
 
-def _sums(rows: list[dict[str, Any]], name: str) -> dict[str, Decimal]:
+def _carried(rows: list[dict[str, Any]], name: str) -> tuple[BookLeg, ...]:
     """The carrying amount of each coin at one end, all its pools together."""
-    sums: dict[str, list[Decimal]] = {}
-    for row in rows:
-        sums.setdefault(row["coin"], []).append(row[name])
-    return {coin: total(amounts) for coin, amounts in sorted(sums.items())}
+    sums = totals((row["coin"], row[name]) for row in rows)
+    return tuple(BookLeg("coins", REPORTING, sums[coin], coin) for coin in sorted(sums))
 
 
-def _entries(movement: Mapping[str, Any]) -> Iterator[CoinEntry]:
+def _entries(movement: Mapping[str, Any]) -> Iterator[BookEntry]:
     """The entry of a movement; one between pools posts nothing, for both are the coin's account."""
     coin, carrying = movement["coin"], movement["carrying_amount"]
-    legs = [CoinLeg("coins", carrying, coin)]
+    legs = [BookLeg("coins", REPORTING, carrying, coin)]
     match movement["kind"]:
         case "transferred":
             return
         case "disposed":
-            legs.append(CoinLeg(movement["contra"], movement["proceeds"]))
+            legs.append(BookLeg(movement["contra"], REPORTING, movement["proceeds"]))
             gain = movement["gain"].copy_negate()
-            legs.append(CoinLeg("coin gains" if gain < 0 else "coin losses", gain))
+            legs.append(BookLeg("coin gains" if gain < 0 else "coin losses", REPORTING, gain))
         case _:
-            legs.append(CoinLeg(movement["contra"], carrying.copy_negate()))
+            legs.append(BookLeg(movement["contra"], REPORTING, carrying.copy_negate()))
     moved = tuple(leg for leg in legs if leg.amount)
     if not moved:
         return
     assert not total(leg.amount for leg in moved), movement["event_id"]
-    yield CoinEntry(
+    yield BookEntry(
         f"coins:{movement['event_id']}",
         movement["day"],
         clean(_WORDS[movement["kind"]].format(coin=coin, reference=movement["reference"])),

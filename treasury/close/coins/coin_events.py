@@ -21,6 +21,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "UNTOLD", "coin_events",
@@ -32,48 +33,29 @@ _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
 """The steps that give the events of the records, over those of the month that they read."""
 PROVED: Final = ("proved", "proved_as_group")
-COIN_EVENTS: Final = pa.schema(
-    [
-        ("event_id", TEXT),
-        ("contra", TEXT),
-        ("coin", TEXT),
-        ("quantity", AMOUNT),
-        ("moment", INSTANT),
-        ("happened_on", DATE),
-        ("kind", TEXT),
-        ("consideration", AMOUNT),
-        ("currency", TEXT),
-        ("from_holder", TEXT),
-        ("to_holder", TEXT),
-        ("reference", TEXT),
-        ("source_id", TEXT),
-    ]
+COIN_EVENTS: Final = schema_of(
+    (TEXT, "event_id", "contra", "coin"),
+    (AMOUNT, "quantity"),
+    (INSTANT, "moment"),
+    (DATE, "happened_on"),
+    (TEXT, "kind"),
+    (AMOUNT, "consideration"),
+    (TEXT, "currency", "from_holder", "to_holder", "reference", "source_id"),
 )
 """A row an event: `quantity` in `coin`; `consideration` in `currency` is what was given for coins
 or received for them, null where no service says it. `contra` is the role that it is posted
 against, a holder the id of a custodial account or the address of a company wallet."""
-COIN_CROSSINGS: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("holder", TEXT),
-        ("hash", TEXT),
-        ("reference", TEXT),
-        ("quantity", AMOUNT),
-    ]
+COIN_CROSSINGS: Final = schema_of(
+    (TEXT, "coin", "holder", "hash", "reference"), (AMOUNT, "quantity")
 )
 """What a holder has more by the month's end than the events that count by then, or less: coins that
 moved on one side of it, while the request or transfer `reference` completes on the other."""
-COIN_UNPROVED: Final = pa.schema(
-    [
-        ("coin", TEXT),
-        ("holder", TEXT),
-        ("subject", TEXT),
-        ("quantity", AMOUNT),
-        ("currency", TEXT),
-        ("value", AMOUNT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-    ]
+COIN_UNPROVED: Final = schema_of(
+    (TEXT, "coin", "holder", "subject"),
+    (AMOUNT, "quantity"),
+    (TEXT, "currency"),
+    (AMOUNT, "value"),
+    (TEXT, "problem", "next_step"),
 )
 """Coins that stand in no pool: `quantity` in `coin`, `value` of it in `currency` by the month's
 last reference rate, null where it is not known."""
@@ -112,10 +94,7 @@ def placed_transfers(month: Month, zone: ZoneInfo, snapshot: Snapshot) -> list[d
         placed = connection.table("placed_transfers").filter(
             f"happened_on BETWEEN DATE '{month.first}' AND DATE '{month.last}'"
         )
-        rows: list[dict[str, Any]] = (
-            placed.order("moment, transfer_id").to_arrow_table().to_pylist()
-        )
-    return rows
+        return placed.order("moment, transfer_id").to_arrow_table().to_pylist()
 
 
 def passed_on(events: pa.Table) -> pa.Table:

@@ -12,7 +12,6 @@ from bisect import insort
 from datetime import date
 from fractions import Fraction
 from math import gcd
-from typing import Protocol
 
 import msgspec
 
@@ -27,30 +26,6 @@ class Lot(msgspec.Struct, frozen=True):
     acquired_on: date
     quantity: int
     carrying: int
-
-
-class CoinPool(Protocol):
-    """Coins of one asset that are measured together."""
-
-    @property
-    def quantity(self) -> int:
-        """How many there are."""
-
-    @property
-    def carrying(self) -> int:
-        """What they are carried at, rounded once."""
-
-    def acquire(self, lot: Lot) -> None:
-        """Add coins at what they cost, or at what another pool carried them at."""
-
-    def release(self, quantity: int, day: date) -> tuple[Lot, ...]:
-        """Take coins out, at most those that there are, with the amounts that leave with them."""
-
-    def restate(self, carrying: int, day: date) -> None:
-        """Carry all coins at another amount, each at the same: the new basis."""
-
-    def lots(self, day: date) -> tuple[Lot, ...]:
-        """The coins as lots whose amounts add up to the carrying amount."""
 
 
 class AveragePool:
@@ -185,6 +160,10 @@ class FifoPool:
             stated.append(Lot(layer.lot.acquired_on, layer.remaining, rounded - before))
             before = rounded
         return tuple(stated)
+
+
+CoinPool = AveragePool | FifoPool
+"""Coins of one asset that are measured together."""
 
 
 def _rounded(amount: Fraction) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import date
-from decimal import Context, Decimal
-from fractions import Fraction
-from typing import Final, Protocol
+from decimal import Decimal
+from typing import Final
 
 import msgspec
 
@@ -13,43 +12,12 @@ from treasury.money import half_up, quantize
 from treasury.rates import ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["REPORTING", "CoinRates", "CoinValues", "Valued", "rates_of"]
+__all__ = ["REPORTING", "CoinValues", "Valued", "rates_of"]
 
 REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
 SHOWN: Final = 10
 """Decimals of a rate where it is shown; a value is worked out with all of it."""
-_WIDE: Final = Context(prec=80)
-
-
-class PublishedRate(Protocol):
-    """A reference rate: the exact fraction, the day it was published for, and its ground."""
-
-    @property
-    def rate(self) -> Fraction: ...
-    @property
-    def day(self) -> date: ...
-    @property
-    def basis(self) -> str: ...
-
-
-class PublishedValue(Protocol):
-    """What an amount was worth, rounded once, and the rate that gave it."""
-
-    @property
-    def amount(self) -> Decimal: ...
-    @property
-    def rate(self) -> PublishedRate: ...
-
-
-class CoinRates(Protocol):
-    """Where values are looked up: `treasury.rates.ReferenceRates`."""
-
-    def value(self, amount: Decimal, currency: str, day: date) -> PublishedValue | None:
-        """What an amount was worth in the reporting currency; None where no rate is known."""
-
-    def absence(self, currency: str, day: date) -> str:
-        """Why it has no value, in words."""
 
 
 class Valued(msgspec.Struct, frozen=True):
@@ -64,7 +32,7 @@ class Valued(msgspec.Struct, frozen=True):
 class CoinValues:
     """Values in the reporting currency, and why there is none."""
 
-    def __init__(self, rates: CoinRates) -> None:
+    def __init__(self, rates: ReferenceRates) -> None:
         self.absence = rates.absence
         self._value = rates.value
 
@@ -77,7 +45,7 @@ class CoinValues:
             return None
         exact = worth.rate.rate
         shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
-        rate = Decimal(shown).scaleb(-SHOWN, _WIDE)
+        rate = Decimal(f"{shown}E-{SHOWN}")
         return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
 
 

@@ -33,6 +33,14 @@ RATES: Final = "add a file of rates: `treasury rates add FILE`"
 OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
+_OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
+"""What a movement has of its event."""
+_CONTRA: Final = {
+    "cost": "coin impairment",
+    "reserves": "coin reserve",
+    "profit_and_loss": "coin revaluation",
+}
+"""The role that the difference to the value is posted against, by measurement."""
 Row = Mapping[str, Any]
 
 
@@ -181,14 +189,11 @@ class CoinWalk:
 
     def closing_lots(self, day: date) -> tuple[StartingLot, ...]:
         """The pools as lots, for the month that begins after the day; none of an empty pool."""
-        rows = []
+        rows: list[StartingLot] = []
         for name, holding in self._holdings.items():
-            rows += [
-                StartingLot(
-                    name, lot.acquired_on, self.coins(lot.quantity), cents_amount(lot.carrying)
-                )
-                for lot in holding.pool.lots(day)
-            ]
+            for lot in holding.pool.lots(day):
+                quantity, carrying = self.coins(lot.quantity), cents_amount(lot.carrying)
+                rows.append(StartingLot(name, lot.acquired_on, quantity, carrying))
             if holding.difference:
                 rows.append(StartingLot(name, None, Decimal(0), cents_amount(holding.difference)))
         return tuple(rows)
@@ -199,7 +204,9 @@ class CoinWalk:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
             # A pool opens with its lots as they were stated, in cents each.
-            self._open(name, holding)
+            row = self._month(name)
+            row.opening_quantity = holding.pool.quantity - holding.lacking
+            row.opening = holding.pool.carrying + holding.difference
             if holding.difference:
                 self._remeasure(name, "reversed", -holding.difference, month.first)
                 holding.difference = 0
@@ -207,11 +214,6 @@ class CoinWalk:
             self._apply(event)
         for name, holding in self._holdings.items():
             self._end(name, holding, month)
-
-    def _open(self, name: str, holding: _Holding) -> None:
-        month = self._month(name)
-        month.opening_quantity = holding.pool.quantity - holding.lacking
-        month.opening = holding.pool.carrying + holding.difference
 
     def _apply(self, event: Row) -> None:
         origin, target = self._placed(event, "from_holder"), self._placed(event, "to_holder")
@@ -328,19 +330,15 @@ class CoinWalk:
         else:
             row.remeasured += difference
         coin = self._terms.coin
-        self.movements.append(
-            Movement(
-                pool=name,
-                day=day,
-                kind=kind,
-                quantity=Decimal(0),
-                carrying_amount=cents_amount(difference),
-                event_id=f"{kind}:{coin}:{name}:{day}",
-                contra=_contra(self._terms.measurement),
-                reference=f"{coin} {kind}",
-                source_id="",
-            )
-        )
+        event = {
+            "event_id": f"{kind}:{coin}:{name}:{day}",
+            "happened_on": day,
+            "kind": kind,
+            "contra": _CONTRA[self._terms.measurement],
+            "reference": f"{coin} {kind}",
+            "source_id": "",
+        }
+        self._note(name, event, 0, difference)
 
     # What is shared
 
@@ -368,17 +366,13 @@ class CoinWalk:
     ) -> None:
         self.movements.append(
             Movement(
+                **{field: event[field] for field in _OF_EVENT},
                 pool=name,
                 day=event["happened_on"],
-                kind=event["kind"],
                 quantity=self.coins(units),
                 carrying_amount=cents_amount(cents),
                 proceeds=None if proceeds is None else cents_amount(proceeds),
                 gain=None if proceeds is None else cents_amount(proceeds + cents),
-                event_id=event["event_id"],
-                contra=event["contra"],
-                reference=event["reference"],
-                source_id=event["source_id"],
                 valued_by=valued_by,
             )
         )
@@ -410,13 +404,6 @@ def _unit(quantities: Iterable[Decimal]) -> int:
     """The largest unit that every quantity is a whole number of: the numbers stay small."""
     whole = (int(quantity.scaleb(SCALE, _WIDE)) for quantity in quantities)
     return reduce(gcd, whole, 0) or 1
-
-
-def _contra(measurement: str) -> str:
-    """The role that the difference to the value is posted against."""
-    return {"cost": "coin impairment", "reserves": "coin reserve"}.get(
-        measurement, "coin revaluation"
-    )
 
 
 def _cents(amount: Decimal) -> int:

@@ -13,13 +13,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.close.exposure.exposure_walk import HeldAmount
+from treasury.close.balances import PROVED, is_observation, level_of
+from treasury.close.exposure.exposure_walk import HeldAmount, doubted, lasting
 from treasury.close.result_words import moment
 from treasury.money import difference, total
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
@@ -36,7 +37,6 @@ CUSTODY: Final = "custodial balance"
 CREDIT: Final = "credit not converted"
 ZERO: Final = Decimal(0)
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
-PROVED: Final = ("proved", "proved_as_group")
 WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
 ASK: Final = "ask the provider; next time sync shortly before and after"
 FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
@@ -89,17 +89,10 @@ class _Teller:
         self._rows = sorted(rows, key=lambda row: (row["moment"], row["is_observed"]))
         self._zone = zone
 
-    def spans(self) -> list[HeldAmount]:
-        seen = [
-            place
-            for place, row in enumerate(self._rows)
-            if row["is_observed"] and not row["unread"]
-        ]
-        spans: list[HeldAmount] = []
-        for first, last in pairwise([*seen, None]):
-            assert first is not None
-            spans += self._between(first, last)
-        return spans
+    def spans(self) -> Iterator[HeldAmount]:
+        places = [place for place, row in enumerate(self._rows) if is_observation(row)]
+        for first, last in zip(places, [*places[1:], None], strict=bool(places)):
+            yield from self._between(first, last)
 
     def _between(self, first: int, last: int | None) -> Iterator[HeldAmount]:
         """From an observation to the next one, or to whatever is known to have moved last."""
@@ -111,8 +104,8 @@ class _Teller:
         if closing is not None and closing["unstated"] != opening["unstated"]:
             yield self._doubt(begin, end, None, "a transfer states no amount", FULL)
             return
-        level = _level(opening)
-        converted = ZERO if closing is None else difference(_level(closing), level)
+        level = level_of(opening)
+        converted = ZERO if closing is None else difference(level_of(closing), level)
         sure = total((level, min(converted, ZERO)))
         seen = f"balance seen {moment(begin, self._zone)}"
         if end is not None:
@@ -128,10 +121,8 @@ class _Teller:
                 yield self._doubt(since, until, None, "a transfer states no amount", FULL)
                 return
             if amount < 0:
-                yield self._doubt(
-                    since, end, abs(converted) or None,
-                    "more left than the balance before held: coins of credits came unseen", ASK,
-                )  # fmt: skip
+                problem = "more left than the balance before held: coins of credits came unseen"
+                yield self._doubt(since, end, abs(converted) or None, problem, ASK)
                 self.unclear.append(Unclear(since, end or NEVER))
                 yield from self._converted(opening, closing, since, converted)
                 return
@@ -150,10 +141,8 @@ class _Teller:
             return
         between = f"{moment(begin, self._zone)} and {moment(closing['moment'], self._zone)}"
         words = "converted" if converted > 0 else "lost from the balance"
-        yield self._doubt(
-            begin, until, abs(converted),
-            f"{words} between {between}: it may lie on either side", ASK,
-        )  # fmt: skip
+        problem = f"{words} between {between}: it may lie on either side"
+        yield self._doubt(begin, until, abs(converted), problem, ASK)
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
@@ -174,26 +163,18 @@ class _Teller:
         )  # fmt: skip
 
 
-def _level(row: Row) -> Decimal:
-    """What a balance holds beyond what is known to have moved."""
-    return total((row["total"], row["known_out"], row["known_in"].copy_negate()))
-
-
 # Credits of virtual accounts
 
 
 def credit_spans(
-    facts: CustodyFacts,
-    unclear: Mapping[Balance, Sequence[Unclear]],
-    rules: Rules,
-    zone: ZoneInfo,
+    facts: CustodyFacts, unclear: Mapping[Balance, Sequence[Unclear]], rules: Rules, zone: ZoneInfo
 ) -> Iterator[HeldAmount]:
     """Every credit of a virtual account from its booking to the balance that holds its coins."""
     named = _named(facts.conversions)
     unnamed = _unnamed(facts.conversions)
     observed: dict[Balance, list[datetime]] = defaultdict(list)
     for row in facts.balance_levels:
-        if row["is_observed"] and not row["unread"]:
+        if is_observation(row):
             observed[row["account_id"], row["asset"]].append(row["moment"])
     for row in _once(facts.conversion_credits):
         balance = row["account_id"], row["asset"]
@@ -282,28 +263,17 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
     converted = own.converted
     left_by = "" if converted is None else "converted: its coins are in the balance"
     if own.not_shown:
-        yield _doubt(
-            span, "given to this account by a person; its balances do not hold it",
-            "look at the decision again: undo it, or ask the provider",
-        )  # fmt: skip
+        problem = "given to this account by a person; its balances do not hold it"
+        yield doubted(span, problem, "look at the decision again: undo it, or ask the provider")
     elif own.perhaps is not None and (converted is None or own.perhaps < converted):
         until = converted or (None if resolved is None else max(resolved, own.perhaps))
-        known = msgspec.structs.replace(span, left_at=until, left_by=left_by)
-        yield from _lasting(msgspec.structs.replace(known, until=own.perhaps))
-        yield from _lasting(
-            _doubt(
-                msgspec.structs.replace(
-                    known, since=max(own.perhaps, span.since), until=until
-                ),
-                "it may be in the balance, or not yet be converted", ASK,
-            )
-        )  # fmt: skip
+        known = replace(span, left_at=until, left_by=left_by)
+        yield from lasting(replace(known, until=own.perhaps))
+        maybe = replace(known, since=max(own.perhaps, span.since), until=until)
+        yield from lasting(doubted(maybe, "it may be in the balance, or not yet be converted", ASK))
     else:
-        yield from _lasting(
-            msgspec.structs.replace(
-                span, until=converted, left_at=converted, left_by=left_by, state=own.waits or ""
-            )
-        )
+        known = replace(span, until=converted, left_at=converted, left_by=left_by)
+        yield from lasting(replace(known, state=own.waits or ""))
 
 
 def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldAmount]:
@@ -315,26 +285,23 @@ def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldA
     for dark in unclear:
         if dark.until <= at or (span.until is not None and dark.since >= span.until):
             continue
-        yield from _lasting(msgspec.structs.replace(span, since=at, until=max(dark.since, at)))
+        yield from lasting(replace(span, since=at, until=max(dark.since, at)))
         dark_until = None if dark.until == NEVER else dark.until
         ends = min(filter(None, (dark_until, span.until)), default=None)
-        yield from _lasting(
-            _doubt(
-                msgspec.structs.replace(span, since=max(dark.since, at), until=ends),
-                "coins of the account's credits came and left between two balances", ASK,
-            )
-        )  # fmt: skip
+        problem = "coins of the account's credits came and left between two balances"
+        dark_span = replace(span, since=max(dark.since, at), until=ends)
+        yield from lasting(doubted(dark_span, problem, ASK))
         if ends is None:
             return
         at = ends
-    yield from _lasting(msgspec.structs.replace(span, since=at))
+    yield from lasting(replace(span, since=at))
 
 
 def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
     for row in rows:
         since = datetime.combine(row["booking_date"], time(), zone)
         back = end_of(row["back_on"], zone)
-        yield from _lasting(
+        yield from lasting(
             HeldAmount(
                 kind=CREDIT, subject="line", subject_id=row["entry_id"],
                 reference=row["entry_id"], state="SENT BACK", amount=row["amount"],
@@ -343,14 +310,3 @@ def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
                 evidence=f"credited {row['booking_date']}, by the provider's report",
             )
         )  # fmt: skip
-
-
-def _lasting(span: HeldAmount) -> Iterator[HeldAmount]:
-    if span.until is None or span.until > span.since:
-        yield span
-
-
-def _doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
-    return msgspec.structs.replace(
-        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
-    )

@@ -20,22 +20,14 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec.structs import replace
 
 from treasury.close.result_words import moment as moment_words
 from treasury.money import added, difference
 
 __all__ = [
-    "AT",
-    "EVER",
-    "DayEnd",
-    "HeldAmount",
-    "Move",
-    "Peak",
-    "amounts_by_day",
-    "currency_peaks",
-    "moves_of",
-    "standing",
-    "value_peak",
+    "AT", "EVER", "DayEnd", "HeldAmount", "Move", "Peak", "amounts_by_day", "currency_peaks",
+    "doubted", "lasting", "moves_of", "standing", "value_peak",
 ]  # fmt: skip
 
 RateOf = Callable[[str, date], Fraction | None]
@@ -90,6 +82,19 @@ class HeldAmount(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it stands at an instant."""
         has_come = self.since <= at if self.goes_on else self.since < at
         return has_come and (self.until is None or self.until > at)
+
+
+def lasting(span: HeldAmount) -> Iterator[HeldAmount]:
+    """The span, if it stands for any time."""
+    if span.until is None or span.until > span.since:
+        yield span
+
+
+def doubted(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
+    """The span as one that is not provable."""
+    return replace(
+        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
+    )
 
 
 class Peak(msgspec.Struct, frozen=True):

@@ -19,36 +19,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
-from treasury.close.exposure.custody_spans import (
-    CUSTODY,
-    CustodyFacts,
-    credit_spans,
-    custody_spans,
-)
+from treasury.close.coins.coin_value import rates_of
+from treasury.close.exposure import exposure_walk
+from treasury.close.exposure.custody_spans import CUSTODY, CustodyFacts, credit_spans, custody_spans
 from treasury.close.exposure.evidence_gaps import gap_spans
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, REPORTING, WHOLE
-from treasury.close.exposure.exposure_walk import (
-    EVER,
-    HeldAmount,
-    Move,
-    amounts_by_day,
-    currency_peaks,
-    moves_of,
-    standing,
-    value_peak,
-)
+from treasury.close.exposure.exposure_limits import REPORTING, WHOLE
 from treasury.close.exposure.request_spans import RequestFacts, request_spans
-from treasury.close.result_words import amount_words, count, moment
+from treasury.close.result_words import amount_words, count, moment, noted_html
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.money import difference, exponent, rounded, total
+from treasury.money import difference, exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.reconcile.clocks import end_of, rail_of
 from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stored
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import safe_html
+from treasury.tables.schemas import schema_of
+from treasury.tables.tabular import Tabular
 
 __all__ = [
     "EXPOSURE", "EXPOSURE_AGES", "EXPOSURE_DAYS", "EXPOSURE_TOTALS", "STEPS", "ProviderExposure",
@@ -68,53 +55,37 @@ STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
 """The steps that give what moved, over those of matching and of the month that they read."""
-EXPOSURE: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("reference", TEXT),
-        ("state", TEXT),
-        ("amount", AMOUNT),
-        ("in_doubt", AMOUNT),
-        ("currency", TEXT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("since", INSTANT),
-        ("age", INTEGER),
-        ("clock", TEXT),
-        ("cleared_at", INSTANT),
-        ("cleared_by", TEXT),
-        ("evidence", TEXT),
-        ("problem", TEXT),
-        ("next_step", TEXT),
-        ("subject", TEXT),
-        ("subject_id", TEXT),
-    ]
+EXPOSURE: Final = schema_of(
+    (TEXT, "kind", "reference", "state"),
+    (AMOUNT, "amount", "in_doubt"),
+    (TEXT, "currency"),
+    (AMOUNT, "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
+    (INSTANT, "since"),
+    (INTEGER, "age"),
+    (TEXT, "clock"),
+    (INSTANT, "cleared_at"),
+    (TEXT, "cleared_by", "evidence", "problem", "next_step", "subject", "subject_id"),
 )
 """A row for each amount that stood with the provider at the instant, in `currency`; `value` of it
 in `value_currency`. What is not provable has no `amount` and says in `problem` why; `in_doubt` is
 what may stand there, where that is known. `age` counts days of `clock` since the money came. What
 left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
-EXPOSURE_TOTALS: Final = pa.schema(
-    [
-        ("scope", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-        ("cleared", AMOUNT),
-        ("not_provable", INTEGER),
-        ("in_doubt", AMOUNT),
-        ("peak", AMOUNT),
-        ("peak_at", INSTANT),
-        ("limit", AMOUNT),
-        ("above_limit", AMOUNT),
-        ("days_above", INTEGER),
-        ("standing", TEXT),
-    ]
+EXPOSURE_TOTALS: Final = schema_of(
+    (TEXT, "scope", "currency"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
+    (AMOUNT, "cleared"),
+    (INTEGER, "not_provable"),
+    (AMOUNT, "in_doubt", "peak"),
+    (INSTANT, "peak_at"),
+    (AMOUNT, "limit", "above_limit"),
+    (INTEGER, "days_above"),
+    (TEXT, "standing"),
 )
 """A row for each currency, and one of scope `all` in the reporting currency, amounts in `currency`:
 what stood at the instant, what of it cleared since, the most in the month, and the limit.
@@ -122,30 +93,22 @@ what stood at the instant, what of it cleared since, the most in the month, and 
 and may be of the currency, and under `all` those without a reference rate as well; `in_doubt` is
 the most that these are together, empty where that is not known. `standing` is `no limit`, `above`,
 `within` where the amount with all that is in doubt is not above, else `not provable`."""
-EXPOSURE_DAYS: Final = pa.schema(
-    [
-        ("day", DATE),
-        ("at", INSTANT),
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-        ("rate_day", DATE),
-        ("valued_by", TEXT),
-    ]
+EXPOSURE_DAYS: Final = schema_of(
+    (DATE, "day"),
+    (INSTANT, "at"),
+    (TEXT, "kind", "currency"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
+    (DATE, "rate_day"),
+    (TEXT, "valued_by"),
 )
 """A row for each day, kind and currency at the end of the day, and one of kind `all` in the
 reporting currency, whose `valued_by` names the currencies that had no rate that day."""
-EXPOSURE_AGES: Final = pa.schema(
-    [
-        ("age", TEXT),
-        ("currency", TEXT),
-        ("positions", INTEGER),
-        ("amount", AMOUNT),
-        ("value", AMOUNT),
-        ("value_currency", TEXT),
-    ]
+EXPOSURE_AGES: Final = schema_of(
+    (TEXT, "age", "currency"),
+    (INTEGER, "positions"),
+    (AMOUNT, "amount", "value"),
+    (TEXT, "value_currency"),
 )
 """A row for each age and currency of what stood at the instant; custodial balances have none."""
 _AGES: Final = (
@@ -193,9 +156,7 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
     @property
     def whole(self) -> Row:
         """The row of all that stood there, in the reporting currency."""
-        row: dict[str, Any] = self.totals.filter(pc.equal(self.totals["scope"], WHOLE)).to_pylist()[
-            0
-        ]
+        (row,) = self.totals.filter(pc.equal(self.totals["scope"], WHOLE)).to_pylist()
         return row
 
     @property
@@ -236,9 +197,7 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return f"{head}{html_table(self.totals)}{html_table(self.positions)}"
+        return noted_html(self.title, self.notes, self.totals, self.positions)
 
 
 def provider_exposure(
@@ -248,22 +207,18 @@ def provider_exposure(
 
     `limits` as in EXPOSURE_LIMITS. The rates are those of the records that the answer rests on.
     """
-    rates = ReferenceRates(at_par={}, stored=lambda code: ())  # noqa: ARG005 - nothing is stored
-    spans, plain = list[HeldAmount](), list[Move]()
-    if r.basis is not None:
-        rates = ReferenceRates.of(r.basis.snapshot, r.rules.coins_at_par)
-        spans, plain = _told(r, zone)
-    return exposure_of(spans, r, zone, rates, limits, plain=plain)
+    spans, plain = ([], []) if r.basis is None else _told(r, zone)
+    return exposure_of(spans, r, zone, rates_of(r), limits, plain=plain)
 
 
 def exposure_of(
-    spans: Sequence[HeldAmount],
+    spans: Sequence[exposure_walk.HeldAmount],
     r: Reconciliation,
     zone: ZoneInfo,
     rates: ReferenceRates,
     limits: pa.Table | None = None,
     *,
-    plain: Sequence[Move] = (),
+    plain: Sequence[exposure_walk.Move] = (),
 ) -> ProviderExposure:
     """The exposure that spans make up, by the month and the instant of an answer.
 
@@ -273,11 +228,8 @@ def exposure_of(
     begin = min(r.month.start(zone), at)
     of_month = [span for span in spans if span.until is None or span.until > begin]
     draft = _Draft(of_month, plain, r.month, at, zone=zone, rates=rates)
-    positions = draft.positions(r.as_of)
-    days = draft.days()
-    totals = draft.totals(
-        positions, days, EXPOSURE_LIMITS.empty_table() if limits is None else limits
-    )
+    positions, days = draft.positions(r.as_of), draft.days()
+    totals = draft.totals(positions, days, limits)
     return ProviderExposure(
         month=r.month,
         at=at,
@@ -302,7 +254,9 @@ NOTES: Final = (
 )
 
 
-def _told(r: Reconciliation, zone: ZoneInfo) -> tuple[list[HeldAmount], list[Move]]:
+def _told(
+    r: Reconciliation, zone: ZoneInfo
+) -> tuple[list[exposure_walk.HeldAmount], list[exposure_walk.Move]]:
     """What stood with the provider, from the records of an answer: spans, and moves of plain ones.
 
     A request whose story is plain is not told one by one: a month has many, and nothing of them
@@ -334,7 +288,7 @@ def _told(r: Reconciliation, zone: ZoneInfo) -> tuple[list[HeldAmount], list[Mov
             provider_payouts=rows("told_payouts"),
             request_turns=rows("provider_turns"),
         )
-        plain = [Move(**row) for row in rows("plain_moves")]
+        plain = [exposure_walk.Move(**row) for row in rows("plain_moves")]
     balances, unclear = custody_spans(custody, zone)
     at = min(r.month.end(zone), r.as_of)
     spans = [
@@ -351,8 +305,8 @@ class _Draft:
 
     def __init__(
         self,
-        spans: Sequence[HeldAmount],
-        plain: Sequence[Move],
+        spans: Sequence[exposure_walk.HeldAmount],
+        plain: Sequence[exposure_walk.Move],
         month: Month,
         at: datetime,
         *,
@@ -360,24 +314,21 @@ class _Draft:
         rates: ReferenceRates,
     ) -> None:
         self._spans = spans
-        self._moves = moves_of((span for span in spans if span.is_proved), plain)
+        self._moves = exposure_walk.moves_of((span for span in spans if span.is_proved), plain)
         self._month = month
         self._at = at
         self._zone = zone
         self._rates = rates
-        self._day = self._day_of(at)
-
-    def _day_of(self, at: datetime) -> date:
-        """The day that an instant ends or lies in."""
-        return (at - timedelta(microseconds=1)).astimezone(self._zone).date()
+        self._day = (at - timedelta(microseconds=1)).astimezone(zone).date()
+        """The day that the instant ends or lies in."""
 
     # Positions
 
     def positions(self, known_to: datetime) -> list[dict[str, Any]]:
         """A row for each amount; those in doubt alike are one row."""
-        spans = standing(self._spans, self._at)
+        spans = exposure_walk.standing(self._spans, self._at)
         rows = [self._position(span, known_to) for span in spans if span.is_proved]
-        doubts: dict[tuple[str, ...], list[HeldAmount]] = defaultdict(list)
+        doubts: dict[tuple[str, ...], list[exposure_walk.HeldAmount]] = defaultdict(list)
         for span in spans:
             if not span.is_proved:
                 own = span.reference if span.subject == "line" else span.subject_id
@@ -393,7 +344,7 @@ class _Draft:
             ),
         )
 
-    def _position(self, span: HeldAmount, known_to: datetime) -> dict[str, Any]:
+    def _position(self, span: exposure_walk.HeldAmount, known_to: datetime) -> dict[str, Any]:
         assert span.amount is not None
         has_left = span.left_at is not None and span.left_at <= known_to
         return self._stated(span) | {
@@ -404,7 +355,7 @@ class _Draft:
             **self._worth(span.amount, span.currency, self._day),
         }
 
-    def _doubted(self, alike: Sequence[HeldAmount]) -> dict[str, Any]:
+    def _doubted(self, alike: Sequence[exposure_walk.HeldAmount]) -> dict[str, Any]:
         amounts = [span.amount for span in alike if span.amount is not None]
         first = min(alike, key=lambda span: span.began)
         many = "" if len(alike) == 1 else count(len(alike), "amount") + ": "
@@ -418,7 +369,7 @@ class _Draft:
             "problem": f"{many}{first.problem}",
         }
 
-    def _stated(self, first: HeldAmount) -> dict[str, Any]:
+    def _stated(self, first: exposure_walk.HeldAmount) -> dict[str, Any]:
         """What is said of a row but for its amounts."""
         rail = rail_of(first.currency)
         has_age = first.kind != CUSTODY and first.subject in ("line", "request")
@@ -428,7 +379,7 @@ class _Draft:
             "reference": first.reference,
             "state": first.state,
             "currency": first.currency,
-            "since": None if first.began == EVER else first.began,
+            "since": None if first.began == exposure_walk.EVER else first.began,
             "age": rail.between(began, self._day) if has_age else None,
             "clock": rail.unit if has_age else "",
             "evidence": first.evidence_in(self._zone),
@@ -457,14 +408,9 @@ class _Draft:
 
     def _exact(self, amounts: Iterable[tuple[Decimal, str]], day: date) -> Fraction:
         """What amounts are worth together, not rounded; what has no rate is left out."""
-        return sum(
-            (
-                Fraction(amount) * rate
-                for amount, currency in amounts
-                if (rate := self._rate(currency, day)) is not None
-            ),
-            Fraction(0),
-        )
+        rated = ((amount, self._rate(currency, day)) for amount, currency in amounts)
+        worth = (Fraction(amount) * rate for amount, rate in rated if rate is not None)
+        return sum(worth, Fraction(0))
 
     # Days
 
@@ -476,7 +422,7 @@ class _Draft:
             if end_of(day - timedelta(days=1), self._zone) < self._at
         ]
         rows: list[dict[str, Any]] = []
-        for end in amounts_by_day(self._moves, ends):
+        for end in exposure_walk.amounts_by_day(self._moves, ends):
             base = {"day": end.day, "at": end.at}
             rows += [
                 base
@@ -499,12 +445,13 @@ class _Draft:
     # Sums
 
     def totals(
-        self, positions: Sequence[Row], days: Sequence[Row], limits: pa.Table
+        self, positions: Sequence[Row], days: Sequence[Row], limits: pa.Table | None
     ) -> list[dict[str, Any]]:
         """A row a currency, and one of all."""
         start = self._month.start(self._zone)
-        peaks = currency_peaks(self._moves, start, self._at)
-        agreed = {row["scope"]: row["limit"] for row in limits.to_pylist()}
+        peaks = exposure_walk.currency_peaks(self._moves, start, self._at)
+        rows_of_limits = [] if limits is None else limits.to_pylist()
+        agreed = {row["scope"]: row["limit"] for row in rows_of_limits}
         rows = []
         currencies = {row["currency"] for row in positions} | peaks.keys() | agreed.keys()
         for currency in sorted(currencies - {WHOLE, ""}):
@@ -534,9 +481,9 @@ class _Draft:
         days: Sequence[Row],
         limit: Decimal | None,
     ) -> dict[str, Any]:
-        value = _rounded(self._exact(((row["amount"], row["currency"]) for row in rows), self._day))
-        cleared = _rounded(
-            self._exact(((row["cleared"], row["currency"]) for row in rows), self._day)
+        value, cleared = (
+            _rounded(self._exact(((row[name], row["currency"]) for row in rows), self._day))
+            for name in ("amount", "cleared")
         )
         without_rate: set[str] = set()
 
@@ -546,23 +493,15 @@ class _Draft:
                 without_rate.add(currency)
             return rate
 
-        start = self._month.start(self._zone)
-        day_starts = [end_of(day - timedelta(days=1), self._zone) for day in self._month.days()]
-        peak = value_peak(
-            self._moves,
-            start,
-            self._at,
-            day_starts=day_starts,
-            rate_of=rate_of,
-            zone=self._zone,
+        start, zone = self._month.start(self._zone), self._zone
+        starts = [end_of(day - timedelta(days=1), zone) for day in self._month.days()]
+        peak = exposure_walk.value_peak(
+            self._moves, start, self._at, day_starts=starts, rate_of=rate_of, zone=zone
         )
         lacking = [row for row in positions if row["value"] is None]
         unvalued = {row["currency"] for row in lacking if not row["problem"]}
         in_doubt = self._in_doubt(lacking)
-        words = (
-            _without(unvalued, ""),
-            _without(without_rate - unvalued, "the most is "),
-        )
+        words = _without(unvalued, ""), _without(without_rate - unvalued, "the most is ")
         return {
             "scope": WHOLE,
             "currency": REPORTING,
@@ -599,12 +538,7 @@ class _Draft:
                 groups[order.index(_age_words(row)), row["currency"]].append(row["amount"])
         return [
             {"age": order[place], "currency": currency, "positions": len(amounts)}
-            | {"amount": total(amounts)}
-            | {
-                name: value
-                for name, value in self._worth(total(amounts), currency, self._day).items()
-                if name in ("value", "value_currency")
-            }
+            | {"amount": total(amounts), **self._worth(total(amounts), currency, self._day)}
             for (place, currency), amounts in sorted(groups.items())
         ]
 
@@ -627,11 +561,12 @@ def _rounded(worth: Fraction) -> Decimal:
 
 def _day_ends(days: Iterable[Row], scope: str) -> list[Decimal]:
     """What stood of a scope at the end of each day that has any of it."""
-    sums: dict[date, list[Decimal]] = defaultdict(list)
-    for row in days:
-        if scope == (WHOLE if row["kind"] == WHOLE else row["currency"]):
-            sums[row["day"]].append(row["amount"])
-    return [total(amounts) for amounts in sums.values()]
+    of_scope = (
+        (row["day"], row["amount"])
+        for row in days
+        if scope == (WHOLE if row["kind"] == WHOLE else row["currency"])
+    )
+    return list(totals(of_scope).values())
 
 
 def _held(

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
+from msgspec.structs import replace
 
-from treasury.close.exposure.exposure_walk import AT, HeldAmount, without
+from treasury.close.exposure.exposure_walk import AT, HeldAmount, doubted, lasting, without
 from treasury.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
@@ -63,19 +63,11 @@ class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
     request_turns: Sequence[Row]
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """A status from an instant on."""
-
-    moment: datetime
-    status: str
-
-
 def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request."""
-    turns: dict[str, list[Row]] = defaultdict(list)
-    for row in facts.request_turns:
-        turns[row["request_id"]].append(row)
-    debits, payouts = _by_request(facts.provider_debits), _by_request(facts.provider_payouts)
+    turns, debits, payouts = map(
+        _by_request, (facts.request_turns, facts.provider_debits, facts.provider_payouts)
+    )
     for request in facts.provider_requests:
         own = request["request_id"]
         teller = _Teller(request, turns.get(own, ()), rules, zone)
@@ -108,14 +100,13 @@ class _Teller:
             self._completed = self._first("SUCCEEDED")
 
     @cached_property
-    def _turns(self) -> Sequence[_Turn]:
+    def _turns(self) -> Sequence[Row]:
         """Its turns by time: of one instant the one that counts is last."""
-        ordered = sorted(self._stated_turns, key=_BY_TIME)
-        return [_Turn(row["moment"], row["status"]) for row in ordered]
+        return sorted(self._stated_turns, key=_BY_TIME)
 
     def _first(self, status: str) -> datetime | None:
         """When the request first had a status."""
-        return next((turn.moment for turn in self._turns if turn.status == status), None)
+        return next((turn["moment"] for turn in self._turns if turn["status"] == status), None)
 
     # On-ramp: fiat that was debited
 
@@ -130,20 +121,23 @@ class _Teller:
             lines = [line for line in lines if line["standing"] != "undecided"]
         for line in lines:
             since = datetime.combine(line["booking_date"], time(), self._zone)
+            file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
             whole = self._span(
                 kind=IN_TRANSIT, state=_WORDS.get(line["standing"], ""), amount=line["amount"],
                 currency=line["currency"], since=since, until=None, began=since,
-                evidence=_booked(line),
+                evidence=f"debited {line['booking_date']}: {file}, {place}",
             )  # fmt: skip
             if line["standing"] not in ("sent", "closed"):
-                whole = msgspec.structs.replace(whole, subject="line", subject_id=line["entry_id"])
+                whole = replace(whole, subject="line", subject_id=line["entry_id"])
             if line["standing"] == "undecided":
-                yield from _standing_at_all(_in_doubt(_left(whole, completed, ""), *UNDECIDED))
+                yield from lasting(doubted(_left(whole, completed, ""), *UNDECIDED))
             elif line["standing"] == "elsewhere":
-                yield _in_doubt(whole, *ELSEWHERE)
+                yield doubted(whole, *ELSEWHERE)
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
-                yield from self._by_status(_left(whole, back, _back(line)))
+                yield from self._by_status(
+                    _left(whole, back, f"money back at the bank on {line['back_on']}")
+                )
             elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
                 yield from self._by_status(_left(whole, completed, _completed(completed)))
             elif line["standing"] == "sent":
@@ -157,7 +151,7 @@ class _Teller:
         told = f"a credit of {perhaps} may have brought it back"
         for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
-            yield msgspec.structs.replace(span, kind=kind)
+            yield replace(span, kind=kind)
 
     def _stated(self, since: datetime) -> Iterator[HeldAmount]:
         """Fiat that the service says it received and no line is known to have brought."""
@@ -176,16 +170,15 @@ class _Teller:
         """
         perhaps, completed = line["perhaps_back_on"], self._completed
         if line["standing"] != "closed":
-            whole = msgspec.structs.replace(whole, kind=STUCK)
+            whole = replace(whole, kind=STUCK)
         elif completed is not None:
-            whole = msgspec.structs.replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
+            whole = replace(whole, kind=STUCK, state="PAID TO CLOSED REQUEST")
         if perhaps is not None:
             spans = self._perhaps_back(whole, perhaps)
         elif line["standing"] in _FOR_IT and completed is not None and not has_proved:
-            spans = _doubted_from(
-                whole, completed, "the service delivered, and no other line paid for it",
-                "find out what is wrong: the payment, or the record",
-            )  # fmt: skip
+            problem = "the service delivered, and no other line paid for it"
+            step = "find out what is wrong: the payment, or the record"
+            spans = _doubted_from(whole, completed, problem, step)
         else:
             spans = iter((whole,))
         for span in spans:
@@ -211,7 +204,7 @@ class _Teller:
         if completed is None:
             return
         for span in self._payout(completed, min(since, completed), settled, received, lines):
-            yield _in_doubt(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
+            yield doubted(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _coins(
         self, since: datetime, completed: datetime | None, settled: datetime | None
@@ -225,12 +218,12 @@ class _Teller:
             evidence=f"service: coins sent or seen {AT}", seen_at=since,
             is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
-        ended = next((turn for turn in self._turns if turn.status in ENDED), None)
+        ended = next((turn for turn in self._turns if turn["status"] in ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield _in_doubt(coins, *HASH_IN_DOUBT)
+            yield doubted(coins, *HASH_IN_DOUBT)
         elif completed is None and ended is not None and request["status"] in ENDED:
-            told = f"the request is {ended.status}; nothing shows whether its coins came back"
-            for span in _doubted_from(coins, ended.moment, told, "ask the provider for them"):
+            told = f"the request is {ended['status']}; nothing shows whether its coins came back"
+            for span in _doubted_from(coins, ended["moment"], told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
@@ -264,7 +257,7 @@ class _Teller:
                 whole = self._span(
                     amount=None, since=completed, until=None, evidence=shown, **terms
                 )
-                yield _in_doubt(whole, "its net amount is not recorded", "ask the provider")
+                yield doubted(whole, "its net amount is not recorded", "ask the provider")
             return
         bounds = [completed, *(end_of(line["booking_date"], self._zone) for line in received)]
         perhaps = [line for line in lines if line["standing"] == "undecided"]
@@ -279,10 +272,8 @@ class _Teller:
             if maybe_on is None:
                 yield span
             else:
-                yield from _doubted_from(
-                    span, end_of(maybe_on, self._zone),
-                    f"a credit of {maybe_on} may be its payout", DECIDE,
-                )  # fmt: skip
+                problem = f"a credit of {maybe_on} may be its payout"
+                yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, DECIDE)
 
     def _ended_by(self, completed: datetime) -> str:
         if self._completed is None or completed < self._completed:
@@ -297,8 +288,8 @@ class _Teller:
             return
         bounds = [whole.since]
         for at, turn in enumerate(self._turns):
-            bounds.append(turn.moment)
-            following = self._turns[at + 1].moment if at + 1 < len(self._turns) else None
+            bounds.append(turn["moment"])
+            following = self._turns[at + 1]["moment"] if at + 1 < len(self._turns) else None
             overdue = self._overdue(turn)
             if overdue is not None and (following is None or overdue < following):
                 bounds.append(overdue)
@@ -309,31 +300,28 @@ class _Teller:
                 if bound >= whole.since and (whole.until is None or bound < whole.until)
             }
         )
-        for since, until in pairwise([*inside, None]):
-            assert since is not None
+        for since, until in zip(inside, [*inside[1:], None], strict=True):
             kind, state = self._standing(since, whole)
-            yield msgspec.structs.replace(
-                whole, kind=kind, state=whole.state or state, since=since,
-                until=whole.until if until is None else until,
-            )  # fmt: skip
+            ends = whole.until if until is None else until
+            yield replace(whole, kind=kind, state=whole.state or state, since=since, until=ends)
 
     def _standing(self, at: datetime, whole: HeldAmount) -> tuple[str, str]:
         """The kind and the state right after an instant."""
-        turn = next((turn for turn in reversed(self._turns) if turn.moment <= at), None)
+        turn = next((turn for turn in reversed(self._turns) if turn["moment"] <= at), None)
         if turn is None:
             return whole.kind, ""
-        if turn.status == "BLOCKED":
-            return BLOCKED, turn.status
+        if turn["status"] == "BLOCKED":
+            return BLOCKED, turn["status"]
         overdue = self._overdue(turn)
-        if turn.status in ENDED or (overdue is not None and overdue <= at):
-            return STUCK, turn.status
-        return whole.kind, turn.status
+        if turn["status"] in ENDED or (overdue is not None and overdue <= at):
+            return STUCK, turn["status"]
+        return whole.kind, turn["status"]
 
-    def _overdue(self, turn: _Turn) -> datetime | None:
+    def _overdue(self, turn: Row) -> datetime | None:
         """When a request at work is past its time."""
-        if turn.status != "PROCESSING":
+        if turn["status"] != "PROCESSING":
             return None
-        day = turn.moment.astimezone(self._zone).date()
+        day = turn["moment"].astimezone(self._zone).date()
         rail = rail_of(self._request["fiat_currency"])
         return end_of(reacts_by(day, self._rules, rail=rail), self._zone)
 
@@ -347,20 +335,8 @@ class _Teller:
         )
 
 
-def _standing_at_all(span: HeldAmount) -> Iterator[HeldAmount]:
-    """The span, if it stands for any time."""
-    if span.until is None or span.until > span.since:
-        yield span
-
-
 def _left(span: HeldAmount, at: datetime | None, left_by: str) -> HeldAmount:
-    return msgspec.structs.replace(span, until=at, left_at=at, left_by=left_by if at else "")
-
-
-def _in_doubt(span: HeldAmount, problem: str, next_step: str) -> HeldAmount:
-    return msgspec.structs.replace(
-        span, is_proved=False, problem=problem, next_step=next_step, state="NOT PROVABLE"
-    )
+    return replace(span, until=at, left_at=at, left_by=left_by if at else "")
 
 
 def _doubted_from(
@@ -369,20 +345,9 @@ def _doubted_from(
     """The span until an instant, and from then on as one in doubt."""
     if at > span.since:
         until = at if span.until is None else min(at, span.until)
-        yield msgspec.structs.replace(span, until=until)
+        yield replace(span, until=until)
     if span.until is None or span.until > at:
-        yield _in_doubt(
-            msgspec.structs.replace(span, since=max(at, span.since)), problem, next_step
-        )
-
-
-def _booked(line: Row) -> str:
-    file, place = line["file_name"] or "statement", line["position"] or line["entry_id"]
-    return f"debited {line['booking_date']}: {file}, {place}"
-
-
-def _back(line: Row) -> str:
-    return f"money back at the bank on {line['back_on']}"
+        yield doubted(replace(span, since=max(at, span.since)), problem, next_step)
 
 
 def _completed(at: datetime | None) -> str:

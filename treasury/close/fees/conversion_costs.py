@@ -3,8 +3,9 @@
 What was given and what was received are valued on the day of the conversion. Their difference is
 the stated fee and a difference to the reference, which has the provider's spread and what the
 market did since the rate was published. Only rates that were given with an instant near the
-conversion's own tell the two apart. Numerators over one denominator stay whole numbers until an
-amount is shown: a month has many conversions, and each figure is rounded once (`benchmarks.close`).
+conversion's own tell the two apart: such a difference is *in the rate*, any other is named by who
+published the rates. Numerators over one denominator stay whole numbers until an amount is shown: a
+month has many conversions, and each figure is rounded once (`benchmarks.close`).
 """
 
 from __future__ import annotations
@@ -25,25 +26,23 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
-from treasury.close.fees.difference_words import (
-    IN_THE_RATE,
-    difference_against,
-    difference_of_sum,
-)
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.reference_rates import RateSources
+from treasury.rates.rate_table import BANK, OWN
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
+from treasury.tables.schemas import schema_of, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
-    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "NOT_VALUED", "RECORDED", "REQUEST",
-    "VIRTUAL_ACCOUNT", "ConversionCosts", "CostSum", "account_conversions", "conversion_costs",
-    "request_conversions",
+    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED", "REQUEST",
+    "TO_ASSUMED_RATE", "TO_OWN_RATE", "TO_REFERENCE", "TO_SEVERAL", "VIRTUAL_ACCOUNT",
+    "ConversionCosts", "CostSum", "account_conversions", "conversion_costs", "difference_against",
+    "difference_of_sum", "request_conversions",
 ]  # fmt: skip
 
 REQUEST: Final = "request"
@@ -54,58 +53,53 @@ _BEYOND: Final = 10**19
 _LONGEST: Final = timedelta(days=7)
 """A conversion between two balances that lie further apart has no day that a rate could be of."""
 
-_VALUES: Final = [
-    ("value_currency", TEXT),
-    ("given_value", AMOUNT),
-    ("received_value", AMOUNT),
-    ("cost", AMOUNT),
-    ("stated_fee", AMOUNT),
-    ("reference_difference", AMOUNT),
-]
-COST: Final = pa.schema(
-    [
-        *_VALUES,
-        ("cost_bp", _BASIS_POINTS),
-        ("reference_difference_bp", _BASIS_POINTS),
-        ("difference_is", TEXT),
-        ("valued_by", TEXT),
-        ("not_valued", TEXT),
-    ]
+_MARKET: Final = "(spread and market movement)"
+IN_THE_RATE: Final = "in the rate"
+TO_REFERENCE: Final = f"difference to the ECB reference {_MARKET}"
+TO_OWN_RATE: Final = f"difference to the company's rate {_MARKET}"
+TO_ASSUMED_RATE: Final = f"difference to the assumed rate {_MARKET}"
+TO_SEVERAL: Final = f"difference to the reference {_MARKET}"
+"""Of rates that are of the company and of the ECB, and of a sum of several differences."""
+
+_BY_PUBLISHER: Final = {
+    frozenset[str](): TO_ASSUMED_RATE,
+    frozenset({BANK}): TO_REFERENCE,
+    frozenset({OWN}): TO_OWN_RATE,
+    frozenset({BANK, OWN}): TO_SEVERAL,
+}
+
+_VALUES: Final = (
+    (TEXT, "value_currency"),
+    (AMOUNT, "given_value", "received_value", "cost", "stated_fee", "reference_difference"),
+)
+COST: Final = schema_of(
+    *_VALUES,
+    (_BASIS_POINTS, "cost_bp", "reference_difference_bp"),
+    (TEXT, "difference_is", "valued_by", "not_valued"),
 )
 """What a conversion cost, in `value_currency`: `cost` is the value given less the value received,
 and is made up of `stated_fee` and `reference_difference`, each rounded by itself. `cost_bp` is of
 the value given, `reference_difference_bp` of the value that was converted: without the fee where
 it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
 `not_valued` says why a conversion has no value, and is empty for one that has."""
-CONVERSION_COSTS: Final = pa.schema(
-    [
-        ("source", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("converted_on", DATE),
-        ("pair", TEXT),
-        ("given", AMOUNT),
-        ("given_currency", TEXT),
-        ("received", AMOUNT),
-        ("received_currency", TEXT),
-        *COST,
-    ]
+CONVERSION_COSTS: Final = schema_of(
+    (TEXT, "source", "source_id", "reference", "month"),
+    (DATE, "converted_on"),
+    (TEXT, "pair"),
+    (AMOUNT, "given"),
+    (TEXT, "given_currency"),
+    (AMOUNT, "received"),
+    (TEXT, "received_currency"),
+    *COST,
 )
 """A row a conversion: a completed request, or what the balances of a virtual account prove."""
-COSTS_BY_PAIR: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("pair", TEXT),
-        ("conversions", INTEGER),
-        *_VALUES,
-        ("cost_bp", _BASIS_POINTS),
-        ("reference_difference_bp", _BASIS_POINTS),
-        ("lowest_bp", _BASIS_POINTS),
-        ("highest_bp", _BASIS_POINTS),
-        ("difference_is", TEXT),
-        ("not_valued", INTEGER),
-    ]
+COSTS_BY_PAIR: Final = schema_of(
+    (TEXT, "month", "pair"),
+    (INTEGER, "conversions"),
+    *_VALUES,
+    (_BASIS_POINTS, "cost_bp", "reference_difference_bp", "lowest_bp", "highest_bp"),
+    (TEXT, "difference_is"),
+    (INTEGER, "not_valued"),
 )
 """A row a month, pair and kind of difference: sums of the `conversions` that have a value, and the
 least and the most of their differences in basis points. `not_valued` counts those without one,
@@ -117,22 +111,15 @@ NOT_VALUED: Final = [
 """What is shown of a conversion without a value."""
 
 
-RECORDED: Final = pa.schema(
-    [
-        ("source", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("day", DATE),
-        ("at", INSTANT),
-        ("is_on_ramp", BOOL),
-        ("fiat", AMOUNT),
-        ("fiat_currency", TEXT),
-        ("fee", AMOUNT),
-        ("crypto", AMOUNT),
-        ("crypto_currency", TEXT),
-        ("problem", TEXT),
-    ]
+RECORDED: Final = schema_of(
+    (TEXT, "source", "source_id", "reference", "month"),
+    (DATE, "day"),
+    (INSTANT, "at"),
+    (BOOL, "is_on_ramp"),
+    (AMOUNT, "fiat"),
+    (TEXT, "fiat_currency"),
+    (AMOUNT, "fee", "crypto"),
+    (TEXT, "crypto_currency", "problem"),
 )
 """A row a conversion as it is recorded: what was given for what on which `day`. `fiat` is what went
 in or came out of an account: with the fee where it is given, without it where it is received. `at`
@@ -141,7 +128,7 @@ _Asked = tuple[str, str, date, datetime | None]
 """Fiat currency, coin, day, and the instant where rates with an instant were given."""
 
 
-class CostSum(msgspec.Struct, frozen=True, kw_only=True):
+class CostSum(msgspec.Struct, frozen=True):
     """The sums of some conversions that have a value, in the reporting currency.
 
     `difference_is` names whose rates the difference is held against, where all are of one kind.
@@ -225,9 +212,8 @@ def account_conversions(r: Reconciliation, *, is_last: bool = True) -> pa.Table:
     for row in r.conversions.to_pylist():
         closed_at, opened_at = row["closed_at"], row["opened_at"]
         is_closed = closed_at is not None and closed_at < end
-        if not row["converted"] or (closed_at is not None and closed_at <= start):
-            continue
-        if not is_closed and not is_last:
+        is_before = closed_at is not None and closed_at <= start
+        if not row["converted"] or is_before or not (is_closed or is_last):
             continue
         problem = conversion_problem(row, end)
         if not problem and (opened_at is None or closed_at - opened_at > _LONGEST):
@@ -276,7 +262,7 @@ def conversion_costs(recorded: pa.Table, rates: ReferenceRates) -> ConversionCos
         kinds[difference_is == IN_THE_RATE].add(difference_is)
     return ConversionCosts(
         each=_each(recorded, pairs, values),
-        by_pair=_table(_pair_rows(groups, without), COSTS_BY_PAIR),
+        by_pair=table_of(_pair_rows(groups, without), COSTS_BY_PAIR),
         sums=tuple(sums[is_in].whole(difference_of_sum(kinds[is_in])) for is_in in sorted(sums)),
         not_valued=without.total(),
         rests_on=appraisal.sources.words(),
@@ -374,18 +360,18 @@ class _Appraisal:
     def _read(
         self, fiat: str, coin: str, day: date, at: datetime | None
     ) -> tuple[_Terms | None, str]:
-        rates = [self._rates.rate(code, REPORTING, day, at) for code in (fiat, coin)]
-        absences = [
-            self._rates.absence(code, day, at)
-            for code, rate in zip((fiat, coin), rates, strict=True)
-            if rate is None
-        ]
-        known = [rate for rate in rates if rate is not None]
+        rates, absences = [], []
+        for code in (fiat, coin):
+            rate = self._rates.rate(code, REPORTING, day, at)
+            if rate is None:
+                absences.append(self._rates.absence(code, day, at))
+            else:
+                rates.append(rate)
         if absences:
             return None, "; ".join(absences)
-        for rate in known:
+        for rate in rates:
             self.sources.add(rate)
-        return _Terms.of(*known), ""
+        return _Terms.of(*rates), ""
 
 
 def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | None) -> str:
@@ -395,6 +381,20 @@ def _lacking(fiat: int | None, fee: int | None, crypto: int | None, day: date | 
         missing = " and no ".join(name for name, amount in stated if amount is None)
         return f"not provable: no {missing} amount is recorded"
     return "not provable: its day is not known" if day is None else ""
+
+
+def difference_against(rates: Iterable[ReferenceRate]) -> str:
+    """What the difference to these rates is called."""
+    published = [rate for rate in rates if rate.source]
+    if published and all(rate.has_instant for rate in published):
+        return IN_THE_RATE
+    return _BY_PUBLISHER[frozenset(name for rate in published for name in rate.publishers)]
+
+
+def difference_of_sum(names: Iterable[str]) -> str:
+    """What the sum of differences of these names is called; none or all are *in the rate*."""
+    (name, *others) = set(names)
+    return TO_SEVERAL if others else name
 
 
 class _Terms(msgspec.Struct, frozen=True):
@@ -455,14 +455,7 @@ class _Sum:
     def whole(self, difference_is: str) -> CostSum:
         """The sums as a person reads them."""
         _, _, cost, fee, difference, _, difference_bp = self.cells()
-        return CostSum(
-            conversions=self.conversions,
-            cost=cost,
-            stated_fee=fee,
-            reference_difference=difference,
-            reference_difference_bp=difference_bp,
-            difference_is=difference_is,
-        )
+        return CostSum(self.conversions, cost, fee, difference, difference_bp, difference_is)
 
     def cells(self) -> tuple[Any, ...]:
         """The sums in the columns from `given_value` to the basis points, rounded once each."""
@@ -499,21 +492,18 @@ def _each(recorded: pa.Table, pairs: pa.ChunkedArray, values: _Values) -> pa.Tab
         "reference_difference": values.difference,
     }
     cost_bp = list(map(_basis_points, values.cost, values.given))
-    sides = [(recorded["fiat"], recorded["fiat_currency"])]
-    sides.append((recorded["crypto"], recorded["crypto_currency"]))
-    is_on_ramp = recorded["is_on_ramp"]
-    (given, given_in), (received, received_in) = (
-        [pc.if_else(is_on_ramp, own, other) for own, other in zip(*order, strict=True)]
-        for order in (sides, sides[::-1])
-    )
+
+    def side(on_ramp: str, other: str) -> pa.ChunkedArray:
+        return pc.if_else(recorded["is_on_ramp"], recorded[on_ramp], recorded[other])
+
     columns = {
         **{name: recorded[name] for name in ("source", "source_id", "reference", "month")},
         "converted_on": recorded["day"],
         "pair": pairs,
-        "given": given,
-        "given_currency": given_in,
-        "received": received,
-        "received_currency": received_in,
+        "given": side("fiat", "crypto"),
+        "given_currency": side("fiat_currency", "crypto_currency"),
+        "received": side("crypto", "fiat"),
+        "received_currency": side("crypto_currency", "fiat_currency"),
         "value_currency": pa.repeat(REPORTING, recorded.num_rows),
         **{name: of_valued(values.cents(own), name) for name, own in amounts.items()},
         "cost_bp": of_valued(cost_bp, "cost_bp"),
@@ -557,11 +547,3 @@ def _basis_points(part: int, whole: int) -> int | None:
 
 def _in_points(hundredths: int | None) -> Decimal | None:
     return None if hundredths is None else Decimal(f"{hundredths}E-2")
-
-
-def _table(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    return pa.table(
-        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )

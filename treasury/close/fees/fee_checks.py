@@ -15,20 +15,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury import money
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import (
-    basis_points,
-    convert,
-    difference,
-    exponent,
-    fee_of,
-    format_amount,
-    mean,
-    minor_unit,
-    quantize,
-    stored,
-)
 from treasury.tables.csv_output import rows_of
+from treasury.tables.schemas import schema_of, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = ["RATE", "expected_fee", "fee_rate", "fees_computed", "finding", "rates_of_others"]
@@ -38,8 +28,8 @@ RATE: Final = pa.decimal128(38, 2)
 BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
 """How a finding begins that somebody has to look at."""
-OTHERS: Final = pa.schema(
-    [("others_that_day", INTEGER), ("rate_of_others", AMOUNT), ("rate_deviation_bp", RATE)]
+OTHERS: Final = schema_of(
+    (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
 """What the rate of a request is held against the others' by."""
@@ -76,7 +66,7 @@ def fees_computed(
     fee, gross, percentage = (pc.if_else(is_odd, None, own).cast(_FITTING) for own in amounts)
     rate = pc.divide(pc.multiply(fee, Decimal(10_000)), pc.if_else(pc.equal(gross, 0), None, gross))
     codes = table["fiat_currency"].unique()
-    exponents = pa.array(map(exponent, codes.to_pylist()), pa.int32())
+    exponents = pa.array(map(money.exponent, codes.to_pylist()), pa.int32())
     places = exponents.take(pc.index_in(table["fiat_currency"], codes))
     hundredfold = pc.multiply(gross, percentage)
     expected = pc.round_binary(hundredfold, pc.subtract(places, 2), _HALF_UP)
@@ -130,7 +120,7 @@ def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
 
 def fee_rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
     """Basis points; None where they cannot be told, or are beyond what any column holds."""
-    return None if fee is None or gross is None else _bounded(basis_points(fee, gross))
+    return None if fee is None or gross is None else _bounded(money.basis_points(fee, gross))
 
 
 def _bounded(rate: Decimal | None) -> Decimal | None:
@@ -149,22 +139,22 @@ def expected_fee(
     currency = row["fiat_currency"]
     if answer is not None:  # in the unit of the amount asked about: crypto for an off-ramp
         if row["ramp_type"] != "OFF_RAMP":
-            return quantize(answer, currency), "calculated"
+            return money.quantize(answer, currency), "calculated"
         rate = row["exchange_rate"]
-        return None if rate is None else convert(answer, rate, currency), "calculated"
+        return None if rate is None else money.convert(answer, rate, currency), "calculated"
     gross, percentage = row["fiat_gross"], row["fee_percentage"]
     if gross is None or percentage is None:
         return None, ""
     tier = row["tier"] if row["tier"] != _NO_TIER else _PERCENTAGE
-    return fee_of(gross, percentage, currency), tier
+    return money.fee_of(gross, percentage, currency), tier
 
 
 def finding(row: Mapping[str, Any]) -> str:
     """What a person reads of the difference between the recorded and the expected fee."""
     variance, currency = row["variance"], row["fiat_currency"]
-    size = format_amount(variance.copy_abs(), currency)
+    size = money.format_amount(variance.copy_abs(), currency)
     side = "more" if variance > 0 else "less"
-    is_small = variance.copy_abs() <= minor_unit(currency)
+    is_small = variance.copy_abs() <= money.minor_unit(currency)
     cause = _rounding(row, row["fee"]) if is_small else ""
     if cause:
         return f"{size} {side}: {cause}"
@@ -178,16 +168,16 @@ def _rounding(row: Mapping[str, Any], fee: Decimal) -> str:
         return ""
     crypto, rate, asset = row["crypto"], row["exchange_rate"], row["crypto_currency"] or "?"
     if row["ramp_type"] == "OFF_RAMP" and crypto is not None and rate is not None:
-        coins = fee_of(crypto, percentage, asset)
-        if convert(coins, rate, currency) == fee:
-            return f"taken as {format_amount(coins, asset)} and converted"
+        coins = money.fee_of(crypto, percentage, asset)
+        if money.convert(coins, rate, currency) == fee:
+            return f"taken as {money.format_amount(coins, asset)} and converted"
     for rounding, word in _ROUNDINGS:
-        if fee_of(gross, percentage, currency, rounding=rounding) == fee:
+        if money.fee_of(gross, percentage, currency, rounding=rounding) == fee:
             return f"rounded {word}"
     return ""
 
 
-def rates_of_others(requests: pa.Table) -> dict[str, pa.Array]:
+def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
     """Of each request how many others its pair had that day, their rate, and the distance to it.
 
     The rate is the middle of theirs, the distance in basis points.
@@ -200,11 +190,8 @@ def rates_of_others(requests: pa.Table) -> dict[str, pa.Array]:
     for rates in days.values():
         rates.sort()
     others = [_others(days[tuple(day)], rate) for *day, rate, _ in rows_of(rated)]
-    columns = zip(*others, strict=True) if others else ((),) * len(OTHERS)
-    return {
-        field.name: pa.array(values, field.type).take(places)
-        for field, values in zip(OTHERS, columns, strict=True)
-    }
+    by_rate = table_of(others, OTHERS)
+    return {name: by_rate[name].take(places) for name in OTHERS.names}
 
 
 def _others(
@@ -216,6 +203,6 @@ def _others(
     own = bisect_left(rates, rate)
     half, odd = divmod(len(rates) - 1, 2)
     places = (half,) if odd else (half - 1, half)
-    usual = mean(rates[at + (at >= own)] for at in places)
-    deviation = basis_points(difference(rate, usual), usual)
-    return len(rates) - 1, stored(usual), _bounded(deviation)
+    usual = money.mean(rates[at + (at >= own)] for at in places)
+    deviation = money.basis_points(money.difference(rate, usual), usual)
+    return len(rates) - 1, money.stored(usual), _bounded(deviation)

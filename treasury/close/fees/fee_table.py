@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -27,13 +27,14 @@ from treasury.close.fees.conversion_costs import (
     request_conversions,
 )
 from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
-from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, paid_gas
+from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, months_asked, paid_gas
 from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.errors import InputError
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
 
@@ -41,83 +42,70 @@ __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_betwe
 
 ZERO: Final = Decimal(0)
 
-REQUESTS: Final = pa.schema(
-    [
-        ("request_id", TEXT),
-        ("reference", TEXT),
-        ("month", TEXT),
-        ("completed_on", DATE),
-        ("direction", TEXT),
-        ("pair", TEXT),
-        ("chain", TEXT),
-        ("bank_account", TEXT),
-        ("fiat_currency", TEXT),
-        ("fiat_gross", AMOUNT),
-        ("fee", AMOUNT),
-        ("fiat_net", AMOUNT),
-        ("crypto_currency", TEXT),
-        ("crypto", AMOUNT),
-        ("exchange_rate", AMOUNT),
-        ("fee_percentage", AMOUNT),
-        ("rate_bp", RATE),
-        ("tier", TEXT),
-        ("expected_fee", AMOUNT),
-        ("expected_by", TEXT),
-        ("variance", AMOUNT),
-        ("finding", TEXT),
-        ("others_that_day", INTEGER),
-        ("rate_of_others", AMOUNT),
-        ("rate_deviation_bp", RATE),
-        ("completed_at", INSTANT),
-    ]
+REQUESTS: Final = schema_of(
+    (TEXT, "request_id", "reference", "month"),
+    (DATE, "completed_on"),
+    (TEXT, "direction", "pair", "chain", "bank_account", "fiat_currency"),
+    (AMOUNT, "fiat_gross", "fee", "fiat_net"),
+    (TEXT, "crypto_currency"),
+    (AMOUNT, "crypto", "exchange_rate", "fee_percentage"),
+    (RATE, "rate_bp"),
+    (TEXT, "tier"),
+    (AMOUNT, "expected_fee"),
+    (TEXT, "expected_by"),
+    (AMOUNT, "variance"),
+    (TEXT, "finding"),
+    (INTEGER, "others_that_day"),
+    (AMOUNT, "rate_of_others"),
+    (RATE, "rate_deviation_bp"),
+    (INSTANT, "completed_at"),
 )
 """What is recorded of a request, and its fee computed again."""
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """What sums may be by, besides the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
-SUMS: Final = pa.schema(
-    [
-        ("fiat_currency", TEXT),
-        ("requests", INTEGER),
-        ("fiat_gross", AMOUNT),
-        ("fee", AMOUNT),
-        ("fiat_net", AMOUNT),
-        ("rate_bp", RATE),
-        ("without_fee", INTEGER),
-        ("expected_fee", AMOUNT),
-        ("variance", AMOUNT),
-        ("without_expected", INTEGER),
-        ("to_check", INTEGER),
-    ]
+SUMS: Final = schema_of(
+    (TEXT, "fiat_currency"),
+    (INTEGER, "requests"),
+    (AMOUNT, "fiat_gross", "fee", "fiat_net"),
+    (RATE, "rate_bp"),
+    (INTEGER, "without_fee"),
+    (AMOUNT, "expected_fee", "variance"),
+    (INTEGER, "without_expected", "to_check"),
 )
-TREND: Final = pa.schema(
-    [
-        ("month", TEXT),
-        *SUMS,
-        ("fee_change", AMOUNT),
-        ("rate_change_bp", RATE),
-    ]
-)
+TREND: Final = schema_of((TEXT, "month"), *SUMS, (AMOUNT, "fee_change"), (RATE, "rate_change_bp"))
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):
     """The sums of some requests in one fiat currency; `rate_bp` covers those with a fee.
 
     `expected` and `variance` cover those whose fee can be computed again, which is all but
-    `without_expected`; `to_check` counts the fees that no rounding explains.
+    `without_expected`; `to_check` counts the fees that no rounding explains. The fields stand in
+    the order of SUMS.
     """
 
     currency: str
-    requests: int
-    without_fee: int
-    gross: Decimal
-    fee: Decimal
-    net: Decimal
-    rate_bp: Decimal | None
-    expected: Decimal
-    variance: Decimal
-    without_expected: int
-    to_check: int
+    requests: int = 0
+    gross: Decimal = ZERO
+    fee: Decimal = ZERO
+    net: Decimal = ZERO
+    rate_bp: Decimal | None = None
+    without_fee: int = 0
+    expected: Decimal = ZERO
+    variance: Decimal = ZERO
+    without_expected: int = 0
+    to_check: int = 0
+
+    @property
+    def words(self) -> str:
+        """`EUR 1,912.40 on 18 completed requests`."""
+        paid_for = count(self.requests, "completed request")
+        return f"{amount_words(self.fee, self.currency)} on {paid_for}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The same by the columns of SUMS."""
+        return dict(zip(SUMS.names, msgspec.structs.astuple(self), strict=True))
 
 
 class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
@@ -146,11 +134,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def title(self) -> str:
         """`Fees of October 2026: EUR 1,912.40 on 18 completed requests`."""
-        parts = [
-            f"{amount_words(sums.fee, sums.currency)} on "
-            + count(sums.requests, "completed request")
-            for sums in self.by_currency()
-        ]
+        parts = [sums.words for sums in self.by_currency()]
         return f"Fees of {self.months.title}: {' · '.join(parts) or 'no request completed'}"
 
     @cached_property
@@ -185,8 +169,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requests as dictionaries."""
-        rows: list[dict[str, Any]] = self.requests.to_pylist()
-        return rows
+        return self.requests.to_pylist()
 
     @cached_property
     def totals(self) -> pa.Table:
@@ -204,7 +187,7 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         schema = pa.schema([*((name, TEXT) for name in names), *SUMS])
         keys = ("fiat_currency", *names)
         rows = [
-            {**dict(zip(keys, key, strict=True)), **_sums_row(sums)}
+            dict(zip(keys, key, strict=True)) | sums.row
             for key, sums in _summed(self.recorded, keys)
         ]
         return pa.Table.from_pylist(rows, schema=schema)
@@ -229,13 +212,8 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
         for currency in sorted({key[0] for key in groups}):
             before: FeeTotal | None = None
             for month in self.months:
-                no_request = FeeTotal(
-                    currency=currency, requests=0, without_fee=0, gross=ZERO, fee=ZERO, net=ZERO,
-                    rate_bp=fee_rate(ZERO, ZERO), expected=ZERO, variance=ZERO, without_expected=0,
-                    to_check=0,
-                )  # fmt: skip
-                sums = groups.get((currency, str(month)), no_request)
-                rows.append({"month": str(month), **_sums_row(sums), **_change(sums, before)})
+                sums = groups.get((currency, str(month)), FeeTotal(currency=currency))
+                rows.append({"month": str(month), **sums.row, **_change(sums, before)})
                 before = sums
         return pa.Table.from_pylist(rows, schema=TREND)
 
@@ -272,9 +250,9 @@ class Fees(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=Tr
                 amount_words(row[name], currency) for name in ("fiat_gross", "fee", "fiat_net")
             )
             rate = "" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}"
-            labels = (row[title.lower()] for title in titles)
             words = "".join(
-                f"<td style='text-align:left'>{safe_html(cell)}</td>" for cell in labels
+                f"<td style='text-align:left'>{safe_html(row[title.lower()])}</td>"
+                for title in titles
             )
             cells = (row["requests"], *amounts, rate, row["to_check"] or "")
             body += f"<tr>{words}{''.join(f'<td>{safe_html(cell)}</td>' for cell in cells)}</tr>"
@@ -307,20 +285,13 @@ def fees_between(
     `earlier` gives the months before it as they were reconciled, for what virtual accounts
     converted in them.
     """
-    steps = [steps_of(MONTH_PACKAGE)[STEP]]
-    months_asked = pa.table(
-        {
-            "zone": pa.array([zone.key], TEXT),
-            "month_start": pa.array([first.start(zone)], INSTANT),
-            "month_end": pa.array([r.month.end(zone)], INSTANT),
-        }
-    )
+    months = Months(first, r.month)
     with snapshot.connection() as connection:
-        load(connection, {"asked": months_asked})
-        run(connection, steps)
+        load(connection, {"asked": months_asked(months, zone)})
+        run(connection, [steps_of(MONTH_PACKAGE)[STEP]])
         recorded = connection.table(STEP).to_arrow_table()
     return Fees(
-        months=Months(first, r.month),
+        months=months,
         recorded=_requests(recorded, calculated or {}),
         accruals=r.fee_accruals,
         sql=r.sql(STEP),
@@ -336,18 +307,16 @@ def calculated_fees(
     `ask` takes a gross amount, fiat for ON_RAMP and crypto for OFF_RAMP, and answers in that unit;
     it is asked once for each amount and direction.
     """
-    fee_of_question: dict[tuple[Decimal, str], Decimal | None] = {}
-    answers = {}
+    fee_of_question = cache(ask)
+    answers: dict[str, Decimal] = {}
     for row in fees.requests.select(_QUESTION).to_pylist():
         on_ramp = row["direction"] == DIRECTIONS["ON_RAMP"]
         gross = row["fiat_gross"] if on_ramp else row["crypto"]
-        if gross is None:
-            continue
-        question = (gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
-        if question not in fee_of_question:
-            fee_of_question[question] = ask(*question)
-        answers[row["request_id"]] = fee_of_question[question]
-    return {request: fee for request, fee in answers.items() if fee is not None}
+        if gross is not None:
+            fee = fee_of_question(gross, "ON_RAMP" if on_ramp else "OFF_RAMP")
+            if fee is not None:
+                answers[row["request_id"]] = fee
+    return answers
 
 
 STEP: Final = "fee_requests"
@@ -438,28 +407,10 @@ def _summed(requests: pa.Table, names: tuple[str, ...]) -> list[tuple[tuple[str,
     return sorted(sums, key=lambda keyed: keyed[0])
 
 
-def _sums_row(sums: FeeTotal) -> dict[str, Any]:
-    return {
-        "fiat_currency": sums.currency,
-        "requests": sums.requests,
-        "fiat_gross": sums.gross,
-        "fee": sums.fee,
-        "fiat_net": sums.net,
-        "rate_bp": sums.rate_bp,
-        "without_fee": sums.without_fee,
-        "expected_fee": sums.expected,
-        "variance": sums.variance,
-        "without_expected": sums.without_expected,
-        "to_check": sums.to_check,
-    }
-
-
-def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal | None]:
+def _change(sums: FeeTotal, before: FeeTotal | None) -> dict[str, Decimal]:
     if before is None:
-        return {"fee_change": None, "rate_change_bp": None}
-    return {
-        "fee_change": difference(sums.fee, before.fee),
-        "rate_change_bp": None
-        if sums.rate_bp is None or before.rate_bp is None
-        else difference(sums.rate_bp, before.rate_bp),
-    }
+        return {}
+    changes = {"fee_change": difference(sums.fee, before.fee)}
+    if sums.rate_bp is not None and before.rate_bp is not None:
+        changes["rate_change_bp"] = difference(sums.rate_bp, before.rate_bp)
+    return changes

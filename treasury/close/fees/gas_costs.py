@@ -22,55 +22,45 @@ from treasury.calendar import Months
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, Snapshot
-from treasury.money import exponent, rounded, total
+from treasury.money import exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
+from treasury.tables.schemas import schema_of, table_of
 
 __all__ = [
-    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "paid_gas",
+    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "months_asked",
+    "paid_gas",
 ]  # fmt: skip
 
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
 """What gas was paid for that has the hash of none."""
-GAS_PAYMENTS: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("paid_on", DATE),
-        ("chain", TEXT),
-        ("transaction_hash", TEXT),
-        ("wallet", TEXT),
-        ("failed", BOOL),
-        ("used_for", TEXT),
-        ("source_id", TEXT),
-        ("reference", TEXT),
-        ("shared_by", INTEGER),
-        ("coin", TEXT),
-        ("gas", AMOUNT),
-        ("value_currency", TEXT),
-        ("gas_value", AMOUNT),
-        ("valued_by", TEXT),
-        ("not_valued", TEXT),
-    ]
+GAS_PAYMENTS: Final = schema_of(
+    (TEXT, "month"),
+    (DATE, "paid_on"),
+    (TEXT, "chain", "transaction_hash", "wallet"),
+    (BOOL, "failed"),
+    (TEXT, "used_for", "source_id", "reference"),
+    (INTEGER, "shared_by"),
+    (TEXT, "coin"),
+    (AMOUNT, "gas"),
+    (TEXT, "value_currency"),
+    (AMOUNT, "gas_value"),
+    (TEXT, "valued_by", "not_valued"),
 )
 """A row a transaction that a company wallet paid for: `gas` in `coin`, `gas_value` of it in
 `value_currency` by the reference rate of its day. `used_for` is request, transfer or neither;
 `source_id` and `reference` are of the first of the `shared_by` requests, or transfers, that state
 its hash. `not_valued` says why it has no value, and is empty where it has one."""
-GAS_COSTS: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("used_for", TEXT),
-        ("coin", TEXT),
-        ("payments", INTEGER),
-        ("failed", INTEGER),
-        ("gas", AMOUNT),
-        ("value_currency", TEXT),
-        ("gas_value", AMOUNT),
-        ("not_valued", INTEGER),
-    ]
+GAS_COSTS: Final = schema_of(
+    (TEXT, "month", "used_for", "coin"),
+    (INTEGER, "payments", "failed"),
+    (AMOUNT, "gas"),
+    (TEXT, "value_currency"),
+    (AMOUNT, "gas_value"),
+    (INTEGER, "not_valued"),
 )
 """A row a month, use and coin: all the `gas` that was paid, of `payments` transactions of which
 `failed` failed; `gas_value` is of those that have a value, null where none has. `not_valued` counts
@@ -105,17 +95,16 @@ class GasCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"{paid} on {count(self.each.num_rows, 'transaction')}: {'; '.join(parts)}"
 
 
+def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
+    """The time of some months as a table of one row, which the steps read."""
+    row = (zone.key, months.first.start(zone), months.last.end(zone))
+    return table_of([row], schema_of((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
+
+
 def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:
     """What was paid in some months, with what it was paid for; columns as the step `gas_uses`."""
-    time_asked = pa.table(
-        {
-            "zone": pa.array([zone.key], TEXT),
-            "month_start": pa.array([months.first.start(zone)], INSTANT),
-            "month_end": pa.array([months.last.end(zone)], INSTANT),
-        }
-    )
     with snapshot.connection() as connection:
-        load(connection, {"asked": time_asked})
+        load(connection, {"asked": months_asked(months, zone)})
         run(connection, STEPS)
         return (
             connection.table("gas_uses")
@@ -157,13 +146,11 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     """The payments of `gas_payments` and their sums, each value rounded once."""
     rows = list(payments)
     groups: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
-    coins: dict[str, list[Decimal]] = defaultdict(list)
     sources = RateSources()
     for row in rows:
         if row["rate"] is not None:
             sources.add(row["rate"])
         groups[row["month"], _USED_FOR.index(row["used_for"]), row["coin"]].append(row)
-        coins[row["coin"]].append(row["gas"])
     by_use = [
         {
             "month": month,
@@ -181,7 +168,7 @@ def gas_costs(payments: Iterable[Mapping[str, Any]]) -> GasCosts:
     return GasCosts(
         each=pa.Table.from_pylist(rows, schema=GAS_PAYMENTS),
         by_use=pa.Table.from_pylist(by_use, schema=GAS_COSTS),
-        coins=tuple((coin, total(paid)) for coin, paid in sorted(coins.items())),
+        coins=tuple(sorted(totals((row["coin"], row["gas"]) for row in rows).items())),
         value=_value(rows),
         not_valued=_without_value(rows),
         rests_on=sources.words(),

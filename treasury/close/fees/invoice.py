@@ -18,6 +18,7 @@ from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular
 
 __all__ = ["COLUMNS", "Tied", "tie_invoice"]
@@ -30,29 +31,18 @@ COLUMNS: Final = (
 )
 """An invoice's columns; `reference` is a payment reference or a request's id."""
 
-LINES: Final = pa.schema(
-    [
-        ("reference", TEXT),
-        ("request_id", TEXT),
-        ("line", INTEGER),
-        ("currency", TEXT),
-        ("invoiced", AMOUNT),
-        ("recorded", AMOUNT),
-        ("difference", AMOUNT),
-        ("vat", AMOUNT),
-        ("finding", TEXT),
-    ]
+LINES: Final = schema_of(
+    (TEXT, "reference", "request_id"),
+    (INTEGER, "line"),
+    (TEXT, "currency"),
+    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (TEXT, "finding"),
 )
-TOTALS: Final = pa.schema(
-    [
-        ("currency", TEXT),
-        ("requests", INTEGER),
-        ("invoiced", AMOUNT),
-        ("recorded", AMOUNT),
-        ("difference", AMOUNT),
-        ("vat", AMOUNT),
-        ("open", INTEGER),
-    ]
+TOTALS: Final = schema_of(
+    (TEXT, "currency"),
+    (INTEGER, "requests"),
+    (AMOUNT, "invoiced", "recorded", "difference", "vat"),
+    (INTEGER, "open"),
 )
 AGREES: Final = "agrees"
 _MISSING: Final = "recorded, not on the invoice"
@@ -106,7 +96,7 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     invoiced: set[str] = set()
     rows = [_line(line, requests, invoiced) for line in read_csv(path, COLUMNS)]
     rows += [_missing(r) for r in fees.rows if r["request_id"] not in invoiced and r["fee"]]
-    rows.sort(key=lambda row: (row["currency"], row["reference"], row["line"] or 0))
+    rows.sort(key=lambda row: (row["currency"], row["reference"], row.get("line") or 0))
     totals = _totals(rows)
     return Tied(
         title=f"Invoice against fees of {fees.months.title}: {_words(totals)}",
@@ -165,12 +155,9 @@ def _missing(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "reference": row["reference"] or row["request_id"],
         "request_id": row["request_id"],
-        "line": None,
         "currency": row["fiat_currency"],
-        "invoiced": None,
         "recorded": row["fee"],
         "difference": row["fee"].copy_negate(),
-        "vat": None,
         "finding": _MISSING,
     }
 
@@ -181,7 +168,7 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "currency": currency,
             "requests": len(own),
             **{
-                name: total(row[name] or Decimal() for row in own)
+                name: total(row.get(name) or Decimal() for row in own)
                 for name in ("invoiced", "recorded", "difference", "vat")
             },
             "open": sum(row["finding"] != AGREES for row in own),

@@ -7,12 +7,11 @@ legs stand against `conversion`, so that no rate is invented. What nobody has ex
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -20,16 +19,19 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.coins.coin_entries import CoinBooks, CoinLeg, CoinPrice
+from treasury.close.coins.coin_entries import CoinBooks, CoinPrice
 from treasury.close.coins.coin_events import placed_transfers
+from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.ledger.transit import begun_before, paid_for
-from treasury.close.result_words import count
+from treasury.close.result_words import count, noted_html
+from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
-from treasury.money import total
+from treasury.money import totals
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
-from treasury.tables.tabular import Tabular, clean_column, html_table
-from treasury.text import clean, safe_html
+from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.tabular import Tabular, clean_column
+from treasury.text import clean
 
 __all__ = ["POSTINGS", "ROLES", "Accounting", "KnownBalance", "accounting", "transit_postings"]
 
@@ -60,18 +62,14 @@ ROLES: Final = {
 }
 """What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
 
-POSTINGS: Final = pa.schema(
-    [
-        ("entry", TEXT),
-        ("posting", INTEGER),
-        ("date", DATE),
-        ("role", TEXT),
-        ("of", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("text", TEXT),
-        ("source_ids", TEXTS),
-    ]
+POSTINGS: Final = schema_of(
+    (TEXT, "entry"),
+    (INTEGER, "posting"),
+    (DATE, "date"),
+    (TEXT, "role", "of", "currency"),
+    (AMOUNT, "amount"),
+    (TEXT, "text"),
+    (TEXTS, "source_ids"),
 )
 """`amount` is signed, debit positive, in `currency`; `of` is the IBAN or asset of the role."""
 
@@ -100,32 +98,21 @@ _READ_OF_LINES: Final = [
     "outcome", "line_class", "kind", "reference", "expectation_id", "matched_amount",
     "counterparty_name", "remittance",
 ]  # fmt: skip
-_LEGS_IN_ORDER: Final = """
-    SELECT turn, role, account AS of, currency, amount FROM placed_legs ORDER BY turn, part, place
-"""
-_SOURCES_IN_ORDER: Final = """
-    SELECT s.source_id FROM sources AS s JOIN entries AS e ON e.entry_no = s.entry_no
-    ORDER BY e.turn, s.part, s.place
-"""
-_WRONG: Final = """
-    SELECT e.entry, u.currency FROM unbalanced AS u JOIN entries AS e ON e.entry_no = u.entry_no
-    ORDER BY e.turn, u.currency LIMIT 1
-"""
-_ENTRIES: Final = pa.schema(
-    [("entry_no", INTEGER), ("entry", TEXT), ("booked_on", DATE), ("words", TEXT)]
+_LEGS_IN_ORDER: Final = step_sql("treasury.close.steps", "legs_in_order")
+_SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
+_LEGS_ALONE: Final = step_sql("treasury.close.steps", "legs_alone")
+_LINES_ALONE: Final = step_sql("treasury.close.steps", "lines_alone")
+_WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
+_BALANCES: Final = schema_of((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
+_ENTRIES: Final = schema_of(
+    (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
 )
-_ENTRY_SOURCES: Final = pa.schema([("entry_no", INTEGER), ("place", INTEGER), ("source_id", TEXT)])
-_LEGS: Final = pa.schema(
-    [
-        ("entry_no", INTEGER),
-        ("part", INTEGER),
-        ("place", INTEGER),
-        ("role", TEXT),
-        ("account", TEXT),
-        ("currency", TEXT),
-        ("amount", AMOUNT),
-        ("subject_id", TEXT),
-    ]
+_ENTRY_SOURCES: Final = schema_of((INTEGER, "entry_no", "place"), (TEXT, "source_id"))
+_LEGS: Final = schema_of(
+    (INTEGER, "entry_no", "part", "place"),
+    (TEXT, "role", "account", "currency"),
+    (AMOUNT, "amount"),
+    (TEXT, "subject_id"),
 )
 
 
@@ -158,17 +145,11 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def balances(self) -> pa.Table:
         """The sum of each role, account and currency, opening balances included."""
-        sums: defaultdict[tuple[str, str, str], list[Decimal]] = defaultdict(list)
-        for row in self.postings.to_pylist():
-            sums[row["role"], row["of"], row["currency"]].append(row["amount"])
-        names = ("role", "of", "currency")
-        rows = [
-            {**dict(zip(names, key, strict=True)), "balance": total(amounts)}
-            for key, amounts in sorted(sums.items())
-        ]
-        return pa.Table.from_pylist(
-            rows, schema=pa.schema([*((name, TEXT) for name in names), ("balance", AMOUNT)])
+        sums = totals(
+            ((row["role"], row["of"], row["currency"]), row["amount"])
+            for row in self.postings.to_pylist()
         )
+        return table_of([(*key, amount) for key, amount in sorted(sums.items())], _BALANCES)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The postings and the balances that they come to."""
@@ -178,26 +159,7 @@ class Accounting(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return head + html_table(self.balances())
-
-
-class _Leg(msgspec.Struct, frozen=True, gc=False):
-    role: str
-    currency: str
-    amount: Decimal
-    of: str = ""
-
-
-class _Entry(msgspec.Struct, frozen=True, gc=False):
-    entry: str
-    on: date
-    text: str
-    legs: tuple[_Leg, ...]
-    sources: tuple[str, ...]
-    subject: str | None = None
-    """The request whose money in transit it is about, where it is about one."""
+        return noted_html(self.title, self.notes, self.balances())
 
 
 def accounting(
@@ -222,32 +184,19 @@ def accounting(
         notes.append(f"{name} is not posted: its amounts are not recorded; sync it")
     others = [
         *(
-            _Entry(
-                f"opening:{balance.of}",
-                balance.on,
-                f"Opening balance of {balance.of}",
-                (
-                    _Leg(balance.role, balance.currency, balance.amount, balance.of),
-                    _Leg("opening", balance.currency, balance.amount.copy_negate()),
-                ),
-                (),
+            BookEntry(
+                f"opening:{each.of}",
+                each.on,
+                f"Opening balance of {each.of}",
+                BookLeg(each.role, each.currency, each.amount, each.of).against("opening"),
             )
-            for balance in opening
+            for each in opening
         ),
-        *_begun(r, zone),
+        *begun_before(r, zone),
         *_conversions(r, zone),
         *_transfers(r, zone, notes),
         *_corrections(r, corrections),
-        *(
-            _Entry(
-                each.entry,
-                each.on,
-                each.text,
-                tuple(_Leg(leg.role, leg.currency, leg.amount, leg.of) for leg in each.legs),
-                each.sources,
-            )
-            for each in coins.entries
-        ),
+        *coins.entries,
     ]
     with _booked(r, others, "unbalanced", "placed_legs", "entry_sources") as connection:
         # A month of money that does not balance must never leave here.
@@ -271,7 +220,7 @@ def accounting(
     )
 
 
-def _carried(legs: Iterable[CoinLeg], on: date) -> Iterator[KnownBalance]:
+def _carried(legs: Iterable[BookLeg], on: date) -> Iterator[KnownBalance]:
     """What coins are carried at on a day, as balances that the entries have to meet."""
     return (KnownBalance(leg.role, leg.of, leg.currency, on, leg.amount) for leg in legs)
 
@@ -284,14 +233,14 @@ def transit_postings(
     Columns `role`, `currency`, `amount` and `subject_id`; what comes to nothing has no row. `pairs`
     has the leg out of each own transfer by its leg in, which count as one.
     """
-    with _booked(r, tuple(_begun(r, zone)), "moved_in_transit", pairs=pairs) as connection:
+    with _booked(r, tuple(begun_before(r, zone)), "moved_in_transit", pairs=pairs) as connection:
         return connection.table("moved_in_transit").to_arrow_table()
 
 
 @contextmanager
 def _booked(
     r: Reconciliation,
-    others: Sequence[_Entry],
+    others: Sequence[BookEntry],
     *wanted: str,
     pairs: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -346,7 +295,7 @@ def _counted(rows: int) -> pa.Array:
     return pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, INTEGER), rows)), 1)
 
 
-def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
+def _tables(entries: Sequence[BookEntry], first: int) -> dict[str, pa.Table]:
     """Entries that are made one by one, as tables."""
     numbered = tuple(enumerate(entries, first))
     heads = [(at, entry.entry, entry.on, entry.text) for at, entry in numbered]
@@ -359,43 +308,35 @@ def _tables(entries: Sequence[_Entry], first: int) -> dict[str, pa.Table]:
         (at, place, source) for at, entry in numbered for place, source in enumerate(entry.sources)
     ]
     return {
-        "other_entries": _rows_as(_ENTRIES, heads),
-        "other_legs": _rows_as(_LEGS, legs),
-        "other_sources": _rows_as(_ENTRY_SOURCES, sources),
+        "other_entries": table_of(heads, _ENTRIES),
+        "other_legs": table_of(legs, _LEGS),
+        "other_sources": table_of(sources, _ENTRY_SOURCES),
     }
-
-
-def _rows_as(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _entries(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The entries in order, with what each of their postings says."""
     entries = connection.table("entries").order("turn").to_arrow_table()
+    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
+    source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
+    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())))
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
     columns = {
         "entry": entries["entry"],
         "date": entries["booked_on"],
         "text": clean_column(entries["words"]),
-        "source_ids": _sources(connection),
+        "source_ids": pa.ListArray.from_arrays(offsets, _joined(source_ids)),
     }
     return pa.table(columns).combine_chunks()
 
 
 def _postings(entries: pa.Table, legs: pa.Table) -> pa.Table:
     """A row a leg, both in order; what its entry says is made once and repeated."""
-    turns = _joined(legs["turn"].chunks, INTEGER)
+    turns = _joined(legs["turn"])
     of_entry = pc.subtract(turns, 1)
-    columns = {
-        name: _joined(entries[name].take(of_entry).chunks, entries[name].type)
-        for name in entries.column_names
-    }
+    columns = {name: _joined(entries[name].take(of_entry)) for name in entries.column_names}
     columns["posting"] = _places(turns)
-    columns |= {
-        name: _joined(legs[name].chunks, legs[name].type)
-        for name in ("role", "of", "currency", "amount")
-    }
+    columns |= {name: _joined(legs[name]) for name in ("role", "of", "currency", "amount")}
     arrays = [columns[field.name].cast(field.type) for field in POSTINGS]
     return pa.Table.from_arrays(arrays, schema=POSTINGS)
 
@@ -410,20 +351,9 @@ def _places(turns: pa.Array) -> pa.Array:
     return pc.add(pc.subtract(places, first), 1)
 
 
-def _sources(connection: duckdb.DuckDBPyConnection) -> pa.ListArray:
-    """The records that each entry is made from, in the order of the entries."""
-    counts = connection.table("entry_sources").order("turn").to_arrow_table()["sources"]
-    source_ids = connection.sql(_SOURCES_IN_ORDER).to_arrow_table()["source_id"]
-    ends = _joined(pc.cumulative_sum(counts.cast(pa.int32())).chunks, pa.int32())
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    return pa.ListArray.from_arrays(offsets, _joined(source_ids.chunks, TEXT))
-
-
-def _joined(chunks: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+def _joined(column: pa.ChunkedArray) -> pa.Array:
     """The chunks of a column as one, which is a copy only where there are several."""
-    if len(chunks) == 1:
-        return chunks[0]
-    return pa.concat_arrays(chunks) if chunks else pa.array([], kind)
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _statement_balances(
@@ -431,36 +361,18 @@ def _statement_balances(
 ) -> tuple[tuple[KnownBalance, ...], tuple[KnownBalance, ...]]:
     opening, closing = [], []
     for row in r.statements.to_pylist():
-        of, currency = row["account"], row["currency"]
-        role = _SOURCES.get(row["source"], "bank")
-        if not row["complete"]:
+        of = row["account"]
+        if row["complete"]:
+            account = (_SOURCES.get(row["source"], "bank"), of, row["currency"])
+            first, last = row["opening_balance"], row["closing_balance"]
+            opening.append(KnownBalance(*account, r.month.previous.last, first))
+            closing.append(KnownBalance(*account, r.month.last, last))
+        else:
             notes.append(f"no balance of {of} is asserted: its statements are not complete, proved")
-            continue
-        opening.append(
-            KnownBalance(role, of, currency, r.month.previous.last, row["opening_balance"])
-        )
-        closing.append(KnownBalance(role, of, currency, r.month.last, row["closing_balance"]))
     return tuple(opening), tuple(closing)
 
 
-def _begun(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
-    """What earlier months left in transit, so that its account closes with what is in transit."""
-    for request in begun_before(r, zone):
-        since = f" since {request.since}" if request.since else ""
-        yield _Entry(
-            f"opening:{request.request_id}",
-            r.month.previous.last,
-            clean(f"{request.reference} in transit{since}"),
-            (
-                _Leg(request.role, request.currency, request.amount),
-                _Leg("opening", request.currency, request.amount.copy_negate()),
-            ),
-            (request.request_id,),
-            request.request_id,
-        )
-
-
-def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_Entry]:
+def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[BookEntry]:
     """What a decision after the close changes of a line that the closed month has posted.
 
     What of it is in transit was not so in the closed month's books: the opening says it as they do.
@@ -478,36 +390,28 @@ def _corrections(r: Reconciliation, corrections: pa.Table | None) -> Iterator[_E
         month = closed[own["after"]]
         transit = tuple(leg for leg in legs if leg.role in TRANSIT)
         if transit:
-            opened = tuple(
-                _Leg(leg.role, leg.currency, leg.amount.copy_negate(), leg.of) for leg in transit
-            )
-            against = tuple(_Leg("opening", leg.currency, leg.amount) for leg in transit)
+            opened = tuple(map(_negated, transit))
+            against = tuple(BookLeg("opening", leg.currency, leg.amount) for leg in transit)
             text = clean(f"{after.text}: as {month} was closed")
-            on = r.month.previous.last
-            yield _Entry(f"opening:late:{entry_id}", on, text, (*opened, *against), after.sources)
+            name, on = f"opening:late:{entry_id}", r.month.previous.last
+            yield BookEntry(name, on, text, (*opened, *against), after.sources)
         if legs:
             text = clean(f"{after.text}: decided after {month} was closed")
-            yield _Entry(f"late:{entry_id}", r.month.first, text, legs, after.sources)
+            yield BookEntry(f"late:{entry_id}", r.month.first, text, legs, after.sources)
 
 
-def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
+def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
     """The entry of each of these lines, without the shares that several expectations have."""
     rows = _numbered(lines.append_column("remittance", pa.nulls(lines.num_rows, TEXT)))
     nothing = r.virtual_accounts.schema.empty_table()
     tables = _line_tables(rows, r.matches.allocations.slice(0, 0), nothing)
     with _stepped(tables, "line_legs") as connection:
-        legs: dict[int, list[_Leg]] = {}
-        for at, *leg in connection.execute(
-            "SELECT entry_no, role, currency, amount, account FROM line_legs"
-            " ORDER BY entry_no, part, place"
-        ).fetchall():
-            legs.setdefault(at, []).append(_Leg(*leg))
-        booked = connection.execute(
-            "SELECT entry_no, entry_id, booking_date, words, expectation_id FROM line_amounts"
-            " ORDER BY entry_no"
-        ).fetchall()
+        legs: dict[int, list[BookLeg]] = {}
+        for at, *leg in connection.execute(_LEGS_ALONE).fetchall():
+            legs.setdefault(at, []).append(BookLeg(*leg))
+        booked = connection.execute(_LINES_ALONE).fetchall()
     return [
-        _Entry(
+        BookEntry(
             f"line:{entry_id}",
             on,
             clean(words or LINE),
@@ -518,21 +422,22 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[_Entry]:
     ]
 
 
-def _difference(before: Iterable[_Leg], after: Iterable[_Leg]) -> tuple[_Leg, ...]:
+def _difference(before: Iterable[BookLeg], after: Iterable[BookLeg]) -> tuple[BookLeg, ...]:
     """What has to be posted so that the one becomes the other."""
-    sums: dict[tuple[str, str, str], list[Decimal]] = {}
-    for sign, legs in ((-1, before), (1, after)):
-        for leg in legs:
-            amount = leg.amount if sign > 0 else leg.amount.copy_negate()
-            sums.setdefault((leg.role, leg.currency, leg.of), []).append(amount)
+    legs = (*map(_negated, before), *after)
+    sums = totals(((leg.role, leg.currency, leg.of), leg.amount) for leg in legs)
     return tuple(
-        _Leg(role, currency, amount, of)
-        for (role, currency, of), amounts in sums.items()
-        if (amount := total(amounts))
+        BookLeg(role, currency, amount, of)
+        for (role, currency, of), amount in sums.items()
+        if amount
     )
 
 
-def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
+def _negated(leg: BookLeg) -> BookLeg:
+    return msgspec.structs.replace(leg, amount=leg.amount.copy_negate())
+
+
+def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
     """The coins of proved conversions; their euros left with the provider's sweep."""
     for row in r.conversions.to_pylist():
         if row["state"] not in _PROVED or not row["converted"] or row["closed_at"] is None:
@@ -540,19 +445,16 @@ def _conversions(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Entry]:
         on = row["closed_at"].astimezone(zone).date()
         if r.month.first <= on <= r.month.last:
             asset = row["asset"]
-            yield _Entry(
+            yield BookEntry(
                 f"conversion:{row['account_id']}:{asset}:{row['closed_at']:%Y-%m-%dT%H:%M:%S}",
                 on,
                 clean(f"Converted to {asset}, {row['account']}"),
-                (
-                    _Leg("wallet", asset, row["converted"], asset),
-                    _Leg("conversion", asset, row["converted"].copy_negate()),
-                ),
+                BookLeg("wallet", asset, row["converted"], asset).against("conversion"),
                 tuple(row["entry_ids"] or ()),
             )
 
 
-def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[_Entry]:
+def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[BookEntry]:
     """Coins sent and received; between own accounts and wallets nothing moves."""
     if r.basis is None:
         return
@@ -569,14 +471,12 @@ def _transfers(r: Reconciliation, zone: ZoneInfo, notes: list[str]) -> Iterator[
                 f"transfer {row['transfer_id']} is posted as of others: whose wallet it went"
                 " to or came from is not known; the wallet's explorer export says it"
             )
-        signed = amount.copy_negate() if out else amount
-        yield _Entry(
+        way = "out" if out else "in"
+        leg = BookLeg("wallet", asset, amount.copy_negate() if out else amount, asset)
+        yield BookEntry(
             f"transfer:{row['transfer_id']}",
             row["happened_on"],
-            f"Transfer of {clean(asset)} {'out' if out else 'in'}",
-            (
-                _Leg("wallet", asset, signed, asset),
-                _Leg("transfers out" if out else "transfers in", asset, signed.copy_negate()),
-            ),
+            f"Transfer of {clean(asset)} {way}",
+            leg.against(f"transfers {way}"),
             (row["transfer_id"],),
         )

@@ -24,19 +24,20 @@ import pyarrow as pa
 
 from treasury.close.balances import month_balances
 from treasury.close.coins.coin_entries import CoinBooks
-from treasury.close.ledger.accounting import TRANSIT
+from treasury.close.ledger.accounting import TRANSIT, accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts
-from treasury.close.ledger.own_books import OwnBooks, bank_names, own_books
 from treasury.close.ledger.transit import owed_payouts
-from treasury.close.result_words import amount_words, amounts_words, count
+from treasury.close.result_words import amount_words, amounts_words, count, noted_html
 from treasury.errors import InputError
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.money import difference, total
+from treasury.money import difference, total, totals
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.tables.tabular import Tabular, html_table
-from treasury.text import clean, safe_html
+from treasury.tables.schemas import schema_of
+from treasury.tables.tabular import Tabular
+from treasury.text import clean
 
 __all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
 
@@ -47,20 +48,11 @@ COLUMNS: Final = (
 )
 """A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
 
-LEDGER: Final = pa.schema(
-    [
-        ("account", TEXT),
-        ("name", TEXT),
-        ("currency", TEXT),
-        ("balance", AMOUNT),
-        ("in_transit_in", AMOUNT),
-        ("in_transit_out", AMOUNT),
-        ("expected", AMOUNT),
-        ("ledger", AMOUNT),
-        ("difference", AMOUNT),
-        ("line", INTEGER),
-        ("finding", TEXT),
-    ]
+LEDGER: Final = schema_of(
+    (TEXT, "account", "name", "currency"),
+    (AMOUNT, "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference"),
+    (INTEGER, "line"),
+    (TEXT, "finding"),
 )
 """A row for each account on either side, amounts in `currency`; `difference` is the ledger less
 what is expected, `line` where the ledger's file says it."""
@@ -69,16 +61,8 @@ AGREES: Final = "agrees"
 WALLET: Final = "wallet"
 ON_RAMPS, OFF_RAMPS, OWN_TRANSFERS = TRANSIT
 NOTHING: Final = Decimal(0)
-_PENDING: Final = """
-SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
-FROM statement_entries
-WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'
-ORDER BY entry_id
-"""
-_RECEIVERS: Final = """
-SELECT entry_id, counterparty_account AS account FROM statement_entries
-WHERE entry_id IN (SELECT unnest($ids))
-"""
+_PENDING: Final = step_sql("treasury.close.steps", "pending_debits")
+_RECEIVERS: Final = step_sql("treasury.close.steps", "line_receivers")
 
 Row = dict[str, Any]
 Key = tuple[str, str]
@@ -105,9 +89,14 @@ class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
         return f"<{self.title}>"
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{safe_html(note)}</li>" for note in self.notes)
-        head = f"<p class='tex2jax_ignore'>{safe_html(self.title)}</p><ul>{notes}</ul>"
-        return head + html_table(self.lines)
+        return noted_html(self.title, self.notes, self.lines)
+
+
+class _OwnBooks(msgspec.Struct, frozen=True):
+    """What the month posted to each account of the ledger, and the roles that stand on it."""
+
+    posted: Mapping[Key, Decimal]
+    roles: Mapping[Key, tuple[str, ...]]
 
 
 class _Way(msgspec.Struct, frozen=True):
@@ -137,10 +126,12 @@ def compare_ledger(
     r = matched_in_full(r)
     proved = month_balances(r, _zone(r)) if balances is None else balances
     rows, mapping = proved.to_pylist(), accounts or LedgerAccounts()
-    ledger_lines = _by_account(path, read_csv(path, COLUMNS), bank_names(r, mapping) | _names(rows))
+    ledger_lines = _by_account(
+        path, read_csv(path, COLUMNS), _bank_names(r, mapping) | _names(rows)
+    )
     accounts_held = {_key(row["of"], row["currency"]) for row in rows}
     others = frozenset(ledger_lines.keys() - accounts_held)
-    books = own_books(r, _zone(r), mapping, coins) if others else OwnBooks({}, {})
+    books = _own_books(r, _zone(r), mapping, coins) if others else _OwnBooks({}, {})
     posted_lines = {key: ledger_lines.pop(key) for key in sorted(others & books.posted.keys())}
     way = _on_the_way(r, books, frozenset(posted_lines))
     covered = _covered(rows, ledger_lines, books, frozenset(posted_lines))
@@ -205,6 +196,33 @@ def _by_account(
     return ledger_lines
 
 
+# The ledger's accounts that are roles of our own export
+
+
+def _own_books(
+    r: Reconciliation, zone: ZoneInfo, accounts: LedgerAccounts, coins: CoinBooks | None = None
+) -> _OwnBooks:
+    """The sums of the month's export by ledger account and currency."""
+    rows = accounting(r, zone, coins=coins).balances().to_pylist()
+    keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
+    roles: defaultdict[Key, dict[str, None]] = defaultdict(dict)
+    for key, row in zip(keys, rows, strict=True):
+        roles[key][row["role"]] = None
+    posted = totals(zip(keys, (row["balance"] for row in rows), strict=True))
+    return _OwnBooks(posted, {key: tuple(names) for key, names in roles.items()})
+
+
+def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
+    """The bank accounts by what the export calls them; one name for several is none's."""
+    accounts_by_name: defaultdict[Key, set[Key]] = defaultdict(set)
+    for row in r.statements.to_pylist():
+        role = "provider" if row["source"] == "provider_report" else "bank"
+        currency = row["currency"].upper()
+        name = plain_account(accounts.of(role, row["account"]))
+        accounts_by_name[name, currency].add((plain_account(row["account"]), currency))
+    return {name: account for name, (account, *others) in accounts_by_name.items() if not others}
+
+
 # The comparison
 
 
@@ -248,7 +266,7 @@ def _finding(row: Row, comparison: Row) -> str:
 def _covered(
     rows: Sequence[Row],
     ledger_lines: Mapping[Key, CsvLine],
-    books: OwnBooks,
+    books: _OwnBooks,
     posted: frozenset[Key],
 ) -> set[Key]:
     """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
@@ -258,7 +276,7 @@ def _covered(
     return wallets - ledger_lines.keys()
 
 
-def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Row:
+def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> Row:
     """An account of our own export, held against what the month posted to it.
 
     The export posts what moved in wallets, not what they held; a ledger may have either.
@@ -267,12 +285,8 @@ def _posted(key: Key, line: CsvLine, books: OwnBooks, rows: Sequence[Row]) -> Ro
     balances = [
         row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency
     ]
-    if (
-        books.roles[key] == (WALLET,)
-        and balances
-        and None not in balances
-        and ledger == total(balances)
-    ):
+    is_known = bool(balances) and None not in balances
+    if books.roles[key] == (WALLET,) and is_known and ledger == total(balances):
         expected = ledger
     gap = difference(ledger, expected)
     side = "more" if gap > 0 else "less"
@@ -308,7 +322,7 @@ def _unknown(line: CsvLine) -> Row:
 # What was on its way
 
 
-def _on_the_way(r: Reconciliation, books: OwnBooks, posted: frozenset[Key]) -> _Way:
+def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> _Way:
     """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
     if r.basis is None:
         return _Way({}, {}, ())
@@ -318,28 +332,22 @@ def _on_the_way(r: Reconciliation, books: OwnBooks, posted: frozenset[Key]) -> _
         OWN_TRANSFERS: list(_own_transfers(r)),
         ON_RAMPS: list(_pending(r, notes)),
     }
-    apart = [role for role in parts if any(role in books.roles[key] for key in posted)]
-    for role in apart:
-        moved = [part for part in parts[role] if books.keeps(role, part[0][1], posted)]
-        parts[role] = [part for part in parts[role] if part not in moved]
-        amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
-        notes.append(f"{amounts} is expected on the ledger's own account of {role}, not at a bank")
-    into = _sums((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
-    return _Way(into, _sums(parts[ON_RAMPS]), tuple(notes))
-
-
-def _sums(parts: Iterable[tuple[Key, Decimal]]) -> dict[Key, Decimal]:
-    groups: defaultdict[Key, list[Decimal]] = defaultdict(list)
-    for key, part in parts:
-        groups[key].append(part)
-    return {key: total(amounts) for key, amounts in groups.items()}
+    for role, expected in parts.items():
+        currencies = {key[1] for key in posted if role in books.roles[key]}
+        if currencies:
+            parts[role] = [part for part in expected if part[0][1] not in currencies]
+            moved = (part for part in expected if part[0][1] in currencies)
+            amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
+            own_account = f"the ledger's own account of {role}, not at a bank"
+            notes.append(f"{amounts} is expected on {own_account}")
+    into = totals((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
+    return _Way(into, totals(parts[ON_RAMPS]), tuple(notes))
 
 
 def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
     assert r.basis is not None
     params = None if ids is None else {"ids": list(ids)}
-    rows: list[Row] = r.basis.snapshot.sql(query, params).to_pylist()
-    return rows
+    return r.basis.snapshot.sql(query, params).to_pylist()
 
 
 def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:

@@ -28,7 +28,7 @@ from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_input import read_csv
 
-__all__ = ["LedgerFile", "compare_with", "draft_of", "journaled_ledger", "read_ledger"]
+__all__ = ["LedgerFile", "compare_with", "journaled_ledger", "read_ledger"]
 
 KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024
@@ -49,6 +49,10 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     sha256: str
     mapping: str = ""
+
+    def draft(self, month: str, actor: Actor) -> Draft:
+        """What is journaled of it, beside the month's close."""
+        return Draft(KIND, month, msgspec.structs.asdict(self), actor)
 
 
 def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
@@ -81,11 +85,6 @@ def compare_with(
         path.write_text(ledger.content, "utf-8", newline="")
         accounts = read_mapping(ledger.mapping, MAPPING) if ledger.mapping else None
         return compare_ledger(r, path, balances=balances, accounts=accounts, coins=coins)
-
-
-def draft_of(month: str, ledger: LedgerFile, actor: Actor) -> Draft:
-    """What is journaled of it, beside the month's close."""
-    return Draft(KIND, month, msgspec.structs.asdict(ledger), actor)
 
 
 def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> LedgerFile | None:

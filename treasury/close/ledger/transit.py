@@ -16,43 +16,19 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
+from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.month_proof import in_transit
+from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, TEXT
 from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation
+from treasury.text import clean
 
 __all__ = ["Owed", "begun_before", "owed_payouts", "paid_for"]
 
-_PAYOUTS: Final = """
-    SELECT id, payment_reference AS reference, company_bank_account_iban AS account,
-        fiat_currency AS currency, fiat_net_amount AS amount, completed_at
-    FROM ramp_requests WHERE ramp_type = 'OFF_RAMP' AND id IN (SELECT unnest($ids))
-    ORDER BY payment_reference, id
-"""
-_PAID: Final = """
-    SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount
-    FROM allocations AS a JOIN statement_entries AS e ON e.entry_id = a.entry_id
-    WHERE e.booking_date <= $last
-    GROUP BY a.expectation_id
-"""
-_BEGUN: Final = """
-    WITH allocated AS (
-        SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
-            min(e.booking_date) AS since
-        FROM allocations AS a JOIN statement_entries AS e ON e.entry_id = a.entry_id
-        WHERE e.booking_date < $first
-        GROUP BY a.expectation_id
-    )
-    SELECT r.id, r.payment_reference AS reference, r.ramp_type, r.fiat_currency AS currency,
-        r.fiat_net_amount AS net, r.completed_at < $start AS was_completed,
-        coalesce(l.since, CAST(r.completed_at AT TIME ZONE $zone AS DATE)) AS since,
-        coalesce(l.amount, 0) AS moved
-    FROM ramp_requests AS r LEFT JOIN allocated AS l ON l.expectation_id = r.id
-    WHERE CASE r.ramp_type
-        WHEN 'ON_RAMP' THEN l.amount > 0 AND (r.completed_at IS NULL OR r.completed_at >= $start)
-        ELSE r.status = 'SUCCEEDED' AND r.completed_at < $start END
-    ORDER BY r.payment_reference, r.id
-"""
+_PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")
+_PAID: Final = step_sql("treasury.close.steps", "paid_by_day")
+_BEGUN: Final = step_sql("treasury.close.steps", "begun_requests_paid")
 
 PAID: Final = pa.schema([("expectation_id", TEXT), ("amount", AMOUNT)])
 
@@ -72,17 +48,6 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True):
     maybe_on: date | None
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a month begins with in transit for one request, debit positive, in `currency`."""
-
-    request_id: str
-    reference: str
-    role: str
-    currency: str
-    amount: Decimal
-    since: date | None
-
-
 def owed_payouts(r: Reconciliation) -> list[Owed]:
     """Off-ramps whose money no line is known to have brought by the month's end."""
     if r.basis is None:
@@ -90,20 +55,9 @@ def owed_payouts(r: Reconciliation) -> list[Owed]:
     sure, maybe = in_transit(r)
     sent: dict[str, date | None] = {row["request_id"]: None for row in sure}
     sent |= {row["request_id"]: row["may_have_arrived_on"] for row in maybe}
-    end = r.month.end(r.basis.question.zone)
-    payouts = r.basis.snapshot.sql(_PAYOUTS, {"ids": sorted(filter(None, sent))})
-    return [
-        Owed(
-            request_id=row["id"],
-            reference=row["reference"] or row["id"],
-            account=row["account"],
-            currency=row["currency"],
-            amount=row["amount"],
-            is_owed=row["completed_at"] is not None and row["completed_at"] < end,
-            maybe_on=sent[row["id"]],
-        )
-        for row in payouts.to_pylist()
-    ]
+    ids = {"ids": sorted(filter(None, sent)), "end": r.month.end(r.basis.question.zone)}
+    payouts = r.basis.snapshot.sql(_PAYOUTS, ids).to_pylist()
+    return [Owed(**row, maybe_on=sent[row["request_id"]]) for row in payouts]
 
 
 def paid_for(r: Reconciliation) -> pa.Table:
@@ -115,8 +69,8 @@ def paid_for(r: Reconciliation) -> pa.Table:
         return connection.execute(_PAID, {"last": r.month.last}).to_arrow_table().cast(PAID)
 
 
-def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[Begun]:
-    """What was in transit when the month began, request by request."""
+def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[BookEntry]:
+    """What earlier months left in transit, so that its account closes with what is in transit."""
     if r.basis is None:
         return
     parameters = {"first": r.month.first, "start": r.month.start(zone), "zone": zone.key}
@@ -127,11 +81,13 @@ def begun_before(r: Reconciliation, zone: ZoneInfo) -> Iterator[Begun]:
         on_ramp = row["ramp_type"] == "ON_RAMP"
         amount = row["moved"] if on_ramp else row["net"] and difference(row["net"], row["moved"])
         if amount and row["currency"]:
-            yield Begun(
-                request_id=row["id"],
-                reference=row["reference"] or row["id"],
-                role="on-ramp in transit" if on_ramp else "off-ramp in transit",
-                currency=row["currency"],
-                amount=amount,
-                since=row["since"],
+            since = f" since {row['since']}" if row["since"] else ""
+            role = "on-ramp in transit" if on_ramp else "off-ramp in transit"
+            yield BookEntry(
+                f"opening:{row['id']}",
+                r.month.previous.last,
+                clean(f"{row['reference'] or row['id']} in transit{since}"),
+                BookLeg(role, row["currency"], amount).against("opening"),
+                (row["id"],),
+                row["id"],
             )

@@ -20,37 +20,26 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.ledger.accounting import transit_postings
 from treasury.close.month_proof import in_transit
+from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, wide
 
 __all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
 
-BRIDGE: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("reference", TEXT),
-        ("currency", TEXT),
-        ("report", AMOUNT),
-        ("journal", AMOUNT),
-        ("roll_forward", AMOUNT),
-        ("why", TEXT),
-        ("subject_id", TEXT),
-    ]
+BRIDGE: Final = schema_of(
+    (TEXT, "kind", "reference", "currency"),
+    (AMOUNT, "report", "journal", "roll_forward"),
+    (TEXT, "why", "subject_id"),
 )
 """A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
 off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or the bank line."""
-STEPS: Final = pa.schema(
-    [
-        ("kind", TEXT),
-        ("currency", TEXT),
-        ("why", TEXT),
-        ("rows", INTEGER),
-        ("report", AMOUNT),
-        ("journal", AMOUNT),
-        ("roll_forward", AMOUNT),
-    ]
+STEPS: Final = schema_of(
+    (TEXT, "kind", "currency", "why"),
+    (INTEGER, "rows"),
+    (AMOUNT, "report", "journal", "roll_forward"),
 )
 """The rows summed by kind, currency and reason."""
 
@@ -65,10 +54,7 @@ _ROLES: Final = {
     "own transfers": "own_transfer",
 }
 _ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
-_REFERENCES: Final = """
-SELECT r.id, r.payment_reference AS reference
-FROM ramp_requests AS r JOIN subjects AS s ON s.subject_id = r.id
-"""
+_REFERENCES: Final = step_sql("treasury.close.steps", "subject_references")
 Key = tuple[str, str, str]
 Figures = dict[str, Decimal]
 
@@ -116,7 +102,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
             key = ("credit", row["currency"], f"{row['reference']} of {row['left_on']}")
         names[key[2]] = row["reference"]
         _add(figures, key, "report", row["amount"])
-    for row in transit_postings(r, zone, _pairs(r)).to_pylist():
+    transfers = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
+    # Both legs of an own transfer are one transfer: the leg out stands for the leg in.
+    pairs = {row["in_id"]: row["out_id"] for row in transfers if row["in_id"] and row["out_id"]}
+    for row in transit_postings(r, zone, pairs).to_pylist():
         key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
         _add(figures, key, "journal", row["amount"])
     still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
@@ -125,7 +114,10 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
         _add(figures, key, "roll_forward", row["closing"])
     counted = {key: sums for key, sums in figures.items() if any(sums.values())}
     subjects = pa.array(sorted({subject for _, _, subject in counted}), TEXT)
-    status = _statuses(r, zone, subjects)
+    status = {}
+    if r.basis is not None:
+        then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
+        status = _by_id(then, "request_id", "status", subjects)
     names = _references(r, subjects) | names | _by_id(rolled, "expectation_id", "code", subjects)
     rows = [
         {
@@ -147,19 +139,6 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
 def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
     sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
     sums[name] = total((sums[name], amount))
-
-
-def _pairs(r: Reconciliation) -> dict[str, str]:
-    """The leg out of each own transfer by its leg in: both are one transfer."""
-    pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
-    return {row["in_id"]: row["out_id"] for row in pairs if row["in_id"] and row["out_id"]}
-
-
-def _statuses(r: Reconciliation, zone: ZoneInfo, subjects: pa.Array) -> dict[str, Any]:
-    if r.basis is None:
-        return {}
-    then = requests_at_cut_off(r.basis.snapshot, r.month, zone)
-    return _by_id(then, "request_id", "status", subjects)
 
 
 def _references(r: Reconciliation, subjects: pa.Array) -> dict[str, str | None]:

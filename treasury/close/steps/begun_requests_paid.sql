@@ -1,0 +1,17 @@
+-- What each request had in transit when the month of $first began, one row each. Not stored.
+WITH allocated AS (
+    SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount,
+        min(e.booking_date) AS since
+    FROM allocations AS a JOIN statement_entries AS e ON e.entry_id = a.entry_id
+    WHERE e.booking_date < $first
+    GROUP BY a.expectation_id
+)
+SELECT r.id, r.payment_reference AS reference, r.ramp_type, r.fiat_currency AS currency,
+    r.fiat_net_amount AS net, r.completed_at < $start AS was_completed,
+    coalesce(l.since, CAST(r.completed_at AT TIME ZONE $zone AS DATE)) AS since,
+    coalesce(l.amount, 0) AS moved
+FROM ramp_requests AS r LEFT JOIN allocated AS l ON l.expectation_id = r.id
+WHERE CASE r.ramp_type
+    WHEN 'ON_RAMP' THEN l.amount > 0 AND (r.completed_at IS NULL OR r.completed_at >= $start)
+    ELSE r.status = 'SUCCEEDED' AND r.completed_at < $start END
+ORDER BY r.payment_reference, r.id

@@ -1,0 +1,6 @@
+-- The off-ramps of the requests $ids with their net, and whether it is owed by $end, one row each. Not stored.
+SELECT id AS request_id, coalesce(nullif(payment_reference, ''), id) AS reference,
+    company_bank_account_iban AS account, fiat_currency AS currency, fiat_net_amount AS amount,
+    coalesce(completed_at < $end, FALSE) AS is_owed
+FROM ramp_requests WHERE ramp_type = 'OFF_RAMP' AND id IN (SELECT unnest($ids))
+ORDER BY payment_reference, id

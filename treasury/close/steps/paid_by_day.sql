@@ -1,0 +1,5 @@
+-- What lines up to the day $last brought for each expectation, one row each. Not stored.
+SELECT a.expectation_id, CAST(sum(a.amount) AS DECIMAL(38, 18)) AS amount
+FROM allocations AS a JOIN statement_entries AS e ON e.entry_id = a.entry_id
+WHERE e.booking_date <= $last
+GROUP BY a.expectation_id

@@ -1,0 +1,5 @@
+-- Debits that their bank still calls pending, one row each. Not stored.
+SELECT account, currency, amount, coalesce(booking_date, value_date) AS on_day
+FROM statement_entries
+WHERE vanished_at IS NULL AND entry_status = 'PDNG' AND direction = 'DBIT'
+ORDER BY entry_id

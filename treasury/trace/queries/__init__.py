@@ -1,0 +1,1 @@
+"""Queries that stand alone: what a way is told from, besides the steps."""

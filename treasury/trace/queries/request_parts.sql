@@ -1,0 +1,5 @@
+-- The lines and the transfer that are a request's own, one row each. Not stored.
+SELECT kind, id FROM (SELECT 'line' AS kind, l.entry_id AS id FROM every_line AS l
+    WHERE l.expectation_id = ? UNION ALL SELECT 'transfer' AS kind, t.id FROM transfers AS t
+    JOIN ramp_requests AS r ON r.id = ?
+    AND lower(r.blockchain_transaction_hash) = lower(t.transaction_hash)) AS own
