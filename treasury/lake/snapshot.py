@@ -15,9 +15,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, QueryError
@@ -42,37 +42,27 @@ _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 
 FEW = 8 << 20
 """Bytes of Parquet that one thread reads as soon as several do."""
-_NONE_BESIDE: Final[Mapping[str, Path]] = {}
 
 
-class Snapshot:
+class Snapshot(msgspec.Struct, eq=False, weakref=True):
     """Every table of the catalogue at one commit, for SQL."""
 
-    def __init__(
-        self,
-        catalogue: Mapping[str, Table],
-        commit: Commit | None,
-        at: datetime | None,
-        opened: Callable[[str, int], delta.StoredTable],
-        commits: Callable[[], pa.Table],
-        *,
-        altered: Callable[[str], bool | None] = lambda _: None,
-        workspace: Path | None = None,
-    ) -> None:
-        if at is not None and at.tzinfo is None:
-            raise InputError(f"{at} has no time zone", do="write it as 2026-11-01T09:00Z")
-        self.at = at
-        self.commit = commit
-        self._catalogue = catalogue
-        self._opened = opened
-        self._commits = commits
-        self._altered = altered
-        self._workspace = workspace
-        self._beside: dict[str, Callable[[], pa.Table]] = {}
-        self._names = (*catalogue, COMMITS)
-        self._shown: set[str] = set()
-        self._lock = threading.Lock()
-        self._shared: duckdb.DuckDBPyConnection | None = None
+    _catalogue: Mapping[str, Table]
+    commit: Commit | None
+    at: datetime | None
+    _opened: Callable[[str, int], delta.StoredTable]
+    _commits: Callable[[], pa.Table]
+    altered: Callable[[str], bool | None] = lambda _: None
+    workspace: Path | None = None
+    _beside: dict[str, Callable[[], pa.Table]] = {}
+    _shown: set[str] = set()
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
+    _shared: duckdb.DuckDBPyConnection | None = None
+    __repr__ = object.__repr__
+
+    def __post_init__(self) -> None:
+        if self.at is not None and self.at.tzinfo is None:
+            raise InputError(f"{self.at} has no time zone", do="write it as 2026-11-01T09:00Z")
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
         """The same snapshot, with further tables for `sql` and `table`.
@@ -113,7 +103,7 @@ class Snapshot:
         *,
         one_thread: bool = False,
         alone: bool = False,
-        beside: Mapping[str, Path] = _NONE_BESIDE,
+        beside: Mapping[str, Path] | None = None,
     ) -> duckdb.DuckDBPyConnection:
         """A connection of its own, with a view per table, per history, and the table `commits`.
 
@@ -128,27 +118,27 @@ class Snapshot:
         stop a COPY onto one of them. SQL that a person wrote goes through `sql`.
         """
         if alone or one_thread or beside:
-            connection = self._new_database(one_thread=one_thread, beside=beside)
-            self._show(connection, self._names)
+            connection = self._new_database(one_thread=one_thread, beside=beside or {})
+            self._show(connection, (*self._catalogue, COMMITS))
             return connection
         with self._lock:
-            return self._showing(self._names).cursor()
+            return self._showing((*self._catalogue, COMMITS)).cursor()
 
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """The database that every connection shares, opened with the first, with these tables."""
         if self._shared is None:
-            self._shared = self._new_database()
+            self._shared = self._new_database(one_thread=False, beside={})
         unseen = [name for name in names if name not in self._shown]
         self._show(self._shared, unseen)
         self._shown.update(unseen)
         return self._shared
 
     def _new_database(
-        self, *, one_thread: bool = False, beside: Mapping[str, Path] = _NONE_BESIDE
+        self, *, one_thread: bool, beside: Mapping[str, Path]
     ) -> duckdb.DuckDBPyConnection:
         """A database that reads the snapshot's files, of several threads where much is stored."""
         size = sum(file.size for stored in self.stored().values() for file in stored.files)
-        workspace = None if size < FEW else self._workspace
+        workspace = None if size < FEW else self.workspace
         connection = engine.connect(one_thread=one_thread or size < FEW, workspace=workspace)
         for name, database in beside.items():
             engine.attach(connection, database, name)
@@ -187,13 +177,13 @@ class Snapshot:
 
     def sql(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of one SELECT, decimals exact; QueryError for anything else."""
-        with self._cursor(query, self._names) as cursor:
+        with self._cursor(query, (*self._catalogue, COMMITS)) as cursor:
             engine.check_reads(cursor, query, params)
             return engine.rows(cursor, query, params)
 
     def select(self, query: str, params: engine.Params = None) -> pa.Table:
         """The rows of a SELECT of our own, which is not checked for being one: that plans twice."""
-        named = [name for name in self._names if name in query]
+        named = [name for name in (*self._catalogue, COMMITS) if name in query]
         with self._cursor(query, named) as cursor:
             return engine.rows(cursor, query, params)
 
@@ -273,9 +263,7 @@ class Snapshot:
         return [file.path for version in stored if version is not None for file in version.files]
 
     def _scan(self, name: str, schema: pa.Schema) -> str:
-        stored = self._stored(name)
-        if stored is None:
-            return engine.scan((), schema, ())
+        stored = self._stored(name) or delta.StoredTable(0, (), ())
         return engine.scan(stored.files, schema, stored.columns)
 
     def _stored(self, name: str) -> delta.StoredTable | None:
@@ -301,7 +289,7 @@ class Snapshot:
         names = [n for t in self._catalogue.values() for n in (t.name, t.history)]
         stored = [table for table in map(self._stored, names) if table is not None]
         files = (file for table in stored for file in table.files)
-        damage = engine.damage(error, files, self._altered)
+        damage = engine.damage(error, files, self.altered)
         if damage is not None:
             raise damage from error
 
