@@ -195,9 +195,8 @@ class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def secret(self) -> Secret | None:
         """Fetch the password; None where the database asks for none."""
-        if self.password is None:
-            return None
-        return secret_at(self.password, "the journal", "password")
+        place = self.password
+        return None if place is None else secret_at(place, "the journal", "password")
 
 
 class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -214,9 +213,7 @@ class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def secret(self) -> Secret | None:
         """Fetch the token; None where the server asks for none."""
-        if self.token is None:
-            return None
-        return secret_at(self.token, self.address, "token")
+        return None if self.token is None else secret_at(self.token, self.address, "token")
 
 
 _SPARK_ADDRESS: Final = re.compile(r"(?:sc|spark|k8s)://\S+|yarn|local(?:\[[0-9*, ]+\])?")

@@ -34,6 +34,9 @@ else:
 __all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
 
 SCHEMES: Final = ("s3", "az", "gs", "file")
+_ADDRESSES: Final = (
+    "write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder"
+)
 _PLAIN_HTTP: Final = {
     "s3": "AWS_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP",
 }  # fmt: skip
@@ -101,10 +104,7 @@ def check_address(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise SettingsError(
-            "the address of the lake's home does not read",
-            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
-        ) from None
+        raise SettingsError("the address of the lake's home does not read", do=_ADDRESSES) from None
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
@@ -119,10 +119,7 @@ def check_address(address: str) -> str:
             )
         return str(folder)
     if parts.scheme not in SCHEMES or not (parts.netloc or parts.path.strip("/")):
-        raise SettingsError(
-            f"{parts.scheme}:// is no home for a lake",
-            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
-        )
+        raise SettingsError(f"{parts.scheme}:// is no home for a lake", do=_ADDRESSES)
     if parts.scheme == "file":
         return unquote(parts.path)
     return address.rstrip("/")
