@@ -12,7 +12,7 @@ from treasury.cli import treasury
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
 
-__all__ = ["anna", "ben", "run"]
+__all__ = ["anna", "ben", "run", "shared_home"]
 
 
 def run(folder: Path, *arguments: str) -> Result:
@@ -21,23 +21,37 @@ def run(folder: Path, *arguments: str) -> Result:
     )
 
 
-@pytest.fixture
-def anna(month_end: Workspace, tmp_path: Path) -> Path:
-    """A copy of the practice desk with a home, pushed."""
-    folder = shutil.copytree(month_end.folder, tmp_path / "anna")
-    with (folder / FILE_NAME).open("a") as settings:
+@pytest.fixture(scope="session")
+def shared_home(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the practice desk, `anna`, its `home`, and `ben`, cloned from it."""
+    folder = tmp_path_factory.mktemp("shared")
+    anna = shutil.copytree(month_end.folder, folder / "anna")
+    with (anna / FILE_NAME).open("a") as settings:
         settings.write('\n[lake]\nhome = "../home"\n')
-    pushed = run(folder, "lake", "push")
+    pushed = run(anna, "lake", "push")
     assert pushed.output.startswith("pushed ")
+    cloned = CliRunner().invoke(
+        treasury, ["lake", "clone", str(folder / "home"), str(folder / "ben")]
+    )
+    assert "head 1, commit 2 (statements) by" in cloned.output, cloned.output
+    shutil.copy(anna / "rules.toml", folder / "ben")
     return folder
 
 
 @pytest.fixture
-def ben(anna: Path, tmp_path: Path) -> Path:
+def anna(shared_home: Path, tmp_path: Path) -> Path:
+    """A desk with a home, pushed."""
+    shutil.copytree(shared_home / "home", tmp_path / "home")
+    folder = shutil.copytree(shared_home / "anna", tmp_path / "anna")
+    Workspace(folder).lake.publish()
+    return folder
+
+
+@pytest.fixture
+def ben(anna: Path, shared_home: Path, tmp_path: Path) -> Path:
     """A desk that was cloned from the home of the first."""
-    cloned = CliRunner().invoke(
-        treasury, ["lake", "clone", str(tmp_path / "home"), str(tmp_path / "ben")]
-    )
-    assert "head 1, commit 2 (statements) by" in cloned.output, cloned.output
-    shutil.copy(anna / "rules.toml", tmp_path / "ben")
-    return tmp_path / "ben"
+    folder = shutil.copytree(shared_home / "ben", tmp_path / "ben")
+    settings = (folder / FILE_NAME).read_text()
+    (folder / FILE_NAME).write_text(settings.replace(str(shared_home), str(tmp_path)))
+    Workspace(folder).lake.publish()
+    return folder

@@ -86,8 +86,9 @@ def measure(package: Path = PACKAGE) -> Shape:
         text = path.read_text("utf-8")
         shape.lines[path] = text.count("\n")
         shape.private_uses.update(_PRIVATE.findall(text))
-        for node in ast.walk(ast.parse(text)):
-            shape.bindings.update(_bound(node))
+        nodes = [*ast.walk(ast.parse(text))]
+        shape.bindings.update(name for node in nodes for name in _bound(node))
+        for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 shape.functions.append(
                     Function(node.name, (node.end_lineno or node.lineno) - node.lineno + 1)

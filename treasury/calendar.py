@@ -33,16 +33,8 @@ _DAYS_KEPT = 10_000
 def target_holidays(year: int) -> frozenset[date]:
     """Days other than weekends on which TARGET is closed (ECB: long-term calendar since 2002)."""
     sunday = easter(year)
-    return frozenset(
-        {
-            date(year, 1, 1),
-            sunday - 2 * _DAY,
-            sunday + _DAY,
-            date(year, 5, 1),
-            date(year, 12, 25),
-            date(year, 12, 26),
-        }
-    )
+    fixed = (date(year, *day) for day in ((1, 1), (5, 1), (12, 25), (12, 26)))
+    return frozenset((sunday - 2 * _DAY, sunday + _DAY, *fixed))
 
 
 def is_target_day(day: date) -> bool:

@@ -38,13 +38,13 @@ The text of an error is safe to show: it never carries a secret or a token.
 
 from __future__ import annotations
 
-from typing import ClassVar
+import typing
 
 
 class TreasuryError(Exception):
     """What happened and, after a dash, what to do next; `what` and `do` hold the halves."""
 
-    exit_code: ClassVar[int] = 1
+    exit_code: typing.ClassVar[int] = 1
 
     def __init__(self, problem: str, *, do: str | None = None) -> None:
         super().__init__(problem)
@@ -230,23 +230,6 @@ class UnexpectedResponse(ServiceError):
 class OutcomeUnknown(ServiceError):
     """A write may or may not have taken effect; `look_up` says where to find out."""
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        look_up: str,
-        operation: str | None = None,
-        trace: str | None = None,
-        ids: tuple[str, ...] = (),
-        key: str | None = None,
-    ) -> None:
-        super().__init__(
-            problem,
-            do=look_up,
-            operation=operation,
-            trace=trace,
-            ids=ids,
-            key=key,
-            may_have_executed=True,
-        )
+    def __init__(self, problem: str, *, look_up: str, **details: typing.Any) -> None:
+        super().__init__(problem, do=look_up, may_have_executed=True, **details)
         self.look_up = look_up

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -103,6 +104,11 @@ class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     allow_writes: bool | None = None
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host of the finance service and that of the ramp service."""
+        return tuple(urlsplit(s.base_url).hostname or "" for s in (self.finance, self.ramp))
+
+    @property
     def may_write(self) -> bool:
         """Whether anything may be changed at these addresses: in production only if allowed."""
         return self.environment != "production" or self.allow_writes is True
@@ -189,9 +195,8 @@ class JournalPlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def secret(self) -> Secret | None:
         """Fetch the password; None where the database asks for none."""
-        if self.password is None:
-            return None
-        return secret_at(self.password, "the journal", "password")
+        place = self.password
+        return None if place is None else secret_at(place, "the journal", "password")
 
 
 class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -208,9 +213,7 @@ class SparkEngine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def secret(self) -> Secret | None:
         """Fetch the token; None where the server asks for none."""
-        if self.token is None:
-            return None
-        return secret_at(self.token, self.address, "token")
+        return None if self.token is None else secret_at(self.token, self.address, "token")
 
 
 _SPARK_ADDRESS: Final = re.compile(r"(?:sc|spark|k8s)://\S+|yarn|local(?:\[[0-9*, ]+\])?")
@@ -347,7 +350,8 @@ def load_settings(folder: Path) -> Settings:
     settings = _read(path)
     if isinstance(settings, SettingsError):
         raise settings
-    _check(settings, path)
+    for problem, remedy in _problems(settings):
+        raise SettingsError(f"{path}: {problem}", do=remedy)
     if settings.services is None:
         return settings
     desk = settings.workspace
@@ -461,7 +465,13 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     that were never right are not noted. SettingsError as `is_pinned`.
     """
     if not is_pinned(folder, settings):
-        _note(folder / PIN_NAME, place_of(settings))
+        path = folder / PIN_NAME
+        try:
+            durable.write_whole(path, f"{place_of(settings)}\n".encode())
+        except OSError as error:
+            raise StorageError(
+                f"{path} cannot be written: {error.strerror}", do="make the workspace writable"
+            ) from error
 
 
 def is_pinned(folder: Path, settings: Settings) -> bool:
@@ -489,162 +499,120 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     return True
 
 
-def _note(path: Path, place: str) -> None:
-    try:
-        durable.write_whole(path, f"{place}\n".encode())
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}", do="make the workspace writable"
-        ) from error
-
-
 def place_of(settings: Settings) -> str:
     """The environment and its hosts: `staging at finance.example.test, ramp.example.test`."""
     services, environment = settings.services, settings.workspace.environment
     if services is None or environment == "sandbox":
         return environment
-    hosts = (urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp))
-    return f"{environment} at {', '.join(hosts)}"
+    return f"{environment} at {', '.join(services.hosts)}"
 
 
-def _check(settings: Settings, path: Path) -> None:
-    try:
-        _ = settings.zone
-    except (KeyError, ValueError, OSError):
-        raise SettingsError(
-            f"{path}: workspace.time_zone {settings.workspace.time_zone!r} is not a time zone",
-            do="write it as Europe/Brussels",
-        ) from None
-    now = settings.workspace.now
-    if now is not None and (settings.workspace.environment != "sandbox" or now.tzinfo is None):
-        raise SettingsError(
-            f"{path}: workspace.now fixes the clock, which only a sandbox may, with a time zone",
-            do="remove the line",
-        )
-    _check_services(settings, path)
+def _problems(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What of settings that read cannot be used, and what to do about it."""
+    desk, is_zone = settings.workspace, False
+    with suppress(KeyError, ValueError, OSError):
+        is_zone = bool(settings.zone)
+    if not is_zone:
+        problem = f"workspace.time_zone {desk.time_zone!r} is not a time zone"
+        yield problem, "write it as Europe/Brussels"
+    if desk.now is not None and (desk.environment != "sandbox" or desk.now.tzinfo is None):
+        problem = "workspace.now fixes the clock, which only a sandbox may, with a time zone"
+        yield problem, "remove the line"
+    if settings.services is not None:
+        yield from _service_problems(settings.services, desk.environment)
     for name, credential in settings.credentials.items():
-        _check_same(f"credentials.{name}", credential.environment, settings, path)
-    _check_accounts(settings.accounts, path)
+        yield from _strange(f"credentials.{name}", credential.environment, desk.environment)
+    yield from _account_problems(settings.accounts)
     for name in settings.payees:
         if not is_iban(name) or plain_account(name) != name:
-            raise SettingsError(
-                f"{path}: [payees.{clean(name)[:40]}] is no IBAN",
-                do="write it in capitals, without blanks",
-            )
+            yield f"[payees.{clean(name)[:40]}] is no IBAN", "write it in capitals, without blanks"
     if settings.notices is not None:
-        _check_notices(settings.notices, f"{path}: notices: ")
+        for problem, remedy in _notice_problems(settings.notices):
+            yield f"notices: {problem}", remedy
     if settings.engine is not None and not is_spark_address(settings.engine.address):
-        raise SettingsError(
-            f"{path}: engine.address {settings.engine.address!r:.80} is no address of Spark",
-            do=f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB",
-        )
+        problem = f"engine.address {settings.engine.address!r:.80} is no address of Spark"
+        yield problem, f"write {SPARK_ADDRESSES}, or take [engine] out for DuckDB"
 
 
-def _check_services(settings: Settings, path: Path) -> None:
+def _service_problems(services: Services, environment: Environment) -> Iterator[tuple[str, str]]:
     """The services' addresses are encrypted, and of the environment that the settings name."""
-    services = settings.services
-    if services is not None:
-        if services.allow_writes is not None:
-            raise SettingsError(
-                f"{path}: services.allow_writes is not read",
-                do="write allow_writes below [workspace]",
-            )
-        for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
-            require_https(url, f"{path}: ")
-            # A sandbox is on this machine, and production is not.
-            environment, host = settings.workspace.environment, urlsplit(url).hostname
-            if environment == ("production" if is_loopback(host or "") else "sandbox"):
-                raise SettingsError(
-                    f"{path}: {host} cannot be {environment}",
-                    do="a sandbox runs on a loopback address, production never; correct the one or"
-                    " the other",
-                )
-        _check_same("services", services.environment, settings, path)
+    if services.allow_writes is not None:
+        yield "services.allow_writes is not read", "write allow_writes below [workspace]"
+    for url in (services.token_url, services.finance.base_url, services.ramp.base_url):
+        yield from _in_the_clear(url)
+        # A sandbox is on this machine, and production is not.
+        host = urlsplit(url).hostname
+        if environment == ("production" if is_loopback(host or "") else "sandbox"):
+            where = "a sandbox runs on a loopback address, production never"
+            yield f"{host} cannot be {environment}", f"{where}; correct the one or the other"
+    yield from _strange("services", services.environment, environment)
 
 
-def _check_notices(terms: NoticeTerms, where: str) -> None:
+def _notice_problems(terms: NoticeTerms) -> Iterator[tuple[str, str]]:
     """Addresses that can be used, mail in the clear on this machine alone."""
-    for problem, remedy in terms.problems():
-        raise SettingsError(f"{where}{problem}", do=remedy)
-    if (
-        terms.smtp is not None
-        and terms.smtp.security == "none"
-        and not is_loopback(terms.smtp.host)
-    ):
-        raise SettingsError(
-            f"{where}smtp.security is none, and {terms.smtp.host} is not this machine",
-            do="write starttls or tls",
-        )
+    yield from terms.problems()
+    smtp = terms.smtp
+    if smtp is not None and smtp.security == "none" and not is_loopback(smtp.host):
+        problem = f"smtp.security is none, and {smtp.host} is not this machine"
+        yield problem, "write starttls or tls"
     for name, webhook in terms.webhooks.items():
         if is_place(webhook.url):
             continue
         if holds_secret(webhook.url):
-            raise SettingsError(
-                f"{where}webhooks.{name}.url holds a password",
-                do='say where the address is: url = "env:NAME"',
-            )
-        require_https(webhook.url, f"{where}webhooks.{name}.url: ")
+            problem = f"webhooks.{name}.url holds a password"
+            yield problem, 'say where the address is: url = "env:NAME"'
+        for problem, remedy in _in_the_clear(webhook.url):
+            yield f"webhooks.{name}.url: {problem}", remedy
 
 
-def _check_accounts(accounts: tuple[BankAccount, ...], path: Path) -> None:
+def _account_problems(accounts: tuple[BankAccount, ...]) -> Iterator[tuple[str, str]]:
     """Each account once in a currency, of one source, closed after it was opened."""
     sources: dict[str, Source] = {}
     declared: set[tuple[str, str]] = set()
     for account in accounts:
-        where, number = f"{path}: [[accounts]] {account.account}", plain_account(account.account)
-        source = sources.setdefault(number, account.source)
-        is_closed_early = account.opened and account.closed and account.closed < account.opened
-        for is_wrong, problem, remedy in (
-            (
-                _CURRENCY.fullmatch(account.currency) is None,
-                f"is in {account.currency!r:.20}, which is no currency",
-                "write three capital letters, like EUR",
-            ),
-            (
-                (number, account.currency) in declared,
-                f"is declared twice in {account.currency}",
-                "remove one of the two blocks",
-            ),
-            (source != account.source, "has two sources", "give all its blocks the same source"),
-            (
-                is_closed_early,
-                f"closed on {account.closed}, before it opened on {account.opened}",
-                "correct `opened` or `closed`",
-            ),
-            (
-                account.statement_days == (),
-                "has no statement_days",
-                'write "business", "every", "movements", or days of the week like ["fri"]',
-            ),
-        ):
-            if is_wrong:
-                raise SettingsError(f"{where} {problem}", do=remedy)
+        where, number = f"[[accounts]] {account.account}", plain_account(account.account)
+        if _CURRENCY.fullmatch(account.currency) is None:
+            problem = f"{where} is in {account.currency!r:.20}, which is no currency"
+            yield problem, "write three capital letters, like EUR"
+        if (number, account.currency) in declared:
+            problem = f"{where} is declared twice in {account.currency}"
+            yield problem, "remove one of the two blocks"
+        if account.source != sources.setdefault(number, account.source):
+            yield f"{where} has two sources", "give all its blocks the same source"
+        if account.opened and account.closed and account.closed < account.opened:
+            days = f"closed on {account.closed}, before it opened on {account.opened}"
+            yield f"{where} {days}", "correct `opened` or `closed`"
+        if account.statement_days == ():
+            remedy = 'write "business", "every", "movements", or days of the week like ["fri"]'
+            yield f"{where} has no statement_days", remedy
         declared.add((number, account.currency))
 
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
-def _check_same(
-    section: str, environment: Environment | None, settings: Settings, path: Path
-) -> None:
-    expected = settings.workspace.environment
-    if environment is not None and environment != expected:
-        raise SettingsError(
-            f"{path}: [{section}] is for {environment}, and this workspace is for {expected}",
-            do="give each environment a workspace with its own addresses and credentials",
-        )
+def _strange(
+    section: str, environment: Environment | None, expected: Environment
+) -> Iterator[tuple[str, str]]:
+    """A section that says that it is of another environment than the workspace."""
+    if environment not in {None, expected}:
+        problem = f"[{section}] is for {environment}, and this workspace is for {expected}"
+        yield problem, "give each environment a workspace with its own addresses and credentials"
+
+
+def _in_the_clear(url: str) -> Iterator[tuple[str, str]]:
+    """An address of plain http that is not on this machine."""
+    parts = urlsplit(url)
+    is_own = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    if parts.scheme != "https" and not is_own:
+        problem = f"{parts.scheme}://{parts.hostname} is not https"
+        yield problem, "plain http is for loopback addresses only"
 
 
 def require_https(url: str, where: str = "") -> None:
     """Refuse plain http to anywhere but this machine; `where` begins the SettingsError."""
-    parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or "")):
-        return
-    raise SettingsError(
-        f"{where}{parts.scheme}://{parts.hostname} is not https",
-        do="plain http is for loopback addresses only",
-    )
+    for problem, remedy in _in_the_clear(url):
+        raise SettingsError(f"{where}{problem}", do=remedy)
 
 
 def is_loopback(host: str) -> bool:

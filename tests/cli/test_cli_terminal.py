@@ -174,7 +174,7 @@ def test_warnings_and_tracebacks_of_the_process_are_guarded_too(tmp_path: Path) 
 
 
 def test_a_process_that_reads_files_is_guarded(tmp_path: Path) -> None:
-    from treasury.ground.interpreter import started
+    from treasury.ground.processes import started
 
     with started("builtins", "int", STEER, stdout=-1, stderr=-1) as process:
         out, err = process.communicate()

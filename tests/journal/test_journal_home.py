@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from shared_desks import anna, ben, run
+from shared_desks import anna, ben, run, shared_home
 
 from benchmarks.postgres_server import Server
 from treasury.settings import FILE_NAME
 
 MONTH = "2026-10"
-__all__ = ["anna", "ben"]
+__all__ = ["anna", "ben", "shared_home"]
 
 
 def test_decisions_on_commits_that_are_not_pulled_are_said(

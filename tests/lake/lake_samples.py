@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -76,6 +77,14 @@ KEPT = 6
 def small_lake(folder: Path) -> Lake:
     """A lake that sweeps what nobody needs after each six commits, however young."""
     return Lake(folder, CATALOGUE, commits_kept=KEPT, grace=timedelta(0))
+
+
+def copied_lake(workspace: Path, folder: Path) -> Lake:
+    """A lake in `folder` that is as that of a workspace, its published views included."""
+    shutil.copytree(workspace, folder, dirs_exist_ok=True)
+    lake = small_lake(folder)
+    lake.publish()
+    return lake
 
 
 def put(lake: Lake, number: int, rows: pa.Table, **options: Any) -> Any:

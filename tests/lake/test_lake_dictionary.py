@@ -10,6 +10,7 @@ import pytest
 from treasury.desk import dictionary
 from treasury.errors import InputError
 from treasury.lake import AMOUNT
+from treasury.lake.table_declaration import TYPE_WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).with_name("columns.txt")
@@ -23,7 +24,7 @@ WORDS = {"per cent", "not stated", "as the service states it", "as the bank stat
 
 def named() -> set[str]:
     """`table.column type`, one for each declared column."""
-    return {f"{t.name}.{c.name} {dictionary.TYPES[c.type]}" for t in TABLES for c in t.columns}
+    return {f"{t.name}.{c.name} {TYPE_WORDS[c.type]}" for t in TABLES for c in t.columns}
 
 
 def test_no_name_and_no_type_that_once_was_is_gone() -> None:

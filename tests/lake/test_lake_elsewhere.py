@@ -28,6 +28,7 @@ from lake_samples import (
     REQUESTS,
     balances,
     content,
+    copied_lake,
     day,
     put,
     requests,
@@ -41,14 +42,19 @@ from treasury.workspace import Workspace
 HERE = Path(__file__).parent
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    lake = small_lake(tmp_path)
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake = small_lake(tmp_path_factory.mktemp("ready"))
     for number, status in enumerate(("OPEN", "HELD", "DONE")):
         with lake.writer("sync", day(number)) as writer:
             writer.upsert(REQUESTS, requests(a=status, b="OPEN"))
             writer.append(BALANCES, balances(str(number)))
-    return lake
+    return lake.workspace
+
+
+@pytest.fixture
+def lake(ready: Path, tmp_path: Path) -> Lake:
+    return copied_lake(ready, tmp_path)
 
 
 def test_a_plain_duckdb_sees_every_view_of_the_last_commit(lake: Lake, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from lake_samples import (
     WALLETS,
     balances,
     content,
+    copied_lake,
     day,
     put,
     requests,
@@ -31,16 +32,21 @@ from treasury.errors import InputError, WorkspaceDamaged
 from treasury.lake import Lake, damages, repair
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three commits, of which the first ones' files are still there."""
-    lake = small_lake(tmp_path)
+    lake = small_lake(tmp_path_factory.mktemp("ready"))
     for number, status in enumerate(("OPEN", "HELD", "DONE")):
         with lake.writer("sync", day(number)) as writer:
             writer.upsert(REQUESTS, requests(a=status, b="OPEN", c="DONE"))
             writer.append(BALANCES, balances(str(number)))
             writer.upsert(WALLETS, wallets(w={"id": "w", "balances": [number]}))
-    return lake
+    return lake.workspace
+
+
+@pytest.fixture
+def lake(ready: Path, tmp_path: Path) -> Lake:
+    return copied_lake(ready, tmp_path)
 
 
 def again(lake: Lake) -> Lake:

@@ -6,17 +6,22 @@ import threading
 from pathlib import Path
 
 import pytest
-from lake_samples import EXACT, REQUESTS, START, put, requests, small_lake, statuses
+from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, small_lake, statuses
 
 from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
 from treasury.lake import Lake, engine
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    lake = small_lake(tmp_path / "desk's")
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lake = small_lake(tmp_path_factory.mktemp("ready"))
     put(lake, 0, requests(a="OPEN", b="DONE"))
-    return lake
+    return lake.workspace
+
+
+@pytest.fixture
+def lake(ready: Path, tmp_path: Path) -> Lake:
+    return copied_lake(ready, tmp_path / "desk's")
 
 
 def test_values_are_bound_by_name_and_by_place(lake: Lake) -> None:

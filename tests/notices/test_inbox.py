@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from notice_servers import endpoint
 
 from treasury.cli.commands.practice import prepare
+from treasury.desk.doctor import watch_findings
 from treasury.desk.inbox import STILL, Inbox, InboxLook, _plain_name
 from treasury.desk.watch import PartState
-from treasury.desk.watch_health import watch_findings
 from treasury.errors import InputError, SettingsError, StorageError, WorkspaceLocked
 from treasury.sandbox import Sandbox
 from treasury.settings import FILE_NAME

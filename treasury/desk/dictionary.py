@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import resources
 from typing import Final
 
 import msgspec
@@ -17,19 +18,8 @@ from treasury.errors import InputError
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
-from treasury.lake import (
-    AMOUNT,
-    BOOL,
-    DATE,
-    INSTANT,
-    INTEGER,
-    LAKE_COLUMNS,
-    TEXT,
-    TEXTS,
-    Column,
-    Snapshot,
-    Table,
-)
+from treasury.lake import INSTANT, INTEGER, LAKE_COLUMNS, TEXT, TEXTS, Column, Snapshot, Table
+from treasury.lake.table_declaration import TYPE_WORDS
 from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.statements.explorer.wallet_tables import WALLET_TABLES
 from treasury.statements.pain.status_tables import STATUS_TABLES
@@ -128,28 +118,12 @@ GROUPS: Final = (
     ),
 )
 
-TYPES: Final = {
-    AMOUNT: "decimal(38,18)",
-    INSTANT: "timestamp, UTC",
-    TEXT: "text",
-    TEXTS: "list of text",
-    DATE: "date",
-    INTEGER: "integer",
-    BOOL: "boolean",
-}
-
 COLUMNS: Final = pa.schema(
     [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
 )
 TABLES: Final = pa.schema(
-    [
-        ("table", TEXT),
-        ("title", TEXT),
-        ("origin", TEXT),
-        ("key", TEXT),
-        ("history", TEXT),
-        ("columns", INTEGER),
-    ]
+    [(name, TEXT) for name in ("table", "title", "origin", "key", "history")]
+    + [("columns", INTEGER)]
 )
 
 
@@ -197,7 +171,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
             {
                 "table": table.name,
                 "column": column.name,
-                "type": TYPES[column.type],
+                "type": TYPE_WORDS[column.type],
                 "unit": column.unit,
                 "meaning": column.meaning,
                 "source": group.field(column),
@@ -209,7 +183,7 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
             {
                 "table": table.name,
                 "column": "raw",
-                "type": TYPES[TEXT],
+                "type": TYPE_WORDS[TEXT],
                 "meaning": "a new field, which no column takes",
                 "source": clean(finding.subject),
                 "section": OWN,
@@ -220,35 +194,15 @@ def column_rows(name: str | None = None, found: Iterable[SyncFinding] = ()) -> p
     return pa.Table.from_pylist(rows, COLUMNS)
 
 
-HEAD: Final = """\
-# Tables
-
-Made from the declarations by `make docs`; `treasury tables NAME` prints the same. Names and types
-are stable: columns are added, none is renamed or removed.
-
-A table of records holds the version of each record that is current; beside table `x`, `x_history`
-holds the versions that were superseded. Observations are only ever added. The tables of one
-snapshot belong to one commit, and the table `commits` lists them all. Amounts are exact decimals;
-the unit of each is a column of the same row, or said in words; what is no amount has none. Instants
-are UTC. A column whose source is `ours` is worked out or noted by treasury.
-"""
-
-KEPT_HEAD: Final = """\
-## What the lake keeps about every row
-
-| column | type | meaning | source field |
-|---|---|---|---|
-"""
-
-
 def page() -> str:
     """The whole dictionary as Markdown."""
     added = "".join(
-        f"| `{c.name}` | {TYPES[c.type]} | {_text(c.meaning)} | {c.source or OWN} |\n"
+        f"| `{c.name}` | {TYPE_WORDS[c.type]} | {_text(c.meaning)} | {c.source or OWN} |\n"
         for c in LAKE_COLUMNS
     )
-    groups = "\n".join(_group(group) for group in GROUPS)
-    return f"{HEAD}\n{groups}\n{KEPT_HEAD}{added}"
+    groups = "\n".join(map(_group, GROUPS))
+    template = (resources.files("treasury.desk") / "tables_page.md").read_text("utf-8")
+    return template.removesuffix("\n").format(groups=groups, added=added)
 
 
 def _group(group: Group) -> str:
@@ -268,7 +222,7 @@ def _table(group: Group, table: Table) -> str:
         section = group.section(column).removeprefix(group.document).removeprefix(", ") or "all"
         cells = (column.unit, column.meaning, group.field(column), section)
         escaped = " | ".join(map(_text, cells))
-        rows += f"| `{column.name}` | {TYPES[column.type]} | {escaped} |\n"
+        rows += f"| `{column.name}` | {TYPE_WORDS[column.type]} | {escaped} |\n"
     return (
         f"### {table.name}\n\n{table.title} ({kind}).\n\n"
         f"| column | type | unit | meaning | source field | section |\n|---|---|---|---|---|---|\n"

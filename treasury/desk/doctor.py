@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 import pyarrow as pa
@@ -21,10 +20,12 @@ from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
 from treasury.desk.health_finding import HealthFinding, State
 from treasury.desk.home_health import brought_from_home, home_findings, unpulled_decisions
+from treasury.desk.inbox import inbox_folder
 from treasury.desk.repair_losses import missing_statements, narrow_marks, observation_gaps
-from treasury.desk.watch_health import watch_findings
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
+from treasury.ground.notice_terms import InboxTerms
+from treasury.ground.sql_files import step_sql
 from treasury.ground.wording import instant_words
 from treasury.identifiers import plain_account
 from treasury.journal import Journal
@@ -33,13 +34,13 @@ from treasury.journal.signing import require_key
 from treasury.journal.workspace_copies import original_of
 from treasury.lake import Lake, damages, repair, tables_of
 from treasury.rates.rate_table import TABLES as RATE_TABLES
-from treasury.settings import FILE_NAME, Settings, is_loopback
+from treasury.settings import FILE_NAME, Settings, find_secret, is_loopback
 from treasury.statements import TABLES as STATEMENT_TABLES
 from treasury.statements import stored_coverage
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean
 
-__all__ = ["FINDINGS", "Examination", "HealthFinding", "examine"]
+__all__ = ["FINDINGS", "Examination", "HealthFinding", "examine", "watch_findings"]
 
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
@@ -47,6 +48,8 @@ BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
 
 LISTED: Final = 10
 """So many files are named; of more it is said how many."""
+
+_REPAIR: Final = "run `treasury doctor --repair`"
 
 OLD: Final = timedelta(days=1)
 """A workspace whose last sync is older is told to sync."""
@@ -173,30 +176,21 @@ def _environment(settings: Settings) -> Iterator[HealthFinding]:
             f"add [services] with token_url, finance.base_url and ramp.base_url to {FILE_NAME}",
         )
         return
-    hosts = {urlsplit(s.base_url).hostname or "" for s in (services.finance, services.ramp)}
     writes = "may be written to" if services.may_write else "is only read"
-    yield HealthFinding(
-        "environment", "ok", f"{desk.environment} at {', '.join(sorted(hosts))}; it {writes}"
-    )
+    hosts = ", ".join(sorted(set(services.hosts)))
+    yield HealthFinding("environment", "ok", f"{desk.environment} at {hosts}; it {writes}")
 
 
 def _credentials(settings: Settings) -> Iterator[HealthFinding]:
     if not settings.credentials:
-        yield HealthFinding(
-            "credentials",
-            "missing",
-            "none",
-            f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}",
-        )
+        do = f"add [credentials.maker] with client_id and client_secret to {FILE_NAME}"
+        yield HealthFinding("credentials", "missing", "none", do)
     services = settings.services
     # The practice company's services are a sandbox on this machine, which nothing has to reach.
     is_practice = (
         services is not None
         and settings.workspace.environment == "sandbox"
-        and all(
-            is_loopback(urlsplit(service.base_url).hostname or "")
-            for service in (services.finance, services.ramp)
-        )
+        and all(map(is_loopback, services.hosts))
     )
     for name, credential in settings.credentials.items():
         who = f"{name} is {credential.client_id}"
@@ -213,12 +207,9 @@ def _credentials(settings: Settings) -> Iterator[HealthFinding]:
             role = "its role shows when it is first used"
             yield HealthFinding("credentials", "ok", f"{who}; its secret is found; {role}")
     if len(settings.credentials) == 1:
-        yield HealthFinding(
-            "credentials",
-            "optional",
-            "one credential only: what it creates it may not approve",
-            "add a second one, of a user who may approve, or approve in the provider's portal",
-        )
+        sentence = "one credential only: what it creates it may not approve"
+        do = "add a second one, of a user who may approve, or approve in the provider's portal"
+        yield HealthFinding("credentials", "optional", sentence, do)
 
 
 def _journal(journal: Journal) -> Iterator[HealthFinding]:
@@ -255,12 +246,9 @@ def _copied(journal: Journal) -> Iterator[HealthFinding]:
         yield HealthFinding("workspace", "missing", error.what, error.do or "")
         return
     if original is not None:
-        yield HealthFinding(
-            "workspace",
-            "missing",
-            f"it is a copy of {original}: nothing is sent from here",
-            f"go on in {original}, or run `treasury journal adopt --reason …` here",
-        )
+        sentence = f"it is a copy of {original}: nothing is sent from here"
+        do = f"go on in {original}, or run `treasury journal adopt --reason …` here"
+        yield HealthFinding("workspace", "missing", sentence, do)
 
 
 def _stored(
@@ -279,15 +267,9 @@ def _stored(
         lost = {table.table: table.lost for table in repairs.tables}
         lake.again(lambda: narrow_marks(lake, now, lost), "treasury doctor --repair")
     damaged = damages(lake)
-    findings += [
-        HealthFinding(
-            "stored files",
-            "damaged",
-            str(damage),
-            "run `treasury doctor --repair`" if damage.pinned is None else "restore it from a copy",
-        )
-        for damage in damaged
-    ]
+    for damage in damaged:
+        do = "restore it from a copy" if damage.pinned is not None else _REPAIR
+        findings.append(HealthFinding("stored files", "damaged", str(damage), do))
     whole = all(damage.pinned is not None for damage in damaged)
     if not damaged:
         findings.append(HealthFinding("stored files", "ok", "every one is as it was written"))
@@ -299,7 +281,7 @@ def _stored(
             if mend:
                 lake.publish()
             state: State = "repaired" if mend else "missing"
-            do = "" if mend else "run `treasury doctor --repair`, or sync"
+            do = "" if mend else f"{_REPAIR}, or sync"
             sentence = f"it {problem}{'; it was written anew' if mend else ''}"
             findings.append(HealthFinding("treasury.duckdb", state, sentence, do))
         findings += _closes(lake, now, mend)
@@ -321,9 +303,8 @@ def _fetch_again(
         sentence = f"{names}: the services could not be asked again ({error.what})"
         yield HealthFinding("stored files", "missing", sentence, error.do or "")
     else:
-        yield HealthFinding(
-            "stored files", "repaired", f"{names}: asked the services again; {answer}"
-        )
+        sentence = f"{names}: asked the services again; {answer}"
+        yield HealthFinding("stored files", "repaired", sentence)
 
 
 def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
@@ -342,13 +323,10 @@ def _closes(lake: Lake, now: datetime, mend: bool) -> Iterator[HealthFinding]:
             continue
         if mend:
             lake.pin(purpose, now, commit=number)
-            yield HealthFinding(
-                "closed months", "repaired", f"{sentence.removesuffix(' is not kept')} is kept"
-            )
+            sentence = f"{sentence.removesuffix(' is not kept')} is kept"
+            yield HealthFinding("closed months", "repaired", sentence)
         else:
-            yield HealthFinding(
-                "closed months", "missing", sentence, "run `treasury doctor --repair`"
-            )
+            yield HealthFinding("closed months", "missing", sentence, _REPAIR)
 
 
 def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
@@ -359,12 +337,8 @@ def _answers(lake: Lake, journal: Journal) -> Iterator[HealthFinding]:
         return
     for period in closed:
         for path in altered_answers(lake.workspace, period.close):
-            yield HealthFinding(
-                "closed months",
-                "damaged",
-                f"{path} is not as the close of {period.month} stored it",
-                "restore it from a copy",
-            )
+            sentence = f"{path} is not as the close of {period.month} stored it"
+            yield HealthFinding("closed months", "damaged", sentence, "restore it from a copy")
 
 
 def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
@@ -372,21 +346,18 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
     snapshot = lake.snapshot()
     statements, files = missing_statements(snapshot)
     if statements:
-        yield HealthFinding(
-            "stored files",
-            "missing",
-            f"rows of {statements:,} bank statements, read from {_listed(files)}",
-            "add these files again: `treasury statements add FILE…`",
-        )
+        names, more = ", ".join(map(clean, files[:LISTED])), len(files) - LISTED
+        names = f"{names} and {more:,} more" if more > 0 else names or "files that nothing names"
+        sentence = f"rows of {statements:,} bank statements, read from {names}"
+        do = "add these files again: `treasury statements add FILE…`"
+        yield HealthFinding("stored files", "missing", sentence, do)
     refetch = () if snapshot.commit is None else snapshot.commit.refetch
     whole = tables_of(entry for entry in refetch if "/" not in entry)
     lost = "what a repair could not find again"
     services = [name for name in whole if name not in BANKS]
     if services:
-        sentence = f"{', '.join(services)}: {lost}"
-        yield HealthFinding(
-            "stored files", "missing", sentence, "run `treasury sync`: it asks for all again"
-        )
+        do = "run `treasury sync`: it asks for all again"
+        yield HealthFinding("stored files", "missing", f"{', '.join(services)}: {lost}", do)
     for name in sorted(BANKS & set(whole)):
         kind = "files of rates" if name in RATES else "bank files"
         do = f"add the {kind} again; when that is done, `treasury doctor --accept-loss {name}`"
@@ -404,12 +375,6 @@ def _to_fetch(lake: Lake) -> Iterator[HealthFinding]:
         yield HealthFinding("stored files", "missing", sentence)
 
 
-def _listed(files: Sequence[str]) -> str:
-    names = ", ".join(map(clean, files[:LISTED]))
-    more = len(files) - LISTED
-    return f"{names} and {more:,} more" if more > 0 else names or "files that nothing names"
-
-
 def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFinding]:
     query = "SELECT max(\"at\") AS last FROM commits WHERE kind = 'sync'"
     last = lake.snapshot().sql(query)["last"][0].as_py()
@@ -418,13 +383,11 @@ def _sync(lake: Lake, settings: Settings, now: datetime) -> Iterator[HealthFindi
         return
     local = last.astimezone(settings.zone)
     hours = max(0, int((now - last.astimezone(UTC)).total_seconds() // 3600))
-    old = now - last > OLD
-    yield HealthFinding(
-        "sync",
-        "missing" if old else "ok",
-        f"last at {instant_words(local)}, {hours:,} hours ago",
-        "run `treasury sync`" if old else "",
-    )
+    sentence = f"last at {instant_words(local)}, {hours:,} hours ago"
+    if now - last > OLD:
+        yield HealthFinding("sync", "missing", sentence, "run `treasury sync`")
+    else:
+        yield HealthFinding("sync", "ok", sentence)
 
 
 def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
@@ -443,28 +406,20 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
     )
     for row in snapshot.sql(query).to_pylist():
         if plain_account(row["iban"]) not in declared:
-            yield HealthFinding(
-                "statements",
-                "missing",
-                f"{row['iban']} ({row['name']}) is ours and has no statement source",
-                f"add it to [[accounts]] in {FILE_NAME} with source own_bank",
-            )
+            sentence = f"{row['iban']} ({row['name']}) is ours and has no statement source"
+            do = f"add it to [[accounts]] in {FILE_NAME} with source own_bank"
+            yield HealthFinding("statements", "missing", sentence, do)
     virtual = snapshot.sql("SELECT count(*) AS n FROM virtual_bank_accounts")["n"][0].as_py()
     if virtual and "provider_report" not in declared.values():
-        yield HealthFinding(
-            "statements",
-            "missing",
-            f"credits to {virtual:,} virtual accounts are not provable without a provider report",
-            f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report",
-        )
+        sentence = f"credits to {virtual:,} virtual accounts are not provable"
+        do = f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report"
+        yield HealthFinding("statements", "missing", f"{sentence} without a provider report", do)
 
 
 def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:
     if source is None:
-        do = f"add it to [[accounts]] in {FILE_NAME}"
-        return HealthFinding(
-            "statements", "missing", f"{account} has statements, is not declared", do
-        )
+        sentence, do = "has statements, is not declared", f"add it to [[accounts]] in {FILE_NAME}"
+        return HealthFinding("statements", "missing", f"{account} {sentence}", do)
     if to is None:
         do = "run `treasury statements add FILE…`"
         return HealthFinding("statements", "missing", f"{account} ({source}) has no proved one", do)
@@ -472,23 +427,15 @@ def _covered(account: str, source: str | None, to: date | None) -> HealthFinding
 
 
 def _wallets(lake: Lake) -> Iterator[HealthFinding]:
-    query = (
-        "SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches"
-        " FROM company_wallets AS w LEFT JOIN wallet_evidence AS e ON e.chain = w.chain"
-        " AND lower(e.address) = lower(w.address) AND e.vanished_at IS NULL"
-        " WHERE w.vanished_at IS NULL GROUP BY w.address, w.chain ORDER BY w.address, w.chain"
-    )
-    for row in lake.snapshot().sql(query).to_pylist():
+    reaches = step_sql("treasury.desk.steps", "wallet_reach")
+    for row in lake.snapshot().sql(reaches).to_pylist():
         wallet = f"{row['chain']} {row['address']}"
         if row["reaches"] is not None:
             yield HealthFinding("wallets", "ok", f"{wallet}: evidence to {row['reaches']:%Y-%m-%d}")
             continue
-        yield HealthFinding(
-            "wallets",
-            "optional",
-            f"{wallet}: no service shows its balance, and no evidence was added",
-            "run `treasury wallets add FILE`; until then it reads: service says delivered",
-        )
+        sentence = f"{wallet}: no service shows its balance, and no evidence was added"
+        do = "run `treasury wallets add FILE`; until then it reads: service says delivered"
+        yield HealthFinding("wallets", "optional", sentence, do)
 
 
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
@@ -501,35 +448,26 @@ def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
 
     try:
         entries, policy = read_decided(journal).entries, load_policy(folder)
-        differ = not_in_force(entries, policy)
-        measures_otherwise = measurement_not_in_force(entries, policy)
-        exposes_otherwise = limits_not_in_force(entries, policy)
+        terms = (
+            (not_in_force(entries, policy), "limits of [materiality]", "items limits", " them"),
+            (
+                measurement_not_in_force(entries, policy),
+                "terms of [coins]",
+                "coins measurement",
+                " it",
+            ),
+            (limits_not_in_force(entries, policy), "limits of [exposure]", "exposure-limits", ""),
+        )
     except SettingsError as error:
         yield HealthFinding("policy", "missing", error.what, error.do or "")
         return
     except TreasuryError:
         return  # what is wrong with the journal is a finding of its own
-    if differ:
-        yield HealthFinding(
-            "policy",
-            "missing",
-            "the limits of [materiality] are not those in force: two people put them in force",
-            "run `treasury items limits --propose --reason …`, and have a colleague accept them",
-        )
-    if measures_otherwise:
-        yield HealthFinding(
-            "policy",
-            "missing",
-            "the terms of [coins] are not those in force: two people put them in force",
-            "run `treasury coins measurement --propose --reason …`, and have a colleague accept it",
-        )
-    if exposes_otherwise:
-        yield HealthFinding(
-            "policy",
-            "missing",
-            "the limits of [exposure] are not those in force: two people put them in force",
-            "run `treasury exposure-limits --propose --reason …`, and have a colleague accept",
-        )
+    for differ, name, verb, it in terms:
+        if differ:
+            sentence = f"the {name} are not those in force: two people put them in force"
+            do = f"run `treasury {verb} --propose --reason …`, and have a colleague accept{it}"
+            yield HealthFinding("policy", "missing", sentence, do)
 
 
 def _rules(folder: Path) -> Iterator[HealthFinding]:
@@ -538,12 +476,8 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
 
     path = folder / "rules.toml"
     if not path.is_file():
-        yield HealthFinding(
-            "rules",
-            "optional",
-            "no rules.toml: payroll, tax and bank charges stay unexplained lines",
-            f"write {path} with [[classes]]",
-        )
+        sentence = "no rules.toml: payroll, tax and bank charges stay unexplained lines"
+        yield HealthFinding("rules", "optional", sentence, f"write {path} with [[classes]]")
         return
     try:
         rules = load_rules(path)
@@ -552,9 +486,46 @@ def _rules(folder: Path) -> Iterator[HealthFinding]:
         return
     yield HealthFinding("rules", "ok", str(path))
     for name in met_by_none(rules):
-        yield HealthFinding(
-            "rules",
-            "optional",
-            f"the class {clean(name)[:60]!r} goes by what payers write, and no line meets it",
-            "give its bank_transaction_code or counterparty_account too",
+        class_name = repr(clean(name)[:60])
+        sentence = f"the class {class_name} goes by what payers write, and no line meets it"
+        do = "give its bank_transaction_code or counterparty_account too"
+        yield HealthFinding("rules", "optional", sentence, do)
+
+
+def watch_findings(folder: Path, settings: Settings) -> Iterator[HealthFinding]:
+    """How the inbox and the notices stand, where the settings name them."""
+    if settings.inbox is not None:
+        yield _inbox_finding(folder, settings.inbox)
+    terms = settings.notices
+    if terms is None:
+        return
+    missing = []
+    for holder, place_of_secret in terms.secret_places().items():
+        try:
+            secret, why = find_secret(place_of_secret, holder)
+        except SettingsError as error:
+            secret, why = None, error.what
+        if secret is None:
+            missing.append(f"{holder}: {why}")
+    for problem in missing:
+        yield HealthFinding("notices", "missing", problem, "set it there")
+    if not missing:
+        told = [*terms.people, *(f"webhook {name}" for name in terms.webhooks)]
+        who = ", ".join(told) or "nobody"
+        yield HealthFinding("notices", "ok", f"{who} told what is new by `treasury watch`")
+
+
+def _inbox_finding(workspace: Path, terms: InboxTerms) -> HealthFinding:
+    try:
+        place = inbox_folder(workspace, terms)
+    except SettingsError as error:
+        return HealthFinding("inbox", "missing", error.what, error.do or "")
+    if not place.is_dir():
+        return HealthFinding(
+            "inbox", "missing", f"{place} is no folder", "make it, or mount where it is"
         )
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return HealthFinding(
+            "inbox", "missing", f"nothing can be moved in {place}", "let this user write there"
+        )
+    return HealthFinding("inbox", "ok", f"{place}; `treasury watch` reads it")

@@ -64,20 +64,20 @@ class Periods:
         something blocks that nobody proposed to carry, and TreasuryError where the open items do
         not roll forward.
         """
-        prepared = self._prepare(month, ledger, actor, show=False)
+        prepared = self.prepare_or_show(month, ledger=ledger, actor=actor, show=False)
         if prepared.refusal is not None:
             raise prepared.refusal
         return prepared.closing
 
     def prepare_or_show(
-        self, month: str | Month, *, ledger: Path | None = None, actor: Actor | None = None
+        self,
+        month: str | Month,
+        *,
+        ledger: Path | None = None,
+        actor: Actor | None = None,
+        show: bool = True,
     ) -> PreparedMonth:
-        """Prepare a month, or show it as it is now with the reason why it is not prepared."""
-        return self._prepare(month, ledger, actor, show=True)
-
-    def _prepare(
-        self, month: str | Month, ledger: Path | None, actor: Actor | None, *, show: bool
-    ) -> PreparedMonth:
+        """Prepare a month, or `show` it as it is now with the reason why it is not prepared."""
         from treasury.close.ledger.provided_ledger import read_ledger
         from treasury.close.sign_off import prepare_month
 
@@ -171,9 +171,8 @@ class Periods:
             )
         if period is not None:
             return closed_month(desk.journal, desk.lake, period)
-        basis = basis_on(desk.snapshot(), desk.question(month, None), decided)
         return closing_from(
-            examine(desk.journal, desk.lake, basis, decided),
+            examine(desk.journal, desk.lake, self._basis(month, decided), decided),
             desk.zone,
             ledger=None if ledger is None else read_ledger(ledger, desk.lake.workspace),
             preparation=preparations(decided.entries).get(str(month)),
@@ -237,9 +236,9 @@ class Periods:
             items = items.filter(pc.equal(items["month"], str(month)))
         return Rows(items, zone=self._desk.zone)
 
-    def _basis(self, month: str | Month) -> Basis:
+    def _basis(self, month: str | Month, decided: Decided | None = None) -> Basis:
         desk = self._desk
-        return basis_on(desk.snapshot(), desk.question(month, None), self._desk.decided())
+        return basis_on(desk.snapshot(), desk.question(month, None), decided or desk.decided())
 
 
 _PERIODS = pa.schema(

@@ -10,15 +10,14 @@ import os
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from treasury.calendar import Month
 from treasury.close.coins.agreed_measurement import Measurement
 from treasury.close.exposure.exposure_limits import ExposureLimits
-from treasury.close.period_pins import (
-    basis_on,
-)
+from treasury.close.period_pins import basis_on
 from treasury.decisions.comparison import Comparison, compare_bases
 from treasury.decisions.file_debits import decisions_in_force
 from treasury.decisions.remarks import Marking, foreseen_remark
@@ -32,11 +31,8 @@ from treasury.items import Carrying, DecisionSheets, Effects, Limits, effects_be
 from treasury.journal import Draft, Journal
 from treasury.journal.decision_history import Decision, Remark
 from treasury.journal.decision_log import Decided
-from treasury.journal.period_history import (
-    closed_periods,
-    rules_in_force,
-)
-from treasury.reconcile import Question, Reconciliation, Rules, load_rules
+from treasury.journal.period_history import closed_periods, rules_in_force
+from treasury.reconcile import Reconciliation, Rules, load_rules
 from treasury.reconcile.monthly import Basis
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
 
@@ -86,17 +82,9 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
     @property
     def rules(self) -> Changing:
         """The rules: in force, previewed, saved."""
-
-        def question(rules: Rules) -> Question:
-            return self.question(self.month, rules)
-
+        question = partial(self.question, self.month)
         return Changing(
-            self.rules_file,
-            self.journal,
-            self.snapshot,
-            question,
-            until=self.until,
-            zone=self.zone,
+            self.rules_file, self.journal, self.snapshot, question, until=self.until, zone=self.zone
         )
 
     @property

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from treasury.ground.sql_files import step_sql
 from treasury.lake import Lake, Snapshot, mark_of, split_mark
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
@@ -23,23 +24,12 @@ __all__ = ["Gap", "missing_statements", "narrow_marks", "observation_gaps"]
 _HEADS: Final = STATEMENTS.name
 _ROWS: Final = STATEMENT_ENTRIES.name
 
-_SHORT: Final = f"""
-SELECT statement_id FROM {_HEADS}
-LEFT JOIN (SELECT statement_id, count(*) AS stored FROM {_ROWS} WHERE vanished_at IS NULL
-    GROUP BY ALL) USING (statement_id)
-WHERE vanished_at IS NULL AND coalesce(stored, 0) < entry_count
-"""
-"""Statements with fewer movements than were read; of two that hold the same ones, one is too."""
-
+_SHORT: Final = step_sql("treasury.desk.steps", "short_statements")
 _HEADLESS: Final = (
     f"SELECT DISTINCT statement_id FROM {_ROWS} ANTI JOIN {_HEADS} USING (statement_id)"
 )
 
-_FILES: Final = f"""
-SELECT DISTINCT file_name FROM (FROM {_HEADS} SELECT statement_id, file_name
-    UNION ALL FROM {_ROWS} SELECT statement_id, file_name)
-WHERE statement_id IN (SELECT unnest($ids)) AND file_name IS NOT NULL ORDER BY ALL
-"""
+_FILES: Final = step_sql("treasury.desk.steps", "files_of_statements")
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -64,7 +54,9 @@ def narrow_marks(lake: Lake, now: datetime, lost: Mapping[str, int | None]) -> N
     if last is None or not {_HEADS, _ROWS} & set(last.refetch):
         return
     snapshot = lake.snapshot()
-    short, headless = (_ids(snapshot, query) for query in (_SHORT, _HEADLESS))
+    short, headless = (
+        snapshot.sql(query)["statement_id"].to_pylist() for query in (_SHORT, _HEADLESS)
+    )
     refetch = set(last.refetch) - {_ROWS}
     refetch |= {mark_of(_ROWS, statement_id) for statement_id in short} | {
         mark_of(_HEADS, statement_id) for statement_id in headless
@@ -107,7 +99,3 @@ def observation_gaps(snapshot: Snapshot, table: str) -> Iterator[Gap]:
         before = version
     if count:
         yield Gap(table, count, after, None)
-
-
-def _ids(snapshot: Snapshot, query: str) -> list[str]:
-    return snapshot.sql(query)["statement_id"].to_pylist()

@@ -21,16 +21,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from treasury import errors
 from treasury.close.result_words import count
-from treasury.errors import (
-    BadCredentials,
-    JournalError,
-    NoticeError,
-    ServiceError,
-    StorageError,
-    TreasuryError,
-    WorkspaceDamaged,
-)
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.ground.processes import is_running
@@ -43,8 +35,8 @@ SYNC: Final = "sync"
 SOON: Final = timedelta(seconds=15)
 """The wait after a first failure; it doubles with each further one."""
 
-PASSING: Final = (ServiceError, StorageError, JournalError, NoticeError)
-LASTING: Final = (BadCredentials, WorkspaceDamaged)
+PASSING: Final = (errors.ServiceError, errors.StorageError, errors.JournalError, errors.NoticeError)
+LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 
 
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +127,7 @@ def read_state(folder: Path) -> WatchState | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
-        raise StorageError(
+        raise errors.StorageError(
             f"{path} does not read: {error}", do="remove it; the next watching writes it anew"
         ) from None
 
@@ -154,27 +146,23 @@ def watch(
     `seconds` is a clock that only goes forward, `tell` hears how a part went each time. Parts that
     are due together are done in their order. Raises what ended the last part that was left.
     """
-    own = _OwnState(
-        folder,
-        tell,
-        WatchState(
-            doing="watching",
-            since=now(),
-            pid=os.getpid(),
-            host=socket.gethostname(),
-            parts=tuple(
-                PartState(name=part.name, every_seconds=part.every.total_seconds())
-                for part in parts
-            ),
+    state = WatchState(
+        doing="watching",
+        since=now(),
+        pid=os.getpid(),
+        host=socket.gethostname(),
+        parts=tuple(
+            PartState(name=part.name, every_seconds=part.every.total_seconds()) for part in parts
         ),
     )
-    _write(folder, own.state)  # where nothing can be written, nobody need begin
-    schedule = _Schedule(parts, own, now, seconds, wait)
+    _write(folder, state)  # where nothing can be written, nobody need begin
+    due = dict.fromkeys((part.name for part in parts), seconds())
+    own = _Watching(parts, folder, now, seconds, wait, tell, state, due)
     try:
         stopped = wait(0)
         while not stopped:
-            stopped = schedule.do_due() or wait(schedule.pause())
-    except TreasuryError as error:
+            stopped = own.do_due() or wait(max(0.0, min(due.values()) - seconds()))
+    except errors.TreasuryError as error:
         own.show(doing="stopped", error=str(error))
         raise
     except BaseException:
@@ -183,13 +171,18 @@ def watch(
     own.show(doing="stopped")
 
 
-class _OwnState:
-    """The state that this process publishes, and tells to whoever started it."""
+class _Watching(msgspec.Struct, eq=False):
+    """What this process watches, the state that it publishes and tells, and when parts are due."""
 
-    def __init__(self, folder: Path, tell: Callable[[PartState], None], state: WatchState) -> None:
-        self.state = state
-        self.tell = tell
-        self._folder = folder
+    parts: Sequence[WatchedPart]
+    folder: Path
+    now: Callable[[], datetime]
+    seconds: Callable[[], float]
+    wait: Callable[[float], bool]
+    tell: Callable[[PartState], None]
+    state: WatchState
+    due: dict[str, float]
+    under_way: list[str] = []
 
     def show(self, part: PartState | None = None, **changes: object) -> None:
         """Publish a change; where that fails it is told, and the next change tries again."""
@@ -198,91 +191,56 @@ class _OwnState:
             changes["parts"] = tuple(others)
         self.state = msgspec.structs.replace(self.state, **changes)
         try:
-            _write(self._folder, self.state)
-        except StorageError as error:
-            own = PartState(name="state", every_seconds=0, failures=1, error=str(error))
-            self.tell(own)
-
-
-class _Schedule:
-    """When each part is due, and which are under way."""
-
-    def __init__(
-        self,
-        parts: Sequence[WatchedPart],
-        own: _OwnState,
-        now: Callable[[], datetime],
-        seconds: Callable[[], float],
-        wait: Callable[[float], bool],
-    ) -> None:
-        self._parts = parts
-        self._own = own
-        self._now = now
-        self._seconds = seconds
-        self._wait = wait
-        self._due = dict.fromkeys((part.name for part in parts), seconds())
-        self._under_way: list[str] = []
-
-    def pause(self) -> float:
-        """Seconds until the next part is due."""
-        return max(0.0, min(self._due.values()) - self._seconds())
+            _write(self.folder, self.state)
+        except errors.StorageError as error:
+            self.tell(PartState(name="state", every_seconds=0, failures=1, error=str(error)))
 
     def do_due(self) -> bool:
         """Do each part that is due and not under way; whether to stop."""
-        for part in self._parts:
-            is_due = self._due.get(part.name, math.inf) <= self._seconds()
-            if part.name in self._under_way or not is_due:
+        for part in self.parts:
+            is_due = self.due.get(part.name, math.inf) <= self.seconds()
+            if part.name in self.under_way or not is_due:
                 continue
-            self._under_way.append(part.name)
-            pause, ended_by = _do(part, self._own, self._now, self._meanwhile)
-            self._under_way.remove(part.name)
-            self._due[part.name] = self._seconds() + pause.total_seconds()
+            self.under_way.append(part.name)
+            pause, ended_by = self._do(part)
+            self.under_way.remove(part.name)
+            self.due[part.name] = self.seconds() + pause.total_seconds()
             if ended_by is not None:
-                del self._due[part.name]
-            if ended_by is not None and not self._due:
+                del self.due[part.name]
+            if ended_by is not None and not self.due:
                 raise ended_by
-            if self._wait(0):
+            if self.wait(0):
                 return True
         return False
 
     def _meanwhile(self) -> None:
-        if not self._wait(0):
+        if not self.wait(0):
             self.do_due()
 
-
-def _do(
-    part: WatchedPart,
-    own: _OwnState,
-    now: Callable[[], datetime],
-    meanwhile: Callable[[], None],
-) -> tuple[timedelta, TreasuryError | None]:
-    """Do a part and publish how it went: after how long it is done again, or what ended it."""
-    before = own.state.part(part.name)
-    assert before is not None  # every part has its state
-    own.show(msgspec.structs.replace(before, doing="working", next_at=None))
-    pause, changes, ended_by = part.every, dict[str, object](), None
-    try:
-        changes = {
-            "brought": part.work(meanwhile),
-            "succeeded_at": now(),
-            "failures": 0,
-            "error": "",
-        }
-    except TreasuryError as error:
-        changes = {"failures": before.failures + 1, "error": str(error)}
-        if isinstance(error, LASTING) or not isinstance(error, PASSING):
-            ended_by = error
-        else:
-            pause = min(max(part.every, part.patience), SOON * 2 ** min(before.failures, 20))
-    after = msgspec.structs.replace(
-        before,
-        doing="waiting" if ended_by is None else "ended",
-        next_at=None if ended_by is not None else now() + pause,
-        **changes,
-    )
-    own.show(after)
-    own.tell(after)
-    return pause, ended_by
+    def _do(self, part: WatchedPart) -> tuple[timedelta, errors.TreasuryError | None]:
+        """Do a part and publish how it went: after how long it is done again, or what ended it."""
+        before = self.state.part(part.name)
+        assert before is not None  # every part has its state
+        self.show(msgspec.structs.replace(before, doing="working", next_at=None))
+        pause, changes, ended_by = part.every, dict[str, object](), None
+        try:
+            brought = part.work(self._meanwhile)
+            changes = {"brought": brought, "succeeded_at": self.now(), "failures": 0, "error": ""}
+        except errors.TreasuryError as error:
+            changes = {"failures": before.failures + 1, "error": str(error)}
+            if isinstance(error, LASTING) or not isinstance(error, PASSING):
+                ended_by = error
+            else:
+                pause = min(max(part.every, part.patience), SOON * 2 ** min(before.failures, 20))
+        after = msgspec.structs.replace(
+            before,
+            doing="waiting" if ended_by is None else "ended",
+            next_at=None if ended_by is not None else self.now() + pause,
+            **changes,
+        )
+        self.show(after)
+        self.tell(after)
+        return pause, ended_by
 
 
 def _write(folder: Path, state: WatchState) -> None:
@@ -293,7 +251,7 @@ def _write(folder: Path, state: WatchState) -> None:
             file.write(msgspec.json.format(msgspec.json.encode(state), indent=1))
         os.replace(draft, path)
     except OSError as error:
-        raise StorageError(
+        raise errors.StorageError(
             f"{path} cannot be written: {error}", do="free disk space, or check the folder"
         ) from error
 

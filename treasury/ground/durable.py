@@ -36,8 +36,7 @@ def write_whole(path: Path, content: bytes) -> None:
     draft = path.with_name(f"{path.name}.new")
     with created(draft) as file:
         file.write(content)
-        file.flush()
-        _sync(file.fileno())
+        sync_open(file)
     draft.replace(path)
     sync_folder(path.parent)
 
@@ -53,7 +52,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
     paths = list(files)
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
     with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
-        list(pool.map(_sync_file, paths))
+        list(pool.map(lambda path: _sync_and_close(os.open(path, os.O_RDONLY)), paths))
         list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
 
 
@@ -108,11 +107,6 @@ def make_folder(folder: Path, *, mode: int = 0o777) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for created in missing:
         sync_folder(created.parent)
-
-
-def _sync_file(path: Path) -> None:
-    with path.open("rb") as file:
-        _sync(file.fileno())
 
 
 def _sync_and_close(descriptor: int) -> None:

@@ -42,6 +42,15 @@ class MailServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """The port: the one given, else the usual one of the security."""
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.security]
 
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What cannot be used, by its key, and what to do about it."""
+        if (self.user is None) != (self.password is None):
+            yield "smtp.user and smtp.password go together", "give both, or neither"
+        if _holds_secret(self.password):
+            yield "smtp.password holds a password", 'say where it is: "env:NAME"'
+        if not _ADDRESS.fullmatch(self.sender):
+            yield "smtp.sender is no address", "write one like treasury@example.test"
+
 
 class NoticedPerson(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[notices.people.NAME]`: a person by the name that the journal knows, and their address."""
@@ -89,69 +98,24 @@ class NoticeTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What cannot be used, by its key, and what to do about it."""
-        smtp = self.smtp
-        yield from _true(
-            (
-                self.quiet_hours is not None and parse_hours(self.quiet_hours) is None,
-                f"quiet_hours {self.quiet_hours!r:.40} is no span",
-                "write it as 20:00-07:00",
-            ),
-            (
-                self.silent_hours < 1,
-                "silent_hours is less than 1",
-                "write how many hours may pass without a sync",
-            ),
-            (
-                bool(self.people) and smtp is None,
-                "people are named and no mail server",
-                "add [notices.smtp] with host and sender",
-            ),
-            (
-                smtp is not None and (smtp.user is None) != (smtp.password is None),
-                "smtp.user and smtp.password go together",
-                "give both, or neither",
-            ),
-            (
-                smtp is not None and _holds_secret(smtp.password),
-                "smtp.password holds a password",
-                'say where it is: "env:NAME"',
-            ),
-            (
-                smtp is not None and not _ADDRESS.fullmatch(smtp.sender),
-                "smtp.sender is no address",
-                "write one like treasury@example.test",
-            ),
-        )
+        if self.quiet_hours is not None and parse_hours(self.quiet_hours) is None:
+            yield f"quiet_hours {self.quiet_hours!r:.40} is no span", "write it as 20:00-07:00"
+        if self.silent_hours < 1:
+            yield "silent_hours is less than 1", "write how many hours may pass without a sync"
+        yield from () if self.smtp is None else self.smtp.problems()
+        if self.people and self.smtp is None:
+            problem = "people are named and no mail server"
+            yield problem, "add [notices.smtp] with host and sender"
         for name, person in self.people.items():
-            yield from _true(
-                (
-                    not name.strip() or not name.isprintable(),
-                    f"person {name!r:.40} has no name",
-                    "name them as the journal does",
-                ),
-                (
-                    not _ADDRESS.fullmatch(person.email),
-                    f"people.{name:.40} has no address",
-                    "write email as ines@example.test",
-                ),
-            )
+            if not name.strip() or not name.isprintable():
+                yield f"person {name!r:.40} has no name", "name them as the journal does"
+            if not _ADDRESS.fullmatch(person.email):
+                yield f"people.{name:.40} has no address", "write email as ines@example.test"
         for name, webhook in self.webhooks.items():
-            yield from _true(
-                (
-                    not _NAME.fullmatch(name),
-                    f"webhook {name!r:.40} is no plain name",
-                    "name it by letters and digits",
-                ),
-                (
-                    _holds_secret(webhook.token),
-                    f"webhooks.{name}.token holds a token",
-                    'say where it is: "env:NAME"',
-                ),
-            )
-
-
-def _true(*checks: tuple[bool, str, str]) -> Iterator[tuple[str, str]]:
-    return ((problem, remedy) for is_wrong, problem, remedy in checks if is_wrong)
+            if not _NAME.fullmatch(name):
+                yield f"webhook {name!r:.40} is no plain name", "name it by letters and digits"
+            if _holds_secret(webhook.token):
+                yield f"webhooks.{name}.token holds a token", 'say where it is: "env:NAME"'
 
 
 def _holds_secret(described: str | None) -> bool:

@@ -3,7 +3,7 @@
 One commit names one version of every table; readers pin a commit, one writer at a time adds one.
 """
 
-from treasury.lake.commits import Commit
+from treasury.lake.commits import Commit, mark_of, split_mark, tables_of
 from treasury.lake.incoming_rows import with_hash
 from treasury.lake.lake import CLOSE_OF, Lake
 from treasury.lake.pins import Pin
@@ -24,7 +24,6 @@ from treasury.lake.table_declaration import (
 )
 from treasury.lake.upkeep.file_check import Damage, damages
 from treasury.lake.upkeep.repair import Repair, repair
-from treasury.lake.upkeep.repair_marks import mark_of, split_mark, tables_of
 from treasury.lake.upkeep.storage_status import LakeStatus, lake_status
 from treasury.lake.views.field_changes import CHANGE, changes
 from treasury.lake.views.status_durations import DURATION, Events, durations

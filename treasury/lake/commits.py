@@ -7,7 +7,7 @@ nothing has happened, and once it is there everything has, for what it names is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ from treasury.lake.table_declaration import schema_of
 
 __all__ = [
     "COMMITS", "LAST", "Commit", "LastCommit", "add_commit", "commits_in", "commits_table",
-    "last_commit", "newest_listed", "put_last", "rows_of",
+    "last_commit", "mark_of", "newest_listed", "put_last", "rows_of", "split_mark", "tables_of",
 ]  # fmt: skip
 
 COMMITS: Final = "commits"
@@ -36,8 +36,8 @@ LAST: Final = "last_commit.json"
 class Commit(msgspec.Struct, frozen=True):
     """A finished writing: its number from 1, its instant, and every table's version after it.
 
-    `refetch` names the tables that a repair could not make whole: their source has to be asked for
-    everything again.
+    `refetch` marks what a repair could not find again and a source may still have: a table, all of
+    whose records are to be asked for again, or one part of it (`statement_entries/4f1c…`).
     """
 
     number: int
@@ -62,6 +62,22 @@ class LastCommit(msgspec.Struct, frozen=True):
     def versions(self) -> dict[str, int]:
         """The version of every table, the list of commits among them."""
         return {**self.commit.versions, COMMITS: self.listed}
+
+
+def mark_of(table: str, part: str) -> str:
+    """The mark for one part of a table that has to be asked for again (`Commit.refetch`)."""
+    return f"{table}/{part}"
+
+
+def split_mark(table_part: str) -> tuple[str, str]:
+    """The table of a mark and its part; no part where it is the whole table."""
+    table, _, part = table_part.partition("/")
+    return table, part
+
+
+def tables_of(refetch: Iterable[str]) -> list[str]:
+    """The tables that marks are about, each once."""
+    return sorted({split_mark(part)[0] for part in refetch})
 
 
 def last_commit(folder: Path) -> LastCommit | None:

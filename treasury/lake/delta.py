@@ -11,7 +11,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -43,9 +42,6 @@ _CONFIGURATION = {
     # What is not needed any more is removed by `upkeep`, which knows who still reads it.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
-
-
-_PROPERTIES: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -115,8 +111,9 @@ def compact(folder: Path, target: int) -> int:
     """Join files of fewer than `target` bytes to files of about that size; the new version."""
     with disk.writing(folder):
         table = DeltaTable(folder)
+        properties = WriterProperties(compression="ZSTD", compression_level=1)
         table.optimize.compact(
-            target_size=target, max_concurrent_tasks=1, writer_properties=_PROPERTIES
+            target_size=target, max_concurrent_tasks=1, writer_properties=properties
         )
         return int(table.version())
 

@@ -30,18 +30,7 @@ from treasury.errors import QueryError, StorageError, WorkspaceDamaged
 from treasury.ground.processes import is_running
 from treasury.lake.delta import StoredFile
 from treasury.lake.disk import REPAIR, problem_of
-from treasury.lake.table_declaration import (
-    AMOUNT,
-    BOOL,
-    DATE,
-    INSTANT,
-    INTEGER,
-    OPEN,
-    TEXT,
-    TEXTS,
-    VALID_FROM,
-    VALID_TO,
-)
+from treasury.lake.table_declaration import INSTANT, OPEN, SQL_TYPES, VALID_FROM, VALID_TO
 
 __all__ = [
     "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
@@ -53,16 +42,6 @@ Params = Mapping[str, Any] | Sequence[Any] | None
 
 _PATTERN: Final = re.compile(r"[\[*?]")
 """Characters that DuckDB takes for a pattern in the path of a file; in brackets each is itself."""
-
-_SQL_TYPES: Final = {
-    AMOUNT: "DECIMAL(38,18)",
-    INSTANT: "TIMESTAMP WITH TIME ZONE",
-    TEXT: "VARCHAR",
-    TEXTS: "VARCHAR[]",
-    DATE: "DATE",
-    INTEGER: "BIGINT",
-    BOOL: "BOOLEAN",
-}
 
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
@@ -237,16 +216,11 @@ def moment(instant: datetime) -> str:
     return f"TIMESTAMPTZ {literal(instant.isoformat())}"
 
 
-def sql_type(kind: pa.DataType) -> str:
-    """DuckDB's name of a type of the lake."""
-    return _SQL_TYPES[kind]
-
-
 def typed_columns(schema: pa.Schema) -> str | None:
     """The columns as CREATE TABLE has them; None where a type is none of the lake's."""
-    if not {field.type for field in schema} <= _SQL_TYPES.keys():
+    if not {field.type for field in schema} <= SQL_TYPES.keys():
         return None
-    return ", ".join(f"{quoted(field.name)} {sql_type(field.type)}" for field in schema)
+    return ", ".join(f"{quoted(field.name)} {SQL_TYPES[field.type]}" for field in schema)
 
 
 def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]) -> str:
@@ -255,9 +229,9 @@ def scan(files: Sequence[StoredFile], schema: pa.Schema, stored: Collection[str]
     A column that the stored version does not have yet reads as null.
     """
     columns = ", ".join(
-        f"{quoted(field.name)}::{sql_type(field.type)} AS {quoted(field.name)}"
+        f"{quoted(field.name)}::{SQL_TYPES[field.type]} AS {quoted(field.name)}"
         if files and field.name in stored
-        else f"NULL::{sql_type(field.type)} AS {quoted(field.name)}"
+        else f"NULL::{SQL_TYPES[field.type]} AS {quoted(field.name)}"
         for field in schema
     )
     if not files:
@@ -273,7 +247,7 @@ def known_at(current: str, history: str, schema: pa.Schema, instant: datetime) -
     columns = ", ".join(quoted(name) for name in schema.names)
     now = moment(instant)
     versions = (
-        f"SELECT *, NULL::{sql_type(INSTANT)} AS {VALID_TO.name} FROM ({current})"
+        f"SELECT *, NULL::{SQL_TYPES[INSTANT]} AS {VALID_TO.name} FROM ({current})"
         f" UNION ALL BY NAME {history}"
     )
     return (

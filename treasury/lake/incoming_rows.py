@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import pyarrow as pa
@@ -16,21 +16,7 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from treasury.errors import TableError
-from treasury.lake.table_declaration import (
-    AMOUNT,
-    HASH,
-    INSTANT,
-    INTEGER,
-    OPEN,
-    RAW,
-    TEXT,
-    TEXTS,
-    Table,
-)
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from treasury.lake.table_declaration import AMOUNT, HASH, INSTANT, INTEGER, RAW, TEXT, TEXTS, Table
 
 __all__ = ["RULE", "conform", "hashed", "with_hash"]
 
@@ -45,6 +31,7 @@ _ACCEPTED: Final = {
     # What may be cast without losing anything, beside the type itself and all-null columns.
     TEXT: (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary),
     AMOUNT: (pa.types.is_decimal, pa.types.is_integer),
+    INSTANT: (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None,),
     INTEGER: (pa.types.is_integer,),
     TEXTS: (pa.types.is_list, pa.types.is_large_list),
 }
@@ -74,7 +61,8 @@ def conform(table: Table, rows: pa.Table) -> pa.Table:
 def _cast(table: Table, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if column.type == field.type:
         return column
-    if not (pa.types.is_null(column.type) or _fits(column.type, field.type)):
+    accepted = (pa.types.is_null, *_ACCEPTED.get(field.type, ()))
+    if not any(test(column.type) for test in accepted):
         raise TableError(
             f"rows for {table.name}: {field.name} is {column.type}, not {field.type}",
             do="match the table's declaration",
@@ -88,15 +76,8 @@ def _cast(table: Table, field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedA
         ) from None
 
 
-def _fits(incoming: pa.DataType, declared: pa.DataType) -> bool:
-    if declared == INSTANT:
-        return pa.types.is_timestamp(incoming) and incoming.tz is not None
-    return any(test(incoming) for test in _ACCEPTED.get(declared, ()))
-
-
 def _check_keys(table: Table, rows: pa.Table) -> None:
-    needed = [*table.key, RAW.name, *([OPEN] if table.settles else [])]
-    for name in needed:
+    for name in table.needed:
         if rows[name].null_count:
             raise TableError(f"rows for {table.name}: {name} is empty", do="every row needs one")
     if len(table.key) == 1 and len(pc.unique(rows[table.key[0]])) == rows.num_rows:
@@ -165,7 +146,11 @@ def _entries(columns: dict[str, pa.Array]) -> pa.Array:
     """Tag and value of columns without a null, or of one that has some; null where it is."""
     import numpy as np  # only what stores rows needs it; loading it takes a tenth of a second
 
-    values = {name: _values(column) for name, column in columns.items()}
+    values = {}
+    for name, column in columns.items():  # the bytes in which Arrow keeps each value
+        flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+        kind = np.dtype((np.void, flat.type.bit_width // 8))
+        values[name] = np.frombuffer(flat.buffers()[1], kind)[flat.offset :][: len(flat)]
     fields = [((f"{name}:", "V4"), (name, value.dtype)) for name, value in values.items()]
     table = np.empty(len(next(iter(values.values()))), np.dtype([*chain(*fields)]))
     for name, value in values.items():
@@ -175,15 +160,6 @@ def _entries(columns: dict[str, pa.Array]) -> pa.Array:
     valid = last.is_valid().buffers()[1] if last.null_count else None
     kind = pa.binary(table.dtype.itemsize)
     return pa.Array.from_buffers(kind, len(table), [valid, pa.py_buffer(table)]).cast(pa.binary())
-
-
-def _values(column: pa.Array) -> npt.NDArray[np.void]:
-    """The bytes in which Arrow keeps each value; any where there is none."""
-    import numpy as np
-
-    flat = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-    kind = np.dtype((np.void, flat.type.bit_width // 8))
-    return np.frombuffer(flat.buffers()[1], kind)[flat.offset : flat.offset + len(flat)]
 
 
 def _text(column: pa.Array) -> pa.Array:

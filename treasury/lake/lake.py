@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -32,13 +33,15 @@ from treasury.lake.commits import (
     LastCommit,
     add_commit,
     commits_in,
+    commits_table,
     last_commit,
     put_last,
     rows_of,
+    split_mark,
+    tables_of,
 )
-from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.home.lake_home import STAGED, LakeHome
-from treasury.lake.home.pulling import is_exchanging, is_incoming
+from treasury.lake.home.pulling import finish_exchange, is_exchanging, is_incoming
 from treasury.lake.home.sharing import Sharing
 from treasury.lake.leases import lease, leased
 from treasury.lake.lock import command_line, workspace_lock
@@ -47,7 +50,6 @@ from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import Table
 from treasury.lake.upkeep import compaction, storage_form
 from treasury.lake.upkeep.file_digests import Digests
-from treasury.lake.upkeep.repair_marks import split_mark, tables_of
 from treasury.lake.views.published import FILE_NAME, publish, published
 from treasury.lake.writer import Writer
 
@@ -95,7 +97,8 @@ class Lake:
         self.workspace = folder
         self._commits_kept = commits_kept
         self._grace = grace
-        self._rests_on = rests_on
+        self.resting = rests_on
+        """The commits that something outside rests on, and what that is."""
         self._rested_on = rested_on
         self._tell = tell
         self._has_form = False
@@ -110,7 +113,7 @@ class Lake:
         """
         if commit is not None:
             return self._earlier(commit, at)
-        return self._leased(self.last_commit(), at)
+        return self._snapshot(self.last_commit(), at, is_leased=True)
 
     def last_commit(self) -> Commit | None:
         """The newest commit; None before the first."""
@@ -147,9 +150,7 @@ class Lake:
 
     def _listed(self, last: LastCommit | None) -> pa.Table:
         """Every commit up to one, oldest first."""
-        return (
-            COMMITS_SCHEMA.empty_table() if last is None else commits_in(self.folder, last.listed)
-        )
+        return commits_table([]) if last is None else commits_in(self.folder, last.listed)
 
     def migrate(self) -> None:
         """Bring a lake of an earlier version to the present form; nothing is done to any other.
@@ -189,8 +190,8 @@ class Lake:
                     " work on it with this version only"
                 )
             self._has_form = storage_form.has_form(self.folder)
-            if self.sharing is not None:
-                self.sharing.finish_pull()
+            if self.sharing is not None and is_exchanging(self.folder):
+                finish_exchange(self.sharing.home, self.digests)  # only that makes it readable
             yield
 
     def again(self, work: Callable[[], T], sentence: str) -> T:
@@ -241,9 +242,9 @@ class Lake:
                 versions_before = {} if before is None else before.versions
                 self.show(self._list(commit), versions_before, writer.stored)
                 if self.last_commit() == commit:  # what is staged may be undone, and is not kept
-                    for name, version in commit.versions.items():
-                        if writer.is_loaded(name):
-                            self._keep_in_mind(name, version, writer.stored(name, version))
+                    for (name, version), table in writer.loaded.items():
+                        if commit.versions.get(name) == version:
+                            self._keep_in_mind(name, version, table)
             self.refresh(commit)
             if number % self._commits_kept == 0:
                 self._sweep()
@@ -254,16 +255,14 @@ class Lake:
         Nobody is kept from writing meanwhile. Raises WorkspaceLocked, StorageError.
         """
         with self.locked(kind):
-            before = self.recover()
-            snapshot = self._base(before)
-            if before is not None:
-                lease(self.folder, before.commit.number, snapshot)
+            snapshot = self._base(self.recover(), is_leased=True)
             return snapshot, _after(snapshot.commit, now)
 
-    def _base(self, before: LastCommit | None) -> Snapshot:
-        opened = None if before == self.last() else self._opened_anew
+    def _base(self, before: LastCommit | None, *, is_leased: bool = False) -> Snapshot:
+        opened = self._open if before == self.last() else self._opened_anew
         last = None if before is None else before.commit
-        return self._snapshot(last, opened=opened, commits=lambda: self._listed(before))
+        listed = partial(self._listed, before)
+        return self._snapshot(last, None, opened, listed, is_leased=is_leased)
 
     def accept_loss(self, tables: Iterable[str], now: datetime) -> tuple[str, ...]:
         """Take away, in a commit, the marks of these tables: nothing will bring it back.
@@ -325,10 +324,6 @@ class Lake:
         closes = (why for why in whys if why.removeprefix("the ").startswith(CLOSE_OF))
         return next((f"{why}, by the journal of another desk," for why in closes), None)
 
-    def resting(self) -> Mapping[int, str]:
-        """The commits that something outside rests on, and what that is."""
-        return self._rests_on()
-
     def unkept(self) -> dict[int, str]:
         """The commits that something rests on and no pin keeps, and what that is."""
         pinned = {path.stem for path in (self.folder / PINS).glob("*.json")}
@@ -368,9 +363,14 @@ class Lake:
         needed = [
             c for c in commits if c.number in recent or (c.number in reading and self._opens(c))
         ]
-        older = datetime.now(UTC) - self._grace
-        times = compaction.Times(older.timestamp(), self._committed_at())
-        swept = compaction.sweep(self.folder, needed, pins, last.listed, times)
+        older, committed = (datetime.now(UTC) - self._grace).timestamp(), self._committed_at()
+
+        def is_due(written: float) -> bool:
+            # What is older has no reader any more that could not say so; what came after the last
+            # commit never had one, and who wrote it is gone.
+            return written < older or written > committed
+
+        swept = compaction.sweep(self.folder, needed, pins, last.listed, is_due)
         self.digests.forget_removed()
         return swept
 
@@ -388,30 +388,27 @@ class Lake:
         commits = self._listed(last)
         return rows_of(commits.slice(max(commits.num_rows - count, 0)))
 
-    def _leased(self, commit: Commit | None, at: datetime | None) -> Snapshot:
-        snapshot = self._snapshot(commit, at)
-        if commit is not None:
-            lease(self.folder, commit.number, snapshot)
-        return snapshot
-
     def _snapshot(
         self,
         commit: Commit | None,
-        at: datetime | None = None,
+        at: datetime | None,
         opened: Callable[[str, int], delta.StoredTable] | None = None,
         commits: Callable[[], pa.Table] | None = None,
+        *,
+        is_leased: bool = False,
     ) -> Snapshot:
-        tables, altered = opened or self._open, self.digests.is_altered
-        listed = commits or self.commits
-        return Snapshot(
+        snapshot = Snapshot(
             self.catalogue,
             commit,
             at,
-            tables,
-            listed,
-            altered=altered,
-            workspace=self.folder.parent,
+            opened or self._open,
+            commits or self.commits,
+            altered=self.digests.is_altered,
+            workspace=self.workspace,
         )
+        if is_leased and commit is not None:
+            lease(self.folder, commit.number, snapshot)
+        return snapshot
 
     def _earlier(self, number: int, at: datetime | None) -> Snapshot:
         pin = next((pin for pin in self.pins() if pin.commit.number == number), None)
@@ -421,7 +418,7 @@ class Lake:
         recent = self._recent(self._commits_kept, self.last())
         for commit in recent:
             if commit.number == number >= _last_repair(recent):
-                return self._leased(commit, at)
+                return self._snapshot(commit, at, is_leased=True)
         raise InputError(
             f"commit {number} is not kept file by file",
             do="read the tables as known at its instant instead; `treasury lake status` lists pins",
@@ -446,7 +443,10 @@ class Lake:
 
     def _key(self, name: str, version: int) -> tuple[str, int, int]:
         # A repair may have begun a table anew, with other versions of the same numbers.
-        return name, version, _identity(self.folder / name)
+        try:
+            return name, version, (self.folder / name / delta.LOG).stat().st_ino
+        except OSError:
+            return name, version, 0  # whoever opens it says what is wrong
 
     # What a commit takes
 
@@ -489,7 +489,7 @@ class Lake:
         files = delta.load(self.folder / COMMITS, last.listed).files
         paths = engine.paths_of(files)
         listed = f"SELECT * FROM read_parquet([{paths}], union_by_name = true) ORDER BY number"  # noqa: S608 - our own paths, as literals
-        views = {**self._snapshot(commit).views(), COMMITS: listed}
+        views = {**self._snapshot(commit, None).views(), COMMITS: listed}
         publish(self.workspace, views, _about(commit))
 
     def table_folders(self, *, discarded: bool = False) -> list[Path]:
@@ -533,8 +533,8 @@ class Lake:
 
     def _tip(self) -> LastCommit | None:
         """The commit that the next one is made on: the last, or what is staged for the home."""
-        staged = None if self.sharing is None else self.sharing.tip()
-        return staged or self.last()
+        staged = None if self.sharing is None else self.sharing.home.staged()
+        return self.last() if staged is None else staged.last
 
     def _undone(self) -> LastCommit | None:
         """The last commit, once tables have no version that it does not name."""
@@ -574,11 +574,3 @@ def _last_repair(commits: Iterable[Commit]) -> int:
 
 def _about(commit: Commit) -> str:
     return f"commit {commit.number} of {commit.at:%F %T}Z"
-
-
-def _identity(folder: Path) -> int:
-    """A number that differs for a folder that later takes this table's place."""
-    try:
-        return (folder / delta.LOG).stat().st_ino
-    except OSError:
-        return 0  # whoever opens it says what is wrong

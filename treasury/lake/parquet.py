@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 import msgspec
@@ -35,6 +35,8 @@ SAMPLE: Final = 1000
 LARGEST: Final = 256 << 20
 """Bytes after which another file is begun."""
 
+FEW: Final = 64
+
 
 class Written(msgspec.Struct, frozen=True):
     """A finished file, its path from the table's folder; `is_open` is None where not divided."""
@@ -49,15 +51,18 @@ class Files:
     """The files of one version; `finish` closes them, `drop` removes what was not finished."""
 
     def __init__(
-        self, folder: Path, schema: pa.Schema, unique: Collection[str], *, partitioned: bool
+        self, folder: Path, schema: pa.Schema, key: Collection[str], *, partitioned: bool
     ) -> None:
+        self.schema = schema
+        self.partitioned = partitioned
+        self.keys: list[pa.Array] = []
+        """The keys of the rows that were added, where a key is one column."""
         self._folder = folder
-        self._partitioned = partitioned
+        self._key = key
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
-        self._schema = pa.schema(inner)
+        self._inner = pa.schema(inner)
         # The least and the greatest of these would be of no use.
         self._compared = [f.name for f in inner if f.name not in (RAW.name, HASH.name)]
-        self._repeating = [name for name in self._compared if name not in unique]
         self._open: dict[bool | None, _File] = {}
         self._written: list[Written] = []
         self._thread = ThreadPoolExecutor(1, "parquet")
@@ -69,9 +74,13 @@ class Files:
                 file = self._open.get(is_open)
                 if file is None:
                     file = self._open[is_open] = self._begun(is_open)
-                file.add(part.select(self._schema.names))
+                file.add(part.select(self._inner.names))
                 if file.length >= LARGEST:
                     self._close(is_open)
+        if len(self._key) == 1:
+            self.keys += [rows[name].combine_chunks() for name in self._key]
+        if len(self.keys) > FEW:  # a thousand small batches are not a thousand to look through
+            self.keys = [pa.concat_arrays(self.keys)]
 
     def finish(self) -> list[Written]:
         """Close the files; what they are."""
@@ -93,7 +102,7 @@ class Files:
                 path.unlink(missing_ok=True)
 
     def _parts(self, rows: pa.Table) -> Iterator[tuple[bool | None, pa.Table]]:
-        if not self._partitioned:
+        if not self.partitioned:
             yield None, rows
             return
         opens = int(pc.sum(rows[OPEN]).as_py() or 0)
@@ -108,7 +117,9 @@ class Files:
         folder = self._folder / place
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"part-{uuid4()}.parquet"
-        return _File(path, self._schema, self._repeating, self._compared, self._thread)
+        repeating = [name for name in self._compared if name not in self._key]
+        sink = pa.OSFile(str(path), "wb")
+        return _File(path, sink, self._inner, repeating, self._compared, self._thread)
 
     def _close(self, is_open: bool | None) -> None:
         file = self._open[is_open]
@@ -118,79 +129,71 @@ class Files:
         del self._open[is_open]
 
 
-class _File:
+class _File(msgspec.Struct, eq=False):
     """One file that is being written; columns `repeating` values may have a dictionary."""
 
-    def __init__(
-        self,
-        path: Path,
-        schema: pa.Schema,
-        repeating: list[str],
-        compared: list[str],
-        thread: ThreadPoolExecutor,
-    ) -> None:
-        self.path = path
-        self.rows = 0
-        self.length = 0
-        """Bytes on the disk when the group before the last was written."""
-        self._schema = schema
-        self._repeating = repeating
-        self._compared = compared
-        self._waiting: list[pa.Table] = []
-        self._sink = pa.OSFile(str(path), "wb")
-        self._writer: pq.ParquetWriter | None = None
-        self._thread = thread
-        self._writing: Future[None] | None = None
+    path: Path
+    sink: Any
+    schema: pa.Schema
+    repeating: list[str]
+    compared: list[str]
+    thread: ThreadPoolExecutor
+    rows: int = 0
+    length: int = 0
+    """Bytes on the disk when the group before the last was written."""
+    waiting: list[pa.Table] = []
+    writer: pq.ParquetWriter | None = None
+    writing: Future[None] | None = None
 
     def add(self, rows: pa.Table) -> None:
         """Hold rows back, or write them with those held."""
-        self._waiting.append(rows)
+        self.waiting.append(rows)
         self.rows += rows.num_rows
-        enough = sum(waiting.num_rows for waiting in self._waiting) >= GROUP_ROWS
-        if enough or sum(waiting.nbytes for waiting in self._waiting) >= GROUP_BYTES:
+        enough = sum(waiting.num_rows for waiting in self.waiting) >= GROUP_ROWS
+        if enough or sum(waiting.nbytes for waiting in self.waiting) >= GROUP_BYTES:
             self._write()
 
     def close(self) -> None:
         """Write out what is held in memory, and the end of the file."""
-        with self._sink:
+        with self.sink:
             try:
                 self._write()
                 self._await()
             finally:
-                if self._writer is not None:
-                    self._writer.close()
+                if self.writer is not None:
+                    self.writer.close()
 
     def _write(self) -> None:
         """Begin to write what is held, once the group before it is written."""
         self._await()
-        if self._waiting:
-            self._writing = self._thread.submit(self._put, pa.concat_tables(self._waiting))
-            self._waiting = []
+        if self.waiting:
+            self.writing = self.thread.submit(self._put, pa.concat_tables(self.waiting))
+            self.waiting = []
 
     def _await(self) -> None:
         """Wait for the group that is being written; what went wrong with it is raised here."""
-        if self._writing is not None:
-            writing, self._writing = self._writing, None
+        if self.writing is not None:
+            writing, self.writing = self.writing, None
             writing.result()
-            self.length = int(self._sink.tell())
+            self.length = int(self.sink.tell())
 
     def _put(self, rows: pa.Table) -> None:
-        if self._writer is None:
-            self._writer = self._begun(rows.slice(0, SAMPLE))
-        self._writer.write_table(rows, row_group_size=rows.num_rows)
+        if self.writer is None:
+            self.writer = self._begun(rows.slice(0, SAMPLE))
+        self.writer.write_table(rows, row_group_size=rows.num_rows)
 
     def _begun(self, sample: pa.Table) -> pq.ParquetWriter:
         return pq.ParquetWriter(
-            self._sink,
-            self._schema,
+            self.sink,
+            self.schema,
             compression="zstd",
             compression_level=1,
             # A dictionary helps where values come twice on average.
             use_dictionary=[
                 name
-                for name in self._repeating
+                for name in self.repeating
                 if pa.types.is_nested(sample[name].type)
                 or 2 * pc.count_distinct(sample[name], mode="all").as_py() <= len(sample)
             ],
-            write_statistics=self._compared,
+            write_statistics=self.compared,
         )

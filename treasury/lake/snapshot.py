@@ -307,9 +307,7 @@ class Snapshot:
         return [file.path for version in stored if version is not None for file in version.files]
 
     def _scan(self, name: str, schema: pa.Schema) -> str:
-        stored = self._stored(name)
-        if stored is None:
-            return engine.scan((), schema, ())
+        stored = self._stored(name) or delta.StoredTable(0, (), ())
         return engine.scan(stored.files, schema, stored.columns)
 
     def _stored(self, name: str) -> delta.StoredTable | None:

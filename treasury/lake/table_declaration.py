@@ -17,8 +17,8 @@ import msgspec
 import pyarrow as pa
 
 __all__ = [
-    "AMOUNT", "BOOL", "DATE", "INSTANT", "INTEGER", "LAKE_COLUMNS", "TEXT", "TEXTS", "Column",
-    "Table", "schema_of",
+    "AMOUNT", "BOOL", "DATE", "INSTANT", "INTEGER", "LAKE_COLUMNS", "SQL_TYPES", "TEXT", "TEXTS",
+    "TYPE_WORDS", "Column", "Table", "schema_of",
 ]  # fmt: skip
 
 AMOUNT: Final = pa.decimal128(38, 18)
@@ -29,7 +29,19 @@ DATE: Final = pa.date32()
 INTEGER: Final = pa.int64()
 BOOL: Final = pa.bool_()
 
-_TYPES: Final = (AMOUNT, INSTANT, TEXT, TEXTS, DATE, INTEGER, BOOL)
+_NAMES: Final = {
+    AMOUNT: ("DECIMAL(38,18)", "decimal(38,18)"),
+    INSTANT: ("TIMESTAMP WITH TIME ZONE", "timestamp, UTC"),
+    TEXT: ("VARCHAR", "text"),
+    TEXTS: ("VARCHAR[]", "list of text"),
+    DATE: ("DATE", "date"),
+    INTEGER: ("BIGINT", "integer"),
+    BOOL: ("BOOLEAN", "boolean"),
+}
+SQL_TYPES: Final = {kind: sql for kind, (sql, _) in _NAMES.items()}
+"""DuckDB's name of each type of the lake."""
+TYPE_WORDS: Final = {kind: words for kind, (_, words) in _NAMES.items()}
+"""What the dictionary calls each type of the lake."""
 _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,
@@ -74,7 +86,7 @@ class Column(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         _check(_NAME.fullmatch(self.name) is not None, f"{self.name!r} is not snake_case")
-        _check(self.type in _TYPES, f"{self.name}: {self.type} is not a type of the lake")
+        _check(self.type in SQL_TYPES, f"{self.name}: {self.type} is not a type of the lake")
 
 
 Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
@@ -125,6 +137,11 @@ class Table(msgspec.Struct, frozen=True):
     def history(self) -> str:
         """The name of the table of its superseded versions."""
         return self.name + HISTORY
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that no record leaves empty."""
+        return (*self.key, RAW.name, *([OPEN] if self.settles else ()))
 
     @property
     def row_schema(self) -> pa.Schema:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 import duckdb
 import msgspec
@@ -31,9 +30,6 @@ from treasury.lake.upkeep import compaction
 __all__ = ["Changes", "Writer", "stored_rows"]
 
 
-_FEW: Final = 64
-
-
 class Changes(msgspec.Struct, frozen=True):
     """The rows that an upsert found new, changed, unchanged and vanished."""
 
@@ -41,22 +37,6 @@ class Changes(msgspec.Struct, frozen=True):
     changed: int = 0
     unchanged: int = 0
     vanished: int = 0
-
-
-class _Adding(msgspec.Struct, frozen=True):
-    """Rows on their way into a table, and their keys where a key is one column."""
-
-    files: Files
-    schema: pa.Schema
-    partitioned: bool
-    keys: list[pa.Array] = []
-
-    def add(self, rows: pa.Table, key: tuple[str, ...]) -> None:
-        self.files.add(rows)
-        if len(key) == 1:
-            self.keys.append(rows[key[0]].combine_chunks())
-        if len(self.keys) > _FEW:  # a thousand small batches are not a thousand to look through
-            self.keys[:] = [pa.concat_arrays(self.keys)]
 
 
 class Writer:
@@ -80,8 +60,9 @@ class Writer:
         self.base = base
         """What was committed before this, as its rows are compared with it."""
         self._folder = folder
-        self._loaded: dict[tuple[str, int], delta.StoredTable] = {}
-        self._adding: dict[str, _Adding] = {}
+        self.loaded: dict[tuple[str, int], delta.StoredTable] = {}
+        """The versions that were read, and what their logs say."""
+        self._adding: dict[str, Files] = {}
         self._database: duckdb.DuckDBPyConnection | None = None
 
     def close(self) -> None:
@@ -89,11 +70,11 @@ class Writer:
         if self._database is not None:
             self._database.close()
         for adding in self._adding.values():
-            adding.files.drop()
+            adding.drop()
 
     def join_small_files(self) -> None:
         """Let the versions have all that was written, at a few files for each table."""
-        for name in list(self._adding):
+        for name in [*self._adding]:
             self._settle(name)
         before = {} if self.base.commit is None else self.base.commit.versions
         for name, version in list(self.versions.items()):
@@ -104,13 +85,9 @@ class Writer:
     def stored(self, name: str, version: int) -> delta.StoredTable:
         """A version of a table as its log has it, read once."""
         key = name, version
-        if key not in self._loaded:
-            self._loaded[key] = delta.load(self._folder / name, version)
-        return self._loaded[key]
-
-    def is_loaded(self, name: str) -> bool:
-        """Whether the version that this writer has come to has been read."""
-        return (name, self.versions[name]) in self._loaded
+        if key not in self.loaded:
+            self.loaded[key] = delta.load(self._folder / name, version)
+        return self.loaded[key]
 
     def read(
         self, table: Table, columns: Sequence[str] | None = None, where: str | None = None
@@ -123,7 +100,7 @@ class Writer:
         if table.records:
             raise TableError(f"{table.name} holds records", do="upsert them")
         conformed = conform(table, rows)
-        self._add(table, table.name, self._stamped(conformed, table.schema), table.schema)
+        self._add(table, table.name, self._stamped(conformed, table.schema))
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
@@ -139,14 +116,14 @@ class Writer:
             self._settle(table.name)
         stored = self._stored(table)
         if stored is None:
-            self._add_records(table, incoming)
+            self._add(table, table.name, self._stamped(incoming, table.schema))
             return Changes(new=int(incoming.num_rows))
         stored_rows = self._stored_rows(table, incoming, stored)
         fresh, changed = self._compared(table, incoming, stored_rows)
         listed = incoming.select(list(table.key))
         vanished = self._present(table, stored, "ANTI", listed) if complete else None
         self._supersede(table, changed, vanished, stored)
-        self._add_records(table, fresh)
+        self._add(table, table.name, self._stamped(fresh, table.schema))
         news, changes = int(fresh.num_rows), int(changed.num_rows)
         return Changes(
             new=news,
@@ -260,7 +237,7 @@ class Writer:
                     here=here,
                 )
                 past = _filled(before, VALID_TO, self.now)
-                self._add(table, table.history, past, table.history_schema)
+                self._add(table, table.history, past)
                 self.versions[table.name] = delta.update(
                     self._folder / table.name,
                     here.select(table.schema.names),
@@ -268,28 +245,16 @@ class Writer:
                     is_open=was_open,
                 )
 
-    def _add_records(self, table: Table, rows: pa.Table) -> None:
-        stamped = self._stamped(rows, table.schema)
-        key, partitioned = table.key, table.settles
-        self._add(table, table.name, stamped, table.schema, key, partitioned=partitioned)
-
-    def _add(
-        self,
-        table: Table,
-        name: str,
-        rows: pa.Table,
-        schema: pa.Schema,
-        key: tuple[str, ...] = (),
-        *,
-        partitioned: bool = False,
-    ) -> None:
+    def _add(self, table: Table, name: str, rows: pa.Table) -> None:
+        """Put rows into the open files of a table, or of its history."""
         if not rows.num_rows:
             return
+        schema, partitioned = _form(table, name)
         if name not in self._adding:
-            self._widen(table, name, schema, partitioned=partitioned)
-            files = Files(self._folder / name, schema, key, partitioned=partitioned)
-            self._adding[name] = _Adding(files, schema, partitioned)
-        self._adding[name].add(rows.select(schema.names), key)
+            self._widen(table, name)
+            key = table.key if table.records and name == table.name else ()
+            self._adding[name] = Files(self._folder / name, schema, key, partitioned=partitioned)
+        self._adding[name].add(rows.select(schema.names))
 
     def _is_adding(self, table: Table, incoming: pa.Table) -> bool:
         """Whether a row with one of these keys may be in the files that are open."""
@@ -307,11 +272,9 @@ class Writer:
         """Close the files that are open, and let a version name them."""
         adding = self._adding.get(name)
         if adding is not None:
+            files, partitioned = adding.finish(), adding.partitioned
             self.versions[name] = delta.add_files(
-                self._folder / name,
-                adding.schema,
-                adding.files.finish(),
-                partitioned=adding.partitioned,
+                self._folder / name, adding.schema, files, partitioned=partitioned
             )
             del self._adding[name]
 
@@ -319,14 +282,14 @@ class Writer:
         """The table as it is now, with what this writer has added."""
         if table.name not in self.versions:
             return None
-        self._widen(table, table.name, table.schema, partitioned=table.settles)
+        self._widen(table, table.name)
         return self._load(table.name)
 
     def _load(self, name: str) -> delta.StoredTable:
         """A table in the version that this writer has come to."""
         return self.stored(name, self.versions[name])
 
-    def _widen(self, table: Table, name: str, schema: pa.Schema, *, partitioned: bool) -> None:
+    def _widen(self, table: Table, name: str) -> None:
         """Give a stored table the columns that were declared since: every file has all columns.
 
         Their values come out of the records as received, so a record that did not change at its
@@ -335,6 +298,7 @@ class Writer:
         if name not in self.versions:
             return
         stored = self._load(name)
+        schema, partitioned = _form(table, name)
         unknown = [column for column in stored.columns if column not in schema.names]
         if unknown:
             raise StorageError(
@@ -401,6 +365,13 @@ def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
 
 
 _WAS_OPEN = pa.field("was_open", pa.bool_())
+
+
+def _form(table: Table, name: str) -> tuple[pa.Schema, bool]:
+    """The columns of a table, or of its history, and whether it is partitioned."""
+    if name == table.history:
+        return table.history_schema, False
+    return table.schema, table.settles
 
 
 def _key(table: Table) -> str:

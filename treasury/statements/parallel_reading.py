@@ -20,7 +20,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import decode_json
-from treasury.ground.interpreter import started
+from treasury.ground.processes import started
 from treasury.ground.regular_files import open_regular
 from treasury.statements.bank_file import (
     StatementFile,

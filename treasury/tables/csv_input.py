@@ -94,17 +94,18 @@ def csv_lines(
     return [_line(f"{path}, {word} {at}", at, cells, columns, places) for at, cells in rows[1:]]
 
 
-def small_file(path: Path) -> bytes:
-    """The bytes of a file of at most 64 MB."""
+def small_file(path: Path, largest: int = LARGEST, name: str = "") -> bytes:
+    """The bytes of a file of at most `largest`; InputError, which calls it `name`, for others."""
     try:
         with open_regular(path) as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(largest + 1)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
+            f"{name or path} cannot be read: {error.strerror}", do="name a file that can be read"
         ) from None
-    if len(content) > LARGEST:
-        raise InputError(f"{path} is larger than 64 MB", do="give the right file")
+    if len(content) > largest:
+        problem = f"{name or path} is larger than {largest >> 20} MB"
+        raise InputError(problem, do="give the right file")
     return content
 
 

@@ -23,7 +23,7 @@ from pyarrow.csv import WriteOptions, write_csv
 from treasury.tables.tabular import amount_texts, value_text
 from treasury.text import visible
 
-__all__ = ["csv_text", "rows_of", "write_csv_rows", "write_csv_table"]
+__all__ = ["csv_text", "rows_of", "write_csv_table"]
 
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 """Characters that end a line or move to another column: a cell stays one line."""
@@ -37,13 +37,6 @@ a formula would begin among all others."""
 _BATCH: Final = 10_000
 """Rows that are written together."""
 _AS_TEXT: Final = WriteOptions(include_header=False, quoting_style="all_valid")
-
-
-def write_csv_rows(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Write a line of names and a line for each row; amounts keep every digit."""
-    writer = _writer(file)
-    writer.writerow(map(_cell, names))
-    writer.writerows(map(_cell, row) for row in rows)
 
 
 def write_csv_table(file: TextIO, table: pa.Table, *, named: bool = True) -> None:
@@ -105,9 +98,11 @@ def _values(column: pa.Array) -> list[Any]:
 
 
 def csv_text(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """The lines of `write_csv_rows` as one text."""
+    """A line of names and a line for each row; amounts keep every digit."""
     out = io.StringIO()
-    write_csv_rows(out, names, rows)
+    writer = _writer(out)
+    writer.writerow(map(_cell, names))
+    writer.writerows(map(_cell, row) for row in rows)
     return out.getvalue()
 
 

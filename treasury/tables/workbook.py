@@ -45,17 +45,11 @@ _FIRST_DAY: Final = date(1900, 3, 1)
 """Excel counts a day that was not in February 1900, and only what comes after it is safe."""
 _MAY_CHANGE: Final = dict.fromkeys(
     (
-        "autofilter",
-        "sort",
-        "format_cells",
-        "format_columns",
-        "format_rows",
-        "insert_columns",
-        "select_locked_cells",
-        "select_unlocked_cells",
+        "autofilter", "sort", "format_cells", "format_columns", "format_rows", "insert_columns",
+        "select_locked_cells", "select_unlocked_cells",
     ),
     True,
-)
+)  # fmt: skip
 """What a person may do with a locked sheet without lifting its protection."""
 _FROM_LIST: Final = {
     "validate": "list",
@@ -145,11 +139,7 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
 
 
 def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Path:
-    """Write each table as a sheet with all its columns.
-
-    Instants are in UTC. The same tables give the same bytes. InputError for a table that is longer
-    than a sheet, StorageError where the file cannot be written; a former one is left then.
-    """
+    """Write a sheet of all columns for each table, instants in UTC; errors as `write_whole`."""
     book = Workbook(
         properties={"title": path.stem},
         sheets=tuple(sheet_of(name, table.schema, units) for name, table in tables.items()),
@@ -159,10 +149,7 @@ def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Pa
 
 
 def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> None:
-    """Write `book` as `write_book` does; StorageError where it cannot be, and `path` is as it was.
-
-    Raises InputError for a table that is longer than a sheet.
-    """
+    """Write `book` as `write_book` does, whole or not at all; StorageError where it cannot be."""
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             new = Path(folder) / path.name

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import reduce
 from pathlib import Path
 from typing import Final, Literal
 from xml.parsers import expat
@@ -22,7 +23,7 @@ from xml.parsers import expat
 import msgspec
 
 from treasury.errors import InputError
-from treasury.ground.regular_files import open_regular
+from treasury.tables.csv_input import small_file
 from treasury.text import clean
 
 __all__ = ["WorkbookCell", "WorkbookContent", "WorkbookSheet", "cell_name", "read_workbook"]
@@ -82,17 +83,11 @@ def cell_name(row: int, column: int) -> str:
 
 def read_workbook(source: Path | bytes, name: str = "") -> WorkbookContent:
     """The cells of every sheet; InputError, naming the file, for what is no plain workbook."""
-    name = clean(name or source) if isinstance(source, Path) else clean(name)
     if isinstance(source, bytes):
-        content = source
+        name, content = clean(name), source
     else:
-        try:
-            with open_regular(source) as file:
-                content = file.read(LARGEST + 1)
-        except OSError as error:
-            raise InputError(
-                f"{name} cannot be read: {error.strerror}", do="name a file that can be read"
-            ) from None
+        name = clean(name or source)
+        content = small_file(source, LARGEST, name)
     if len(content) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST >> 20} MB", do="give the right file")
     if content.startswith(_OLD_FORM):
@@ -206,7 +201,6 @@ class _SharedTexts:
         self._is_text = self._is_hint = False
 
     def start(self, tag: str, _: Attributes) -> None:
-        """An element begins."""
         if tag == "si":
             self._pieces = []
         elif tag == "rPh":
@@ -214,7 +208,6 @@ class _SharedTexts:
         self._is_text = tag == "t" and not self._is_hint
 
     def end(self, tag: str) -> None:
-        """An element ends."""
         self._is_text = False
         if tag == "rPh":
             self._is_hint = False
@@ -222,7 +215,6 @@ class _SharedTexts:
             self.texts.append("".join(self._pieces))
 
     def data(self, piece: str) -> None:
-        """Characters between."""
         if self._is_text:
             self._pieces.append(piece)
 
@@ -241,7 +233,6 @@ class _SheetCells:
         self._takes = self._is_hint = self._is_formula = False
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        """An element begins."""
         match tag:
             case "row":
                 self._row = int(attributes.get("r", self._row + 1))
@@ -263,7 +254,6 @@ class _SheetCells:
         self._takes = tag == "v" or (tag == "t" and not self._is_hint)
 
     def end(self, tag: str) -> None:
-        """An element ends; a cell is kept with it."""
         self._takes = False
         if tag == "rPh":
             self._is_hint = False
@@ -271,7 +261,6 @@ class _SheetCells:
             self._keep("".join(self._pieces))
 
     def data(self, piece: str) -> None:
-        """Characters between."""
         if self._takes:
             self._pieces.append(piece)
 
@@ -302,7 +291,4 @@ def _local(name: str) -> str:
 
 
 def _column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
+    return reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters, 0)

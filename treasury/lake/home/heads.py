@@ -32,7 +32,7 @@ from treasury.lake.pins import PINS
 from treasury.lake.sealed import unseal
 
 __all__ = [
-    "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
+    "BESIDE", "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
     "StoredPrint",
     "head_name", "is_by_content", "listed_heads", "local_place", "object_of", "print_of",
     "read_head", "read_manifest",
@@ -40,6 +40,8 @@ __all__ = [
 
 CLOSES: Final = "closes"
 """The folder beside the lake with what closes stored of their answers: it travels with the lake."""
+BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
+"""What travels with the lake and is none of its tables."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
 _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
@@ -125,7 +127,7 @@ def head_name(number: int) -> str:
 
 def is_by_content(path: str) -> bool:
     """Whether a file lies in the home by its content: two desks may give it one name."""
-    return path.startswith((f"{PINS}/", f"{CLOSES}/")) or f"/{LOG}/" in path
+    return path.startswith(BESIDE) or f"/{LOG}/" in path
 
 
 def local_place(folder: Path, path: str) -> Path:

@@ -10,24 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treasury.lake.delta import LOG
-from treasury.lake.home.heads import (
-    MANIFESTS,
-    HomeNote,
-    StoredPrint,
-    listed_heads,
-    local_place,
-    object_of,
-    read_head,
-    read_manifest,
-)
+from treasury.lake.home import heads
 from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
-from treasury.lake.home.object_place import reaching
 from treasury.lake.home.pulling import lacks
 from treasury.lake.home.turns import TURNS
 
@@ -44,7 +33,7 @@ class HomeSwept(msgspec.Struct, frozen=True):
     size: int = 0
 
 
-def put_logs_in_place(home: LakeHome, before: HomeNote, after: HomeNote) -> None:
+def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeNote) -> None:
     """Put the entries of tables' logs that a head names where whoever reads Delta looks for them.
 
     Only what came with it where the logs of the head before are in place, else all.
@@ -83,12 +72,12 @@ def _marker(number: int) -> str:
     return f"{IN_PLACE}{number:012}"
 
 
-def _logs(files: Mapping[str, StoredPrint]) -> dict[str, StoredPrint]:
+def _logs(files: Mapping[str, heads.StoredPrint]) -> dict[str, heads.StoredPrint]:
     return {path: stored for path, stored in files.items() if f"/{LOG}/" in path}
 
 
 def broken_objects(
-    home: LakeHome, files: Mapping[str, StoredPrint], *, whole: bool
+    home: LakeHome, files: Mapping[str, heads.StoredPrint], *, whole: bool
 ) -> dict[str, str]:
     """The problem of each object of a head that is not as it was written, by the file's path.
 
@@ -98,9 +87,9 @@ def broken_objects(
     sizes = {e.name: e.size for prefix in (TABLES, "entries/") for e in place.listed(prefix)}
     problems: dict[str, str] = {}
 
-    def look(named: tuple[str, StoredPrint]) -> None:
+    def look(named: tuple[str, heads.StoredPrint]) -> None:
         path, stored = named
-        name = object_of(path, stored)
+        name = heads.object_of(path, stored)
         if name not in sizes:
             problems[path] = f"{name} is lost"
         elif sizes[name] != stored.size:
@@ -121,14 +110,14 @@ def put_again(home: LakeHome, paths: Iterable[str]) -> frozenset[str]:
     files = home.note().files
     mended = set()
     for path in paths:
-        if not lacks(local_place(home.folder, path), files[path], by_hash=True):
+        if not lacks(heads.local_place(home.folder, path), files[path], by_hash=True):
             home.put(path, files[path])
             mended.add(path)
-    home.place.settle(object_of(path, files[path]) for path in mended)
+    home.place.settle(heads.object_of(path, files[path]) for path in mended)
     return frozenset(mended)
 
 
-def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:
+def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSwept:
     """Remove what no head younger than `guard`, nor the newest, names and is older than that.
 
     Times are by the clock of the home.
@@ -136,38 +125,26 @@ def sweep_home(home: LakeHome, note: HomeNote, guard: timedelta) -> HomeSwept:
     place = home.place
     home.require_writable(note)
     now = place.modified(f"{DESKS}{note.desk}")
-    heads = listed_heads(place, 1)
-    number = len(heads)
+    put_at = heads.listed_heads(place, 1)
+    number = len(put_at)
     if number < note.number:
         return HomeSwept()  # an old copy, or emptied: what is not named there may be what is lost
     needed: set[str] = set()
     while number:
-        head, _ = read_head(place, number)
-        manifest = read_manifest(place, head)
-        needed |= {object_of(path, stored) for path, stored in manifest.items()}
+        head, _ = heads.read_head(place, number)
+        manifest = heads.read_manifest(place, head)
+        needed |= {heads.object_of(path, stored) for path, stored in manifest.items()}
         needed |= {f"{TABLES}{path}" for path in _logs(manifest)}
-        needed.add(f"{MANIFESTS}{head.manifest.sha256}")
-        if heads[number] < now - guard:
+        needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
+        if put_at[number] < now - guard:
             break  # the one before it has had no readers for as long
         number -= 1
     due = [
         entry
-        for prefix in (TABLES, MANIFESTS, "entries/", PROBES, TURNS)
+        for prefix in (TABLES, heads.MANIFESTS, "entries/", PROBES, TURNS)
         for entry in place.listed(prefix)
         if entry.name not in needed and entry.modified < now - guard
     ]
     place.remove(entry.name for entry in due)
-    removed = _leftovers(place.leftovers(), place.address, (now - guard).timestamp())
+    removed = place.remove_leftovers((now - guard).timestamp())
     return HomeSwept(len(due) + len(removed), sum(entry.size for entry in due) + sum(removed))
-
-
-def _leftovers(paths: Iterable[Path], address: str, oldest: float) -> list[int]:
-    """Remove what killed puts left in a folder; the size of each."""
-    sizes = []
-    for path in paths:
-        status = path.stat()
-        if status.st_mtime < oldest:
-            with reaching(address, writes=True):
-                path.unlink()
-            sizes.append(status.st_size)
-    return sizes

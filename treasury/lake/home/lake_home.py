@@ -17,31 +17,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from treasury.errors import (
-    CommitOvertaken,
-    HomeReadOnly,
-    HomeUnreachable,
-    SettingsError,
-    StorageError,
-    WorkspaceDamaged,
-)
+from treasury import errors
 from treasury.lake import disk
 from treasury.lake.commits import LastCommit
-from treasury.lake.home.heads import (
-    HEADS,
-    MANIFESTS,
-    DeskNote,
-    HomeHead,
-    HomeNote,
-    StagedCommit,
-    StoredPrint,
-    head_name,
-    listed_heads,
-    local_place,
-    object_of,
-    print_of,
-    read_head,
-)
+from treasury.lake.home import heads
 from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
 from treasury.lake.upkeep import storage_form
@@ -81,22 +60,18 @@ class LakeHome:
     ) -> None:
         self.place = ObjectPlace(address)
         self.folder = folder
-        self._require_apart()
+        if self.place.folder is not None:
+            home, lake = self.place.folder.resolve(), folder.resolve()
+            if lake.is_relative_to(home) or home.is_relative_to(lake):
+                raise errors.SettingsError(
+                    f"the lake's home {self.place.address} and the lake {folder} are one in the"
+                    " other",
+                    do="give the home a folder of its own",
+                )
         self._clock = clock
         self.environment = environment
         self._settings = settings
         self._desk = uuid.uuid4().hex
-
-    def _require_apart(self) -> None:
-        if self.place.folder is None:
-            return
-        home, lake = self.place.folder.resolve(), self.folder.resolve()
-        if lake.is_relative_to(home) or home.is_relative_to(lake):
-            raise SettingsError(
-                f"the lake's home {self.place.address} and the lake {self.folder} are one in the"
-                " other",
-                do="give the home a folder of its own",
-            )
 
     @property
     def by(self) -> str:
@@ -108,14 +83,14 @@ class LakeHome:
 
     # What the desk knows
 
-    def note(self) -> HomeNote:
+    def note(self) -> heads.HomeNote:
         """Where this desk stands; a new one where it has never met the home."""
-        note = self._read(NOTE, HomeNote)
-        return HomeNote(desk=self._desk) if note is None else note
+        note = self._read(NOTE, heads.HomeNote)
+        return heads.HomeNote(desk=self._desk) if note is None else note
 
-    def staged(self) -> StagedCommit | None:
+    def staged(self) -> heads.StagedCommit | None:
         """The commit that is written here and that no head names yet."""
-        return self._read(STAGED, StagedCommit)
+        return self._read(STAGED, heads.StagedCommit)
 
     def _read(self, name: str, kind: type[T]) -> T | None:
         path = self.folder / name
@@ -126,17 +101,17 @@ class LakeHome:
         except PermissionError as error:
             raise disk.denied(path) from error
         except (OSError, ValueError) as error:
-            raise WorkspaceDamaged(
+            raise errors.WorkspaceDamaged(
                 f"{path} does not read ({error})",
                 do="remove it and run `treasury lake pull`: what it says is known from the home",
             ) from error
 
-    def write_note(self, note: HomeNote) -> None:
+    def write_note(self, note: heads.HomeNote) -> None:
         """Note where this desk stands."""
         with disk.writing(self.folder / NOTE):
             write_sealed(self.folder / NOTE, note)
 
-    def stage(self, staged: StagedCommit) -> None:
+    def stage(self, staged: heads.StagedCommit) -> None:
         """Keep a commit that is on the disk until a head names it, or another takes its place."""
         with disk.writing(self.folder / STAGED):
             write_sealed(self.folder / STAGED, staged)
@@ -150,27 +125,27 @@ class LakeHome:
 
     # What the home has
 
-    def numbers_after(self, note: HomeNote) -> list[int]:
+    def numbers_after(self, note: heads.HomeNote) -> list[int]:
         """The numbers of the heads after the desk's own, unbroken, oldest first.
 
         StorageError where the home lacks the head that this desk stands on, HomeUnreachable where
         it is an empty folder, as that of a share that is not mounted.
         """
-        numbers = [*listed_heads(self.place, max(note.number, 1))]
+        numbers = [*heads.listed_heads(self.place, max(note.number, 1))]
         if note.number and not numbers:
-            if self.place.folder is not None and not self.place.listed(HEADS):
-                raise HomeUnreachable(
+            if self.place.folder is not None and not self.place.listed(heads.HEADS):
+                raise errors.HomeUnreachable(
                     f"the lake's home {self.place.address} is empty",
                     do="mount the share, or restore the home from a copy",
                 )
-            raise StorageError(
+            raise errors.StorageError(
                 f"the lake's home {self.place.address} lacks head {note.number}, which this desk"
                 " stands on: it is another home, or an old copy",
                 do="correct [lake] home, or restore the home",
             )
         return numbers[1:] if note.number else numbers
 
-    def newest(self, note: HomeNote) -> tuple[HomeHead, str] | None:
+    def newest(self, note: heads.HomeNote) -> tuple[heads.HomeHead, str] | None:
         """The newest head and its SHA-256; None where this desk stands on it already.
 
         StorageError where it is not of the lake, the environment or the form of this desk.
@@ -179,65 +154,66 @@ class LakeHome:
         if not numbers:
             self._require_own_head(note)
             return None
-        next_head, sha256 = read_head(self.place, numbers[0])
+        next_head, sha256 = heads.read_head(self.place, numbers[0])
         if note.number and next_head.parent != note.sha256:
-            raise StorageError(
+            raise errors.StorageError(
                 f"head {numbers[0]} in the lake's home {self.place.address} does not follow head"
                 f" {note.number}, which this desk stands on: the home is an old copy, gone on with",
                 do="clone the lake into a new folder, and add there what only this desk has",
             )
         head = next_head
         if len(numbers) > 1:
-            head, sha256 = read_head(self.place, numbers[-1])
+            head, sha256 = heads.read_head(self.place, numbers[-1])
         if head.environment != self.environment:
-            raise SettingsError(
+            raise errors.SettingsError(
                 f"the lake's home {self.place.address} holds the records of {head.environment}, and"
                 f" treasury.toml says {self.environment}",
                 do="give each environment a home of its own",
             )
         if head.form > storage_form.FORM:
-            raise StorageError(
+            raise errors.StorageError(
                 f"the lake's home {self.place.address} was written by a later version of treasury"
                 f" (form {head.form}, not {storage_form.FORM})",
                 do="update treasury",
             )
         return head, sha256
 
-    def _require_own_head(self, note: HomeNote) -> None:
+    def _require_own_head(self, note: heads.HomeNote) -> None:
         """StorageError where the home has another head in the place of the desk's own, or none."""
         if not note.number:
             return
         try:
-            _, sha256 = read_head(self.place, note.number)
+            _, sha256 = heads.read_head(self.place, note.number)
         except FileNotFoundError:
             self.numbers_after(note)  # says what that means
             sha256 = ""
         if sha256 != note.sha256:
-            raise StorageError(
+            raise errors.StorageError(
                 f"head {note.number} in the lake's home {self.place.address} is not the one that"
                 " this desk stands on: it is another lake's home, or an old copy, gone on with",
                 do="correct [lake] home, or clone the lake into a new folder, and add there what"
                 " only this desk has",
             )
 
-    def has_taken(self, staged: StagedCommit) -> bool:
+    def has_taken(self, staged: heads.StagedCommit) -> bool:
         """Whether the head after the one that a staged commit was made on is that commit."""
         try:
-            head, _ = read_head(self.place, staged.base + 1)
+            head, _ = heads.read_head(self.place, staged.base + 1)
         except FileNotFoundError:
             return False
         return head.token == staged.token
 
-    def desks(self) -> list[DeskNote]:
+    def desks(self) -> list[heads.DeskNote]:
         """Who writes here, the last first."""
         notes = [
-            unseal(self.place.read(entry.name), DeskNote) for entry in self.place.listed(DESKS)
+            unseal(self.place.read(entry.name), heads.DeskNote)
+            for entry in self.place.listed(DESKS)
         ]
         return sorted(notes, key=lambda note: note.at, reverse=True)
 
     # Pushing
 
-    def require_writable(self, note: HomeNote) -> None:
+    def require_writable(self, note: heads.HomeNote) -> None:
         """Say that this desk writes here; HomeReadOnly says who may, where it may not.
 
         StorageError where the home lets a head be created twice, as then nothing guards a commit,
@@ -249,47 +225,44 @@ class LakeHome:
             self.place.make()
         try:
             now = self._clock()
-            self.place.write(f"{DESKS}{note.desk}", seal(DeskNote(self.by, now)))
+            self.place.write(f"{DESKS}{note.desk}", seal(heads.DeskNote(self.by, now)))
             self._require_right_time(now - self.place.modified(f"{DESKS}{note.desk}"))
             if not note.is_probed:
-                self._probe()
-        except HomeReadOnly as error:
+                name = f"{PROBES}{uuid.uuid4().hex}"
+                created = [self.place.create(name, content) for content in (b"first", b"second")]
+                self.place.remove([name])
+                if created != [True, False]:
+                    raise errors.StorageError(
+                        f"the lake's home {self.place.address} lets an object be created twice:"
+                        " one desk could overwrite another's commit",
+                        do="use storage that keeps If-None-Match (S3, MinIO, Azure, Google), or a"
+                        " folder",
+                    )
+        except errors.HomeReadOnly as error:
             writers = ", ".join(dict.fromkeys(desk.by for desk in self.desks())) or "nobody yet"
-            raise HomeReadOnly(
+            raise errors.HomeReadOnly(
                 error.what, do=f"ask who may write to do it: {writers}; reading goes on as it is"
             ) from None
 
     def _require_right_time(self, ahead: timedelta) -> None:
         if abs(ahead) > SKEW:
             minutes = round(abs(ahead) / timedelta(minutes=1))
-            raise StorageError(
+            raise errors.StorageError(
                 f"the clock of this machine is {minutes:,} minutes"
                 f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's home"
                 f" {self.place.address}: what it stores would be dated wrong",
                 do="set the one that is wrong, then run this again",
             )
 
-    def _probe(self) -> None:
-        """See that a second create is refused."""
-        name = f"{PROBES}{uuid.uuid4().hex}"
-        created = [self.place.create(name, content) for content in (b"first", b"second")]
-        self.place.remove([name])
-        if created != [True, False]:
-            raise StorageError(
-                f"the lake's home {self.place.address} lets an object be created twice: one desk"
-                " could overwrite another's commit",
-                do="use storage that keeps If-None-Match (S3, MinIO, Azure, Google), or a folder",
-            )
-
     def push(
         self,
-        note: HomeNote,
+        note: heads.HomeNote,
         last: LastCommit,
-        files: Mapping[str, StoredPrint],
+        files: Mapping[str, heads.StoredPrint],
         *,
         token: str,
         kind: str,
-    ) -> HomeNote:
+    ) -> heads.HomeNote:
         """Put what the home lacks of these files and create the next head; where the desk then is.
 
         CommitOvertaken where another desk's head has that number; StorageError where the head
@@ -298,12 +271,12 @@ class LakeHome:
         self._require_own_head(note)
         added = {path: stored for path, stored in files.items() if note.files.get(path) != stored}
         manifest = msgspec.json.encode(files, order="sorted")
-        stored_manifest = print_of(manifest)
-        manifest_name = f"{MANIFESTS}{stored_manifest.sha256}"
+        stored_manifest = heads.print_of(manifest)
+        manifest_name = f"{heads.MANIFESTS}{stored_manifest.sha256}"
         self.each(lambda named: self.put(*named), added.items())
         self.place.write(manifest_name, manifest)
-        self.place.settle([manifest_name, *(object_of(*named) for named in added.items())])
-        head = HomeHead(
+        self.place.settle([manifest_name, *(heads.object_of(*named) for named in added.items())])
+        head = heads.HomeHead(
             number=note.number + 1,
             parent=note.sha256,
             lake=note.lake or uuid.uuid4().hex,
@@ -320,37 +293,37 @@ class LakeHome:
             settings=self._settings,
         )
         content = seal(head)
-        if not self.place.create(head_name(head.number), content):
+        if not self.place.create(heads.head_name(head.number), content):
             # A create whose answer was lost is asked for again, and is then refused as well.
-            head, _ = read_head(self.place, head.number)
+            head, _ = heads.read_head(self.place, head.number)
             if head.token != token:
-                raise CommitOvertaken(
+                raise errors.CommitOvertaken(
                     f"{head.sentence} came to the lake's home first",
                     do="run `treasury lake pull`, then this again",
                 )
             content = seal(head)
-        return HomeNote(
+        return heads.HomeNote(
             lake=head.lake,
             desk=note.desk,
             number=head.number,
-            sha256=print_of(content).sha256,
+            sha256=heads.print_of(content).sha256,
             files=dict(files),
             is_probed=True,
         )
 
-    def put(self, path: str, stored: StoredPrint) -> None:
+    def put(self, path: str, stored: heads.StoredPrint) -> None:
         """Put a file as its hash says; WorkspaceDamaged where it is not as it was written."""
-        local = local_place(self.folder, path)
+        local = heads.local_place(self.folder, path)
         content: bytes | Path
         with disk.reading(local):
             if stored.size <= WHOLE:
                 content = local.read_bytes()
-                is_whole = print_of(content) == stored
+                is_whole = heads.print_of(content) == stored
             else:
                 content, is_whole = local, digest_of(local) == stored.sha256
         if not is_whole:
-            raise WorkspaceDamaged(f"{local} is not as it was written", do=disk.REPAIR)
-        self.place.write(object_of(path, stored), content)
+            raise errors.WorkspaceDamaged(f"{local} is not as it was written", do=disk.REPAIR)
+        self.place.write(heads.object_of(path, stored), content)
 
     def each(
         self, ask: Callable[[T], object], subjects: Iterable[T], *, at_once: int = AT_ONCE

@@ -20,14 +20,23 @@ import msgspec
 
 from treasury.errors import HomeReadOnly, HomeUnreachable, SettingsError, StorageError
 from treasury.ground import durable
+from treasury.ground.loading import Later
 
 if TYPE_CHECKING:
+    import obstore
+    import obstore.exceptions
+    import obstore.store
     from obstore.store import ObjectStore
     from typing_extensions import Buffer
+else:
+    obstore = Later("obstore")  # a desk without a home does without
 
 __all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
 
 SCHEMES: Final = ("s3", "az", "gs", "file")
+_ADDRESSES: Final = (
+    "write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder"
+)
 _PLAIN_HTTP: Final = {
     "s3": "AWS_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP",
 }  # fmt: skip
@@ -41,23 +50,45 @@ _PART: Final = 1 << 20
 _CREDENTIALS: Final = (
     "set the credential in the environment as every tool of this cloud takes it (docs/lake.md)"
 )
-_EXPIRED: Final = re.compile(
-    "ExpiredToken|TokenRefreshRequired|RequestExpired|TOKEN_EXPIRED|AADSTS7000222"
-    "|[Tt]oken.{0,16}expired|not valid in the specified time frame"
+_NO_PLACE: Final = "NoSuchBucket|ContainerNotFound|UnableToCanonicalize"
+_UNREACHABLE: Final = (
+    (
+        (
+            "ExpiredToken|TokenRefreshRequired|RequestExpired|TOKEN_EXPIRED|AADSTS7000222"
+            "|[Tt]oken.{0,16}expired|not valid in the specified time frame"
+        ),
+        "refuses the credential: it has expired",
+        "sign in again, then run this again",
+    ),
+    (
+        r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount",
+        "was not asked: the environment has no credential for it",
+        _CREDENTIALS,
+    ),
+    (
+        "Invalid Access Key|MissingSecretAccessKey|MissingAccessKeyId|(?:Open|Decode)Credentials",
+        "was not asked: the credential in the environment is not whole or does not read",
+        _CREDENTIALS,
+    ),
+    (
+        "RequestTimeTooSkewed|[Dd]ate header",
+        "refuses what this machine asks: its clock is wrong",
+        "set the clock, then run this again",
+    ),
+    (_NO_PLACE, "is not there", "correct [lake] home, or make it"),
+    (
+        "^401 |InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken",
+        "refuses the credential: it is not one that it knows",
+        _CREDENTIALS,
+    ),
 )
-_BROKEN: Final = re.compile(
-    "Invalid Access Key|MissingSecretAccessKey|MissingAccessKeyId|(?:Open|Decode)Credentials"
+"""What the text of an answer, after its status, says of a place that cannot be asked."""
+_DENIED: Final = (
+    "^403 |AccessDenied|AuthorizationPermissionMismatch|Permission denied"
+    r"|Read-only file system|os error 30\b"
 )
-_SKEWED: Final = re.compile(r"RequestTimeTooSkewed|[Dd]ate header")
-_MISSING: Final = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google|MissingAccount")
-_NO_PLACE: Final = re.compile("NoSuchBucket|ContainerNotFound|UnableToCanonicalize")
-_DENIED: Final = re.compile("AccessDenied|AuthorizationPermissionMismatch|Permission denied")
-_REFUSED: Final = re.compile(
-    "InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken"
-)
-_READ_ONLY: Final = re.compile(r"Read-only file system|os error 30\b")
-_FULL: Final = re.compile(r"No space left|quota exceeded|os error (?:28|122)\b")
-_STATUS: Final = re.compile(r"status code: (\d{3})")
+_FULL: Final = r"No space left|quota exceeded|os error (?:28|122)\b"
+_STATUS: Final = r"status code: (\d{3})"
 
 
 class ListedObject(msgspec.Struct, frozen=True):
@@ -73,10 +104,7 @@ def check_address(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        raise SettingsError(
-            "the address of the lake's home does not read",
-            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
-        ) from None
+        raise SettingsError("the address of the lake's home does not read", do=_ADDRESSES) from None
     if "://" in address and ("@" in parts.netloc or parts.query or parts.fragment):
         raise SettingsError(
             "the address of the lake's home holds a credential or a parameter",
@@ -91,10 +119,7 @@ def check_address(address: str) -> str:
             )
         return str(folder)
     if parts.scheme not in SCHEMES or not (parts.netloc or parts.path.strip("/")):
-        raise SettingsError(
-            f"{parts.scheme}:// is no home for a lake",
-            do="write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder",
-        )
+        raise SettingsError(f"{parts.scheme}:// is no home for a lake", do=_ADDRESSES)
     if parts.scheme == "file":
         return unquote(parts.path)
     return address.rstrip("/")
@@ -120,8 +145,6 @@ class ObjectPlace:
 
     def read(self, name: str) -> bytes:
         """An object's bytes; FileNotFoundError where there is none by that name."""
-        import obstore
-
         with reaching(self.address):
             return bytes(obstore.get(self._store, name).bytes())
 
@@ -130,8 +153,6 @@ class ObjectPlace:
 
         A part is to be used before the next one is asked for.
         """
-        import obstore
-
         with reaching(self.address):
             if self.folder is not None:  # a stream of a file comes in parts of 8 KiB
                 part = memoryview(bytearray(_PART))
@@ -143,8 +164,6 @@ class ObjectPlace:
 
     def write(self, name: str, content: bytes | Path) -> None:
         """Put an object, whatever stood there."""
-        import obstore
-
         with reaching(self.address, writes=True):
             obstore.put(self._store, name, content, mode="overwrite")
             self._share(name)
@@ -157,13 +176,10 @@ class ObjectPlace:
 
     def create(self, name: str, content: bytes) -> bool:
         """Put an object where there is none; False where there is one, which stays as it is."""
-        import obstore
-        from obstore.exceptions import AlreadyExistsError
-
         with reaching(self.address, writes=True):
             try:
                 obstore.put(self._store, name, content, mode="create")
-            except AlreadyExistsError:
+            except obstore.exceptions.AlreadyExistsError:
                 return False
             self._share(name)
         self.settle([name])
@@ -171,8 +187,6 @@ class ObjectPlace:
 
     def listed(self, prefix: str, after: str = "") -> list[ListedObject]:
         """The objects below a prefix whose names come after `after`, by name."""
-        import obstore
-
         with reaching(self.address):
             batches = obstore.list(self._store, prefix, offset=after or None, chunk_size=1000)
             rows = [
@@ -184,15 +198,11 @@ class ObjectPlace:
 
     def modified(self, name: str) -> datetime:
         """When an object was put there, by the clock of the place."""
-        import obstore
-
         with reaching(self.address):
             return obstore.head(self._store, name)["last_modified"]
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects; one that is not there is no error."""
-        import obstore
-
         gone = list(names)
         with reaching(self.address, writes=True):
             for name in gone:
@@ -201,12 +211,17 @@ class ObjectPlace:
                 except FileNotFoundError:
                     continue
 
-    def leftovers(self) -> Iterator[Path]:
-        """What killed puts left in a folder; no listing shows it."""
-        if self.folder is not None:
-            for path in self.folder.rglob("*#*"):
-                if path.is_file() and path.name.rpartition("#")[2].isdecimal():
-                    yield path
+    def remove_leftovers(self, oldest: float) -> list[int]:
+        """Remove what killed puts left in a folder before `oldest`; the size of each."""
+        sizes = []
+        for path in () if self.folder is None else self.folder.rglob("*#*"):
+            if path.is_file() and path.name.rpartition("#")[2].isdecimal():
+                status = path.stat()
+                if status.st_mtime < oldest:
+                    with reaching(self.address, writes=True):
+                        path.unlink()
+                    sizes.append(status.st_size)
+        return sizes
 
     @property
     def _store(self) -> ObjectStore:
@@ -219,23 +234,17 @@ class ObjectPlace:
 
     @cached_property
     def _opened(self) -> ObjectStore:
-        from obstore.store import LocalStore, from_url
-
         if self.folder is not None:
-            return LocalStore(self.folder)
+            return obstore.store.LocalStore(self.folder)
         # Options for the way there put aside what the environment says of plain http.
         variable = _PLAIN_HTTP[urlsplit(self.address).scheme]
         is_plain = os.environ.get(variable, "").casefold() in {"true", "1", "yes"}
         options: dict[str, Any] = {
-            "client_options": {
-                "connect_timeout": "5s",
-                "timeout": "120s",
-                "allow_http": is_plain,
-            },
+            "client_options": {"connect_timeout": "5s", "timeout": "120s", "allow_http": is_plain},
             "retry_config": {"max_retries": 4, "retry_timeout": timedelta(seconds=20)},
         }
         with reaching(self.address):
-            return from_url(self.address, **options)
+            return obstore.store.from_url(self.address, **options)
 
     def _share(self, name: str) -> None:
         """Let whoever may read the folder of a place read a file in it too."""
@@ -254,15 +263,13 @@ def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
 
     FileNotFoundError of an object that is not there passes.
     """
-    from obstore.exceptions import BaseError
-
     try:
         yield
     except FileNotFoundError as error:
-        if _NO_PLACE.search(str(error)):
+        if re.search(_NO_PLACE, str(error)):
             raise _error(address, str(error), writes=writes) from None
         raise
-    except (BaseError, OSError) as error:
+    except (obstore.exceptions.BaseError, OSError) as error:
         # What the service said may repeat a token: it is not kept as the error's cause either.
         raise _error(address, f"{type(error).__name__} {error}", writes=writes) from None
 
@@ -270,47 +277,20 @@ def reaching(address: str, *, writes: bool = False) -> Iterator[None]:
 def _error(address: str, answer: str, *, writes: bool) -> StorageError:
     """What a place's answer means, in words of our own."""
     home = f"the lake's home {address}"
-    status = _STATUS.search(answer)
+    status = re.search(_STATUS, answer)
     number = status[1] if status else ""
-    unreachable: tuple[tuple[bool, str, str], ...] = (
-        (
-            _EXPIRED.search(answer) is not None,
-            "refuses the credential: it has expired",
-            "sign in again, then run this again",
-        ),
-        (
-            _MISSING.search(answer) is not None,
-            "was not asked: the environment has no credential for it",
-            _CREDENTIALS,
-        ),
-        (
-            _BROKEN.search(answer) is not None,
-            "was not asked: the credential in the environment is not whole or does not read",
-            _CREDENTIALS,
-        ),
-        (
-            _SKEWED.search(answer) is not None,
-            "refuses what this machine asks: its clock is wrong",
-            "set the clock, then run this again",
-        ),
-        (_NO_PLACE.search(answer) is not None, "is not there", "correct [lake] home, or make it"),
-        (
-            _REFUSED.search(answer) is not None or number == "401",
-            "refuses the credential: it is not one that it knows",
-            _CREDENTIALS,
-        ),
-        (
-            "builder error" in answer and os.environ.get("AWS_ENDPOINT_URL", "")[:5] == "http:",
-            "was not asked: its address AWS_ENDPOINT_URL is plain http",
-            "write https, or set AWS_ALLOW_HTTP=true where nobody can listen",
-        ),
-    )
-    for is_so, problem, remedy in unreachable:
-        if is_so:
+    answer = f"{number} {answer}"
+    for pattern, problem, remedy in _UNREACHABLE:
+        if re.search(pattern, answer):
             return HomeUnreachable(f"{home} {problem}", do=remedy)
-    if _FULL.search(answer):
+    if "builder error" in answer and os.environ.get("AWS_ENDPOINT_URL", "")[:5] == "http:":
+        return HomeUnreachable(
+            f"{home} was not asked: its address AWS_ENDPOINT_URL is plain http",
+            do="write https, or set AWS_ALLOW_HTTP=true where nobody can listen",
+        )
+    if re.search(_FULL, answer):
         return StorageError(f"{home} is full", do="free space there, then run this again")
-    if _DENIED.search(answer) or _READ_ONLY.search(answer) or number == "403":
+    if re.search(_DENIED, answer):
         if writes:
             return HomeReadOnly(f"{home} may be read with your credential and not written")
         return HomeUnreachable(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,15 +21,7 @@ from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
 from treasury.lake import delta, disk
 from treasury.lake.commits import LastCommit, put_last
-from treasury.lake.home.heads import (
-    CLOSES,
-    HomeHead,
-    HomeNote,
-    StoredPrint,
-    local_place,
-    object_of,
-    read_manifest,
-)
+from treasury.lake.home import heads
 from treasury.lake.home.lake_home import AT_ONCE, LakeHome
 from treasury.lake.pins import PINS
 from treasury.lake.sealed import read_sealed, write_sealed
@@ -78,17 +70,17 @@ class _Exchange(msgspec.Struct, frozen=True):
 
     tables: tuple[str, ...]
     last: LastCommit
-    note: HomeNote
+    note: heads.HomeNote
     digests: dict[str, str]
 
 
 def take_head(
     home: LakeHome,
     digests: Digests,
-    head: HomeHead,
-    note: HomeNote,
+    head: heads.HomeHead,
+    note: heads.HomeNote,
     *,
-    before: HomeNote,
+    before: heads.HomeNote,
     resting: Collection[str] = (),
     is_checked: bool = False,
 ) -> tuple[int, int]:
@@ -100,15 +92,20 @@ def take_head(
     compared as well.
     WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
     """
-    files = read_manifest(home.place, head)
+    files = heads.read_manifest(home.place, head)
     folder, incoming = home.folder, home.folder / INCOMING
     lacking = {
         path: stored
         for path, stored in files.items()
         if lacks(
-            local_place(folder, path),
+            heads.local_place(folder, path),
             stored,
-            by_hash=is_checked or (_has_equals(path) and before.files.get(path) != stored),
+            # Two desks may each have made a file of this name and size, of other content.
+            by_hash=is_checked
+            or (
+                (path.startswith(f"{PINS}/") or delta.LOG in path)
+                and before.files.get(path) != stored
+            ),
         )
     }
     exchanged = _exchanged(folder, lacking, head.last)
@@ -125,16 +122,18 @@ def take_head(
     note = msgspec.structs.replace(note, files=files)
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
-    beside = (f"{PINS}/", f"{CLOSES}/")
     # Also what an earlier pull had placed before it was cut off.
     came = {path for path, stored in files.items() if before.files.get(path) != stored}
     named = [
         path
         for path in sorted(came.union(placed))
-        if path.split(f"/{delta.LOG}/")[0] not in exchanged and not path.startswith(beside)
+        if path.split(f"/{delta.LOG}/")[0] not in exchanged and not path.startswith(heads.BESIDE)
     ]
     digests.note({path: files[path].sha256 for path in named})
-    _drop_pins(folder, before.files.keys() - files.keys() - set(resting))
+    for path in before.files.keys() - files.keys() - set(resting):
+        if path.startswith(f"{PINS}/"):  # another desk let go of it
+            with disk.writing(folder / path):
+                (folder / path).unlink(missing_ok=True)
     if not storage_form.has_form(folder):
         storage_form.write_form(folder)
     if exchanged:
@@ -190,7 +189,7 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
     _clear(incoming)
 
 
-def lacks(path: Path, stored: StoredPrint, *, by_hash: bool = False) -> bool:
+def lacks(path: Path, stored: heads.StoredPrint, *, by_hash: bool = False) -> bool:
     """Whether a file is not here as it should be."""
     try:
         if path.stat().st_size != stored.size:
@@ -202,13 +201,8 @@ def lacks(path: Path, stored: StoredPrint, *, by_hash: bool = False) -> bool:
         return True
 
 
-def _has_equals(path: str) -> bool:
-    """Whether two desks may each have made a file of this name and size, of other content."""
-    return delta.LOG in path or path.startswith(f"{PINS}/")
-
-
 def _exchanged(
-    folder: Path, lacking: Mapping[str, StoredPrint], last: LastCommit
+    folder: Path, lacking: Mapping[str, heads.StoredPrint], last: LastCommit
 ) -> tuple[str, ...]:
     """The tables here whose logs go on otherwise than the head's: another desk repaired them."""
     tables = set()
@@ -216,24 +210,24 @@ def _exchanged(
         log = folder / name / delta.LOG
         if log.is_dir() and (
             delta.log_after(folder / name, version)
-            or any((log / path.name).exists() for path in _entries(lacking, name))
+            or any(
+                (log / Path(path).name).exists()
+                for path in lacking
+                if path.startswith(f"{name}/{delta.LOG}/")
+            )
         ):
             tables.add(name)
     return tuple(sorted(tables))
 
 
-def _entries(paths: Iterable[str], table: str) -> Iterable[Path]:
-    return (Path(path) for path in paths if path.startswith(f"{table}/{delta.LOG}/"))
-
-
 def _fetch(
-    home: LakeHome, incoming: Path, syncs: durable.EarlySyncs, path: str, stored: StoredPrint
+    home: LakeHome, incoming: Path, syncs: durable.EarlySyncs, path: str, stored: heads.StoredPrint
 ) -> None:
     """Bring a file beside its place; what came before and is whole is not asked for again."""
     target = incoming / path
     if not lacks(target, stored, by_hash=True):
         return
-    name = object_of(path, stored)
+    name = heads.object_of(path, stored)
     where = f"{name} in the lake's home {home.place.address}"
     chunks = home.place.chunks(name)
     try:
@@ -250,7 +244,7 @@ def _fetch(
                 chunk = next(chunks, None)
                 if chunk is None or size // SYNCED > before // SYNCED:
                     syncs.begin(file)
-    if StoredPrint(size, content_hash.hexdigest()) != stored:
+    if heads.StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"
         if size != stored.size:
             problem = f"has {size:,} bytes, not the {stored.size:,} that were written"
@@ -268,22 +262,14 @@ _RESTORE: Final = (
 def _place(folder: Path, incoming: Path, paths: list[str]) -> None:
     """Move files to their places, where nothing names them yet, and bring them to the disk."""
     for path in paths:
-        target = local_place(folder, path)
+        target = heads.local_place(folder, path)
         with disk.writing(target):
             if not target.parent.is_dir():
                 target.parent.mkdir(parents=True, exist_ok=True)
             (incoming / path).replace(target)
     if paths:
         with disk.writing(folder):
-            durable.sync_files((local_place(folder, path) for path in paths), folder.parent)
-
-
-def _drop_pins(folder: Path, paths: Iterable[str]) -> None:
-    """Let go of the pins that another desk let go of."""
-    for path in paths:
-        if path.startswith(f"{PINS}/"):
-            with disk.writing(folder / path):
-                (folder / path).unlink(missing_ok=True)
+            durable.sync_files((heads.local_place(folder, path) for path in paths), folder.parent)
 
 
 def _clear(incoming: Path) -> None:

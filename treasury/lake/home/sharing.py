@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -20,28 +21,9 @@ import msgspec
 from treasury.errors import CommitOvertaken, HomeUnreachable, StorageError, WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LastCommit, put_last
-from treasury.lake.home.heads import (
-    CLOSES,
-    HomeHead,
-    HomeNote,
-    StagedCommit,
-    StoredPrint,
-    is_by_content,
-    local_place,
-    print_of,
-    read_head,
-    read_manifest,
-)
+from treasury.lake.home import heads, pulling
 from treasury.lake.home.home_upkeep import HomeSwept, put_logs_in_place, sweep_home
 from treasury.lake.home.lake_home import LakeHome
-from treasury.lake.home.pulling import (
-    Pulled,
-    finish_exchange,
-    is_exchanging,
-    is_incoming,
-    lacks,
-    take_head,
-)
 from treasury.lake.home.turns import Turns
 from treasury.lake.pins import PINS
 from treasury.lake.upkeep.file_digests import digest_of
@@ -57,8 +39,6 @@ OVERTAKEN: Final = 2
 """A desk that was overtaken so often asks the others to let it pass."""
 PAUSE: Final = 0.5
 """Seconds that a desk waits at most before it does its work again, so that two do not collide."""
-BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
-"""What travels with the lake and is none of its tables."""
 GUARD: Final = timedelta(days=1)
 """What no head names and is younger stays in the home: a push may be under way."""
 SWEPT_EVERY: Final = 24
@@ -93,16 +73,6 @@ class Sharing:
         self._lake = lake
         self._tell = tell
         self._work = ""
-
-    def tip(self) -> LastCommit | None:
-        """The commit that is staged, on which the next one is made; None where none is."""
-        staged = self.home.staged()
-        return None if staged is None else staged.last
-
-    def finish_pull(self) -> None:
-        """Finish a pull that was cut off where only that makes the lake readable; locked."""
-        if is_exchanging(self._lake.folder):
-            finish_exchange(self.home, self._lake.digests)
 
     # Work that ends in a commit
 
@@ -160,7 +130,7 @@ class Sharing:
         """
         note, before = self.home.note(), self.home.staged()
         names = (self._lake.digests.name(file.path) for table in stored for file in table.files)
-        staged = StagedCommit(
+        staged = heads.StagedCommit(
             last=last,
             base=note.number,
             token=uuid.uuid4().hex,
@@ -186,7 +156,7 @@ class Sharing:
 
     # The verbs
 
-    def pull(self, *, is_checked: bool = False) -> Pulled:
+    def pull(self, *, is_checked: bool = False) -> pulling.Pulled:
         """Bring what this desk lacks; with `is_checked` every file here is compared with its hash.
 
         Raises HomeUnreachable, and WorkspaceDamaged where an object of the home is not as its head
@@ -220,10 +190,8 @@ class Sharing:
 
     def require_writable(self) -> None:
         """HomeReadOnly says who may write where this desk may not; offline nothing is said."""
-        try:
+        with suppress(HomeUnreachable):
             self.home.require_writable(self.home.note())
-        except HomeUnreachable:
-            return
 
     def sweep(self) -> HomeSwept:
         """Remove from the home what no head of late names and is older than the guard."""
@@ -240,7 +208,7 @@ class Sharing:
                 return Pushed(note.number)
             beside = self._beside(note)
             beside.pop(without, None)
-            is_known = beside == {p: f for p, f in note.files.items() if p.startswith(BESIDE)}
+            is_known = beside == {p: f for p, f in note.files.items() if p.startswith(heads.BESIDE)}
             if note.number and staged is None and is_known:
                 return Pushed(note.number)
             try:
@@ -258,7 +226,9 @@ class Sharing:
 
     # Underneath
 
-    def _push(self, note: HomeNote, staged: StagedCommit | None, without: str = "") -> HomeNote:
+    def _push(
+        self, note: heads.HomeNote, staged: heads.StagedCommit | None, without: str = ""
+    ) -> heads.HomeNote:
         """Create the next head, and show what was staged."""
         if not note.is_probed:
             self.home.require_writable(note)
@@ -286,18 +256,19 @@ class Sharing:
             self._tell(f"{error.what}: commit {last.commit.number} is in the home all the same")
         return after
 
-    def _pull(self, *, is_checked: bool = False) -> Pulled:
+    def _pull(self, *, is_checked: bool = False) -> pulling.Pulled:
         """Take the newest head; for whoever holds the lock."""
         lake, home = self._lake, self.home
         note, staged = home.note(), home.staged()
         newest = home.newest(note)
         if newest is None:
             whole = not is_checked and not any(
-                lacks(local_place(lake.folder, path), stored) for path, stored in note.files.items()
+                pulling.lacks(heads.local_place(lake.folder, path), stored)
+                for path, stored in note.files.items()
             )
             if staged is not None or not note.number or whole:
-                return Pulled(0, note.number)
-            newest = read_head(home.place, note.number)
+                return pulling.Pulled(0, note.number)
+            newest = heads.read_head(home.place, note.number)
         head, sha256 = newest
         undone: tuple[str, ...] = ()
         if staged is not None and not home.has_taken(staged):
@@ -309,16 +280,16 @@ class Sharing:
         try:
             last = lake.recover()
         except WorkspaceDamaged:
-            if not (note.number or is_incoming(lake.folder)):
+            if not (note.number or pulling.is_incoming(lake.folder)):
                 raise  # nothing says that the home has what is damaged here
-        after = HomeNote(
+        after = heads.HomeNote(
             lake=head.lake,
             desk=note.desk,
             number=head.number,
             sha256=sha256,
             is_probed=note.is_probed,
         )
-        files, size = take_head(
+        files, size = pulling.take_head(
             home, lake.digests, head, after, before=note, is_checked=is_checked,
             resting=[f"{PINS}/{number}.json" for number in lake.resting()],
         )  # fmt: skip
@@ -326,17 +297,19 @@ class Sharing:
         lake.refresh(head.last.commit)
         lake.tidy(0 if last is None else last.commit.number)
         moved = head.number - note.number
-        return Pulled(moved, head.number, head.sentence if moved else "", files, size, undone)
+        return pulling.Pulled(
+            moved, head.number, head.sentence if moved else "", files, size, undone
+        )
 
-    def _require_same_lake(self, head: HomeHead) -> None:
+    def _require_same_lake(self, head: heads.HomeHead) -> None:
         """StorageError where this desk has commits that are none of the home's."""
         lake = self._lake
-        if is_incoming(lake.folder):
+        if pulling.is_incoming(lake.folder):
             return  # a first pull that was cut off
         last = lake.last()
         number = head.number
         while last is not None and number:
-            known, _ = read_head(self.home.place, number)
+            known, _ = heads.read_head(self.home.place, number)
             if known.last.commit == last.commit and self._is_listed(known):
                 return
             number = number - 1 if known.last.commit.number > last.commit.number else 0
@@ -347,23 +320,28 @@ class Sharing:
                 do="clone the home into a new folder, and add there what only this one has",
             )
 
-    def _is_listed(self, head: HomeHead) -> bool:
+    def _is_listed(self, head: heads.HomeHead) -> bool:
         """Whether the list of commits here goes on to a head's commit as the head's does."""
         return all(
             stored.sha256 == digest_of(self._lake.folder / path)
-            for path, stored in read_manifest(self.home.place, head).items()
+            for path, stored in heads.read_manifest(self.home.place, head).items()
             if path.startswith(f"{COMMITS}/{delta.LOG}/") and (self._lake.folder / path).is_file()
         )
 
     def _files(
-        self, note: HomeNote, last: LastCommit, added: Iterable[str]
-    ) -> dict[str, StoredPrint]:
+        self, note: heads.HomeNote, last: LastCommit, added: Iterable[str]
+    ) -> dict[str, heads.StoredPrint]:
         """Every file that a head is to name, by its path below the lake's folder."""
         lake = self._lake
         digests = lake.digests.by_path()
-        named = _NamedFiles(lake, last)
-        files: dict[str, StoredPrint] = {}
-        candidates = [path for path in note.files if not is_by_content(path)]
+
+        @cache
+        def named(table: str) -> set[str]:
+            stored = delta.load(lake.folder / table, last.versions[table])
+            return {lake.digests.name(file.path) for file in stored.files}
+
+        files: dict[str, heads.StoredPrint] = {}
+        candidates = [path for path in note.files if not heads.is_by_content(path)]
         if not note.number:
             candidates = [
                 lake.digests.name(path)
@@ -371,8 +349,8 @@ class Sharing:
                 for path in delta.data_files(lake.folder / name)
             ]
         for path in (*candidates, *added):
-            stored = note.files.get(path)
-            if (lake.folder / path).is_file() or path in named:
+            stored, table = note.files.get(path), path.partition("/")[0]
+            if (lake.folder / path).is_file() or (table in last.versions and path in named(table)):
                 files[path] = stored or self._print(path, digests.get(path))
         for name, version in last.versions.items():
             later = set(delta.log_after(lake.folder / name, version))
@@ -382,36 +360,18 @@ class Sharing:
                     files[path] = self._print(path, digests.get(path))
         return files | self._beside(note)
 
-    def _print(self, path: str, digest: str | None) -> StoredPrint:
+    def _print(self, path: str, digest: str | None) -> heads.StoredPrint:
         whole = self._lake.folder / path
-        return StoredPrint(whole.stat().st_size, digest or digest_of(whole))
+        return heads.StoredPrint(whole.stat().st_size, digest or digest_of(whole))
 
-    def _beside(self, note: HomeNote) -> dict[str, StoredPrint]:
+    def _beside(self, note: heads.HomeNote) -> dict[str, heads.StoredPrint]:
         """The pins of this desk, and what closes stored of their answers, which never changes."""
         folder = self._lake.folder
-        files = {p: stored for p, stored in note.files.items() if p.startswith(f"{CLOSES}/")}
+        files = {p: stored for p, stored in note.files.items() if p.startswith(f"{heads.CLOSES}/")}
         for path in sorted((folder / PINS).glob("*.json")):
-            files[f"{PINS}/{path.name}"] = print_of(path.read_bytes())
-        for path in sorted((folder.parent / CLOSES).glob("[!.]*/*.parquet")):
+            files[f"{PINS}/{path.name}"] = heads.print_of(path.read_bytes())
+        for path in sorted((folder.parent / heads.CLOSES).glob("[!.]*/*.parquet")):
             name = path.relative_to(folder.parent).as_posix()
             if name not in files:
-                files[name] = StoredPrint(path.stat().st_size, digest_of(path))
+                files[name] = heads.StoredPrint(path.stat().st_size, digest_of(path))
         return files
-
-
-class _NamedFiles:
-    """The files that a commit names, looked up table by table where one is asked about."""
-
-    def __init__(self, lake: Lake, last: LastCommit) -> None:
-        self._lake = lake
-        self._versions = last.versions
-        self._tables: dict[str, set[str]] = {}
-
-    def __contains__(self, path: str) -> bool:
-        name = path.partition("/")[0]
-        if name not in self._versions:
-            return False
-        if name not in self._tables:
-            files = delta.load(self._lake.folder / name, self._versions[name]).files
-            self._tables[name] = {self._lake.digests.name(file.path) for file in files}
-        return path in self._tables[name]

@@ -8,7 +8,7 @@ few files. A file is removed when no kept commit, no pin and no reader names it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from treasury.lake import delta, disk
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.pins import Pin
 
-__all__ = ["FEW", "Swept", "Times", "joined", "sweep"]
+__all__ = ["FEW", "Swept", "joined", "sweep"]
 
 FEW: Final = 16
 SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
@@ -33,21 +33,6 @@ class Swept(msgspec.Struct, frozen=True):
     log_entries: int = 0
 
 
-class Times(msgspec.Struct, frozen=True):
-    """When a file that nothing names is due, in seconds by the clock of the files.
-
-    One that was written before `grace` has no reader any more that could not say so; one that was
-    written after the last commit, at `committed`, never had one, and who wrote it is gone.
-    """
-
-    grace: float
-    committed: float
-
-    def is_due(self, written: float) -> bool:
-        """Whether a file that was written then may be removed."""
-        return written < self.grace or written > self.committed
-
-
 def joined(folder: Path, stored: delta.StoredTable) -> int:
     """Join the small files of a table where there are too many; its version then."""
     for size in SIZES:
@@ -58,29 +43,35 @@ def joined(folder: Path, stored: delta.StoredTable) -> int:
 
 
 def sweep(
-    folder: Path, needed: Iterable[Commit], pins: Iterable[Pin], listed: int, times: Times
+    folder: Path,
+    needed: Iterable[Commit],
+    pins: Iterable[Pin],
+    listed: int,
+    is_due: Callable[[float], bool],
 ) -> Swept:
     """Remove from the lake in `folder` what neither these commits nor these pins name.
 
-    `listed` is the version of the list of commits. For whoever holds the lock.
+    `listed` is the version of the list of commits, `is_due` says whether a file that was written
+    then, in seconds by the clock of the files, may go. For whoever holds the lock.
     """
     commits = list(needed)
     pinned = {
         folder / file.path for pin in pins for table in pin.tables.values() for file in table.files
     }
     names = sorted({name for commit in commits for name in commit.versions} | {COMMITS})
-    total = Swept()
+    total = []
     for name in names:
         versions = {c.versions[name] for c in commits if name in c.versions}
         if name == COMMITS:
             versions = set(range(max(listed - len(commits), 0), listed + 1))
-        swept = _swept(folder / name, versions, pinned, times)
-        pair = map(msgspec.structs.astuple, (total, swept))
-        total = Swept(*map(sum, zip(*pair, strict=True)))
-    return total
+        swept = _swept(folder / name, versions, pinned, is_due)
+        total.append(msgspec.structs.astuple(swept))
+    return Swept(*map(sum, zip(*total, strict=True)))
 
 
-def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) -> Swept:
+def _swept(
+    folder: Path, versions: set[int], pinned: set[Path], is_due: Callable[[float], bool]
+) -> Swept:
     try:
         needed = {Path(file.path) for v in versions for file in delta.load(folder, v).files}
     except WorkspaceDamaged:
@@ -88,7 +79,7 @@ def _swept(folder: Path, versions: set[int], pinned: set[Path], times: Times) ->
     files = size = 0
     for path in delta.data_files(folder, drafts=True):
         status = path.stat()
-        if path in needed or path in pinned or not times.is_due(status.st_mtime):
+        if path in needed or path in pinned or not is_due(status.st_mtime):
             continue
         with disk.writing(path):
             path.unlink()

@@ -100,9 +100,8 @@ class Digests:
         present = {
             name: digest for name, digest in listed.items() if (self._folder / name).is_file()
         }
-        if len(present) == len(listed):
-            return
-        self._replace(present)
+        if len(present) < len(listed):
+            self._replace(present)
 
     def add_checks(self, log: Iterable[Path]) -> None:
         """Give each line of version 0.1.0 its check, and note entries of tables' logs as they are.

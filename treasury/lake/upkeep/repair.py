@@ -30,13 +30,13 @@ from treasury.lake.commits import (
     commits_table,
     newest_listed,
     rows_of,
+    split_mark,
 )
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.pins import read_pins
 from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
 from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
-from treasury.lake.upkeep.repair_marks import split_mark
 
 __all__ = ["Repair", "Repaired", "repair"]
 

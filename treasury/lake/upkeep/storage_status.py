@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from treasury.lake.commits import Commit
+from treasury.lake.commits import Commit, tables_of
 from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
 from treasury.lake.table_declaration import INTEGER, TEXT
-from treasury.lake.upkeep.repair_marks import tables_of
 
 __all__ = ["STATUS", "LakeStatus", "lake_status"]
 

@@ -14,6 +14,7 @@ from typing import Final
 import pyarrow as pa
 
 from treasury.errors import InputError
+from treasury.ground.sql_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import AMOUNT, INSTANT, RAW, TEXT, TEXTS, VANISHED, Table
@@ -56,10 +57,11 @@ def _query(table: Table) -> str:
     key = ", ".join(map(engine.quoted, table.key))
     same_key = " AND ".join(f"n.{engine.quoted(k)} = o.{engine.quoted(k)}" for k in table.key)
     fields = ", ".join(
-        f"{{'field': '{c.name}', 'before': {_text(f'o.{engine.quoted(c.name)}', c.type)},"
-        f" 'after': {_text(f'n.{engine.quoted(c.name)}', c.type)}}}"
+        f"{{'field': '{c.name}', 'before': {text.format(f'o.{engine.quoted(c.name)}')},"
+        f" 'after': {text.format(f'n.{engine.quoted(c.name)}')}}}"
         for c in table.columns
         if c.name not in (*table.key, *table.volatile)
+        for text in [_AS_TEXT.get(c.type, "{}::VARCHAR")]
     )
     keys = ", ".join(f"n.{engine.quoted(k)}" for k in table.key)
     return f"""
@@ -77,30 +79,17 @@ WITH versions AS (
     FROM versions n
     LEFT JOIN versions o ON {same_key} AND o.valid_to = n.valid_from
     WHERE n.valid_from > $since AND ($until IS NULL OR n.valid_from <= $until)
-), differing AS (
-    SELECT * EXCLUDE (fields, whole),
-        CASE WHEN change = 'new' THEN []
-            ELSE list_filter(fields, lambda f: f.before IS DISTINCT FROM f.after) END AS changed,
-        whole
-    FROM pairs
 ), listed AS (
-    SELECT * EXCLUDE (changed, whole), unnest(CASE
-        WHEN change IN ('new', 'vanished', 'back') THEN
-            list_concat([{{'field': NULL::VARCHAR, 'before': NULL, 'after': NULL}}], changed)
-        WHEN changed = [] THEN [whole] ELSE changed END) AS t
-    FROM differing
-)
+{step_sql("treasury.lake.views.steps", "changed_fields")})
 SELECT {key}, changed_at, change, t.field AS field, t.before AS before, t.after AS after
 FROM listed ORDER BY changed_at, {key}, field NULLS FIRST
 """
 
 
-def _text(column: str, kind: pa.DataType) -> str:
-    """The value as text: an amount with all digits that it has and no idle zeros."""
-    if kind == AMOUNT:
-        return f"rtrim(rtrim({column}::VARCHAR, '0'), '.')"
-    if kind == INSTANT:
-        return f"strftime({column}, '%Y-%m-%dT%H:%M:%S.%fZ')"
-    if kind == TEXTS:
-        return f"to_json({column})::VARCHAR"
-    return f"{column}::VARCHAR"
+_AS_TEXT: Final = {
+    # An amount has all digits that it has and no idle zeros.
+    AMOUNT: "rtrim(rtrim({}::VARCHAR, '0'), '.')",
+    INSTANT: "strftime({}, '%Y-%m-%dT%H:%M:%S.%fZ')",
+    TEXTS: "to_json({})::VARCHAR",
+}
+"""SQL for a value of a type as text, where it is not simply cast."""

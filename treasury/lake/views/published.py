@@ -31,7 +31,11 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
     with committed(), disk.writing(path):
         for leftover in folder.glob(f".{FILE_NAME}.*"):
             leftover.unlink()
-        _write(draft, views, about)
+        with engine.new_database(draft) as connection:
+            for name, select in views.items():
+                view = engine.quoted(name)
+                connection.execute(f"CREATE VIEW {view} AS {select}")
+                connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
         durable.sync_files([draft], folder)
         os.replace(draft, path)
         durable.sync_folder(folder)
@@ -71,11 +75,3 @@ def committed() -> Iterator[None]:
             f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
             do="what was to be stored is stored; free disk space, and the next commit refreshes it",
         ) from error
-
-
-def _write(draft: Path, views: Mapping[str, str], about: str) -> None:
-    with engine.new_database(draft) as connection:
-        for name, select in views.items():
-            view = engine.quoted(name)
-            connection.execute(f"CREATE VIEW {view} AS {select}")
-            connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
+from treasury.ground.sql_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
@@ -66,19 +67,22 @@ def durations(snapshot: Snapshot, name: str, events: Events | None = None) -> pa
         raise InputError(
             f"{name} has no status", do="name a table with a status, such as transfers"
         )
-    event_steps = _event_steps(name, events) if events else f"({engine.scan((), _STEPS, ())})"
-    created = "created_at" if "created_at" in columns else "NULL::TIMESTAMPTZ"
     if snapshot.commit is None:
         return DURATION.empty_table()
-    params = {"now": snapshot.at or snapshot.commit.at}
-    return (
-        snapshot.sql(_query(name, event_steps, created), params)
-        .select(DURATION.names)
-        .cast(DURATION)
-    )
-
-
-_STEPS: Final = pa.schema([("id", TEXT), ("entered_at", INSTANT), ("status", TEXT)])
+    now = snapshot.at or snapshot.commit.at
+    created = "created_at" if "created_at" in columns else "NULL::TIMESTAMPTZ"
+    query = f"""
+WITH event_steps AS ({_event_steps(name, events)}), observed_rows AS (
+    SELECT id, status, valid_from, {created} AS created FROM ({_versions(name)})
+), spans AS (
+{step_sql("treasury.lake.views.steps", "status_spans")})
+SELECT id, status, entered_at, left_at,
+    date_diff('second', entered_at, coalesce(left_at, $now)) AS seconds, known_from, entered_after,
+    greatest(date_diff('second', entered_at, coalesce(left_after, $now)), 0) AS at_least,
+    date_diff('second', entered_after, coalesce(left_at, $now)) AS at_most
+FROM spans ORDER BY id, entered_at
+"""
+    return snapshot.sql(query, {"now": now}).select(DURATION.names).cast(DURATION)
 
 
 def _versions(name: str) -> str:
@@ -88,56 +92,22 @@ def _versions(name: str) -> str:
     )
 
 
-def _event_steps(name: str, events: Events) -> str:
+def _event_steps(name: str, events: Events | None) -> str:
     """SQL for id, time and status as the events tell them, one row for each moment."""
+    if events is None:
+        return engine.scan((), DURATION, ())
     kinds = ", ".join(
         f"({engine.literal(kind)}, {engine.literal(status)})"
         for kind, status in events.statuses.items()
     )
     untold = ", ".join(map(engine.literal, sorted(events.untold))) or "NULL"
-    return f"""(
-    SELECT e.{engine.quoted(events.record)} AS id, e.created_at AS entered_at,
+    record = f"e.{engine.quoted(events.record)}"
+    return f"""
+    SELECT {record} AS id, e.created_at AS entered_at,
         coalesce(max(k.status), max(v.status)) AS status
     FROM {engine.quoted(events.table)} e
     LEFT JOIN (VALUES {kinds}) AS k(kind, status) ON k.kind = e.event_type
-    LEFT JOIN ({_versions(name)}) v
-        ON v.id = e.{engine.quoted(events.record)} AND v.version = e.version
+    LEFT JOIN ({_versions(name)}) v ON v.id = {record} AND v.version = e.version
     WHERE e.created_at IS NOT NULL AND (k.status IS NOT NULL OR e.event_type IN ({untold}))
     GROUP BY ALL
-)"""
-
-
-def _query(name: str, event_steps: str, created: str) -> str:
-    return f"""
-WITH recorded AS (
-    SELECT id, entered_at, coalesce(status, 'not told') AS status, 'events' AS known_from,
-        entered_at AS entered_after
-    FROM {event_steps}
-), versions AS (
-    SELECT id, coalesce(status, 'none') AS status, 'observation' AS known_from,
-        valid_from, {created} AS created,
-        row_number() OVER (PARTITION BY id ORDER BY valid_from) = 1 AS is_first
-    FROM ({_versions(name)}) ANTI JOIN recorded USING (id)
-), observations AS (
-    SELECT "at", lag("at") OVER (ORDER BY "at") AS before FROM commits
-), observed AS (
-    SELECT id, valid_from AS entered_at, status, known_from,
-        CASE WHEN is_first THEN greatest(created, o.before) ELSE o.before END
-            AS entered_after
-    FROM versions LEFT JOIN observations o ON o."at" = versions.valid_from
-), steps AS (
-    SELECT *, status IS DISTINCT FROM lag(status) OVER record AS moves
-    FROM (FROM recorded UNION ALL BY NAME FROM observed)
-    WINDOW record AS (PARTITION BY id ORDER BY entered_at)
-), spans AS (
-    SELECT * EXCLUDE (moves), lead(entered_at) OVER record AS left_at,
-        lead(entered_after) OVER record AS left_after
-    FROM steps WHERE moves
-    WINDOW record AS (PARTITION BY id ORDER BY entered_at)
-)
-SELECT id, status, entered_at, left_at,
-    date_diff('second', entered_at, coalesce(left_at, $now)) AS seconds, known_from, entered_after,
-    greatest(date_diff('second', entered_at, coalesce(left_after, $now)), 0) AS at_least,
-    date_diff('second', entered_after, coalesce(left_at, $now)) AS at_most
-FROM spans ORDER BY id, entered_at
 """

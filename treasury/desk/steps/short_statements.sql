@@ -1,0 +1,5 @@
+-- a row for each statement with fewer movements than were read; of two with the same ones, one is too
+SELECT statement_id FROM statements
+LEFT JOIN (SELECT statement_id, count(*) AS stored FROM statement_entries WHERE vanished_at IS NULL
+    GROUP BY ALL) USING (statement_id)
+WHERE vanished_at IS NULL AND coalesce(stored, 0) < entry_count

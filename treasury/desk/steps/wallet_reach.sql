@@ -1,0 +1,8 @@
+-- a row for each wallet of the company: how far its evidence reaches, null where it has none
+SELECT w.address, w.chain, max(coalesce(e.covers_to, e.observed_at)) AS reaches
+FROM company_wallets AS w
+LEFT JOIN wallet_evidence AS e
+    ON e.chain = w.chain AND lower(e.address) = lower(w.address) AND e.vanished_at IS NULL
+WHERE w.vanished_at IS NULL
+GROUP BY w.address, w.chain
+ORDER BY w.address, w.chain

@@ -1,0 +1,14 @@
+-- a row for each field that differs between two versions of a record, and for each new, gone or
+-- returned record; over `pairs`, a version and the one before it
+WITH differing AS (
+    SELECT * EXCLUDE (fields, whole),
+        CASE WHEN change = 'new' THEN []
+            ELSE list_filter(fields, lambda f: f.before IS DISTINCT FROM f.after) END AS changed,
+        whole
+    FROM pairs
+)
+SELECT * EXCLUDE (changed, whole), unnest(CASE
+    WHEN change IN ('new', 'vanished', 'back') THEN
+        list_concat([{'field': NULL::VARCHAR, 'before': NULL, 'after': NULL}], changed)
+    WHEN changed = [] THEN [whole] ELSE changed END) AS t
+FROM differing
