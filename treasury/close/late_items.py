@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.decisions.corrections import LateDecision, late_decisions, posted_to
+from treasury.decisions.corrections import late_decisions, posted_to
 from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry

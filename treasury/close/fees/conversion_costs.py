@@ -30,8 +30,8 @@ from treasury.close.result_words import DIRECTIONS, amount_words, count
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
-from treasury.rates.reference_rates import RateSources
 from treasury.rates.rate_table import BANK, OWN
+from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
