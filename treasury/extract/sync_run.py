@@ -56,8 +56,13 @@ class Progress(Protocol):
         """The task is done."""
 
 
-class Silent(Progress):
+class Silent:
     """Progress that nobody watches."""
+
+    def start(self, task: str, total: int = 0) -> None:
+        """Show nothing."""
+
+    advance = finish = start
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -268,7 +273,8 @@ class SyncRun:
         complete = True
         for answer in answers:
             try:
-                records += self.answer(answer)
+                batch = self.answer(answer)
+                records += batch
             except REFUSED as error:
                 self.skip(form, error)
                 complete = False
