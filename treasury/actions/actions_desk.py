@@ -9,6 +9,7 @@ from typing import Final, get_args
 
 import msgspec
 
+from treasury import errors
 from treasury.actions.action_context import Context, Present, wall_clock
 from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList, Batch, batch_of
@@ -24,14 +25,7 @@ from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
-from treasury.errors import (
-    ActionRefused,
-    InputError,
-    JournalError,
-    OutcomeUnknown,
-    ServiceUnreachable,
-    TreasuryError,
-)
+from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError
 from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal.workspace_copies import adopt_copy, original_of
 from treasury.lake import Snapshot
@@ -45,7 +39,7 @@ Batched = list["Ran"]
 Chunks = Iterator[list[str]]
 Drafts = list[Draft]
 Outcomes = dict[str, TreasuryError | None]
-_STOPS: Final = (ServiceUnreachable, OutcomeUnknown)
+_STOPS: Final = (errors.ServiceUnreachable, errors.OutcomeUnknown)
 _UNREAD: Final = (
     "this is a copy that was adopted, and it may have been carried out elsewhere or since: look at"
     " the service before it is proposed again"

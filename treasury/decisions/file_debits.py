@@ -17,13 +17,8 @@ import pyarrow.compute as pc
 from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal import Entry
-from treasury.journal.decision_history import (
-    DECISIONS,
-    PaymentFile,
-    decision_table,
-    files_made,
-    standing,
-)
+from treasury.journal import decision_history as history
+from treasury.journal.decision_history import DECISIONS, PaymentFile
 from treasury.lake import Snapshot
 from treasury.money import total
 from treasury.statements.pain.file_ids import FileIds
@@ -49,13 +44,13 @@ def decisions_in_force(snapshot: Snapshot, entries: Iterable[Entry]) -> pa.Table
     was booked; those have the verdict "file".
     """
     entries = tuple(entries)
-    return in_force(snapshot, entries, decision_table(standing(entries)))
+    return in_force(snapshot, entries, history.decision_table(history.standing(entries)))
 
 
 def in_force(snapshot: Snapshot, entries: Iterable[Entry], decided: pa.Table) -> pa.Table:
     """What people decided of bank lines, and what the ids of the payment files in `entries` do."""
     orders: dict[str, dict[str, PaymentFile]] = {}
-    for request, files in files_made(entries).items():
+    for request, files in history.files_made(entries).items():
         for file in files:
             if file.message_id:
                 orders.setdefault(file.name, {})[request] = file

@@ -11,12 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.journal.decision_history import (
-    accepted_payees,
-    files_made,
-    standing_hashes,
-    standing_remarks,
-)
+from treasury.journal import decision_history as history
 from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import schema_of
@@ -54,14 +49,14 @@ reports of rejected payments alone.
 
 def remark_table(decided: Decided) -> pa.Table:
     """What people said and did about requests, by request; columns as in REQUEST_REMARKS."""
-    remarks = standing_remarks(decided.entries)
+    remarks = history.standing_remarks(decided.entries)
     made = {
         request: files
-        for request, files in files_made(decided.entries).items()
+        for request, files in history.files_made(decided.entries).items()
         if files[-1].is_standing or any(file.message_id for file in files)
     }
-    hashes = standing_hashes(decided.acts)
-    accepted = accepted_payees(decided.entries)
+    hashes = history.standing_hashes(decided.acts)
+    accepted = history.accepted_payees(decided.entries)
     rows = []
     for request in sorted({*remarks, *made, *hashes}):
         row: dict[str, object] = {"request_id": request}

@@ -21,18 +21,8 @@ from treasury.decisions.file_debits import answer_to
 from treasury.decisions.remark_rows import remark_table
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor, Draft, Journal
-from treasury.journal.decision_history import (
-    FILE_VOIDED,
-    NOT_UPLOADED,
-    PAYEE_ACCEPTED,
-    AcceptedPayee,
-    PaymentFile,
-    Remark,
-    accepted_payees,
-    read_remark,
-    standing_files,
-    standing_remarks,
-)
+from treasury.journal import decision_history as history
+from treasury.journal.decision_history import NOT_UPLOADED, AcceptedPayee, PaymentFile, Remark
 from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.person_names import same_person
 from treasury.lake import Snapshot
@@ -141,7 +131,7 @@ class Marking:
         def build(decided: Decided) -> tuple[list[Draft], list[str]]:
             inside = {
                 request: file
-                for request, file in standing_files(decided.entries).items()
+                for request, file in history.standing_files(decided.entries).items()
                 if file.name == name
             }
             if not inside:
@@ -153,7 +143,7 @@ class Marking:
             for request, file in inside.items():
                 self._require_unanswered(file, request)
             body = {"reason": reason, "requests": sorted(inside), "alone": alone}
-            return [Draft(FILE_VOIDED, name, body, who)], sorted(inside)
+            return [Draft(history.FILE_VOIDED, name, body, who)], sorted(inside)
 
         return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
 
@@ -179,7 +169,7 @@ class Marking:
         row = self._find(request)
 
         def build(decided: Decided) -> tuple[list[Draft], AcceptedPayee]:
-            file = standing_files(decided.entries).get(row["id"])
+            file = history.standing_files(decided.entries).get(row["id"])
             name = row["payment_reference"] or row["id"]
             answer = None if file is None else self._answer(file)
             result = "" if answer is None else answer.payee
@@ -199,7 +189,7 @@ class Marking:
                     f" {clean(file.payee_iban)}, is known as {known_as or 'a similar name'}",
                     do="compare the names as they are now",
                 )
-            names = accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
+            names = history.accepted_payees(decided.entries).get((file.payee_iban, file.payee), {})
             stands = names.get(answer.payee_name)
             if stands is not None and stands.holds_in(file):
                 return [], stands
@@ -222,7 +212,7 @@ class Marking:
             )
             body = msgspec.structs.asdict(accepted) | {"request": row["id"]}
             del body["by"], body["at"]
-            return [Draft(PAYEE_ACCEPTED, row["id"], body, who)], accepted
+            return [Draft(history.PAYEE_ACCEPTED, row["id"], body, who)], accepted
 
         return decide(self._journal, build, until=self._until, dry_run=dry_run)[1]
 
@@ -278,7 +268,7 @@ class Marking:
         `proposed_by` is who a sheet names as having proposed it.
         """
         decided = read_decided(self._journal, until=self._until)
-        remarks, table = standing_remarks(decided.entries), remark_table(decided)
+        remarks, table = history.standing_remarks(decided.entries), remark_table(decided)
         said = pc.or_(table["mark"].is_valid(), table["file"].is_valid())
         table = table.filter(pc.or_(said, table["hash_state"].is_valid()))
         ids = table["request_id"].to_pylist()
@@ -319,7 +309,7 @@ class Marking:
             return [] if draft is None else [draft], planned
 
         added, remark = decide(self._journal, build, until=self._until, dry_run=dry_run)
-        return read_remark(added[0]) if added else remark
+        return history.read_remark(added[0]) if added else remark
 
     def plan_remark(
         self, decided: Decided, mark: str, request: str, reason: str, who: Actor
@@ -343,8 +333,8 @@ class Marking:
         who: Actor,
         intended: MutableSequence[int],
     ) -> tuple[Draft | None, Remark]:
-        stands = standing_remarks(decided.entries).get(row["id"])
-        file = standing_files(decided.entries).get(row["id"])
+        stands = history.standing_remarks(decided.entries).get(row["id"])
+        file = history.standing_files(decided.entries).get(row["id"])
         if stands is not None and stands.mark == word:
             return None, stands
         _check(word, row, stands, file, intended[0] if intended else None)

@@ -25,28 +25,12 @@ from treasury.ground import durable
 from treasury.ground.collecting import uncollected
 from treasury.ground.decoding import convert
 from treasury.ground.loading import Later
-from treasury.journal import engines
+from treasury.journal import engines, signing
 from treasury.journal.actor import Actor, current_actor
-from treasury.journal.chain import (
-    FIRST,
-    Entry,
-    Head,
-    canonical,
-    entry_hash,
-    signed_hash,
-    unbroken,
-)
+from treasury.journal.chain import FIRST, Entry, Head, canonical, entry_hash, signed_hash, unbroken
 from treasury.journal.chain_guard import ChainGuard, holds
 from treasury.journal.journal_end import ADOPTED, NotedEnd, gone_back
-from treasury.journal.signing import (
-    Signature,
-    SignatureRules,
-    Signing,
-    SigningKey,
-    require_key,
-    require_signed,
-    signature_of,
-)
+from treasury.journal.signing import SignatureRules, Signing, SigningKey
 from treasury.settings import Secret
 
 if TYPE_CHECKING:
@@ -248,7 +232,7 @@ class Journal:
         for row in rows:
             try:
                 head = unbroken(row, head)
-                require_signed(row, rules)
+                signing.require_signed(row, rules)
             except JournalError as broken:
                 wrong, head = wrong or broken, Head(row["seq"], row["hash"])
             try:
@@ -291,11 +275,11 @@ class Journal:
             raise gone_back(lost)
         return head
 
-    def signatures(self, rules: SignatureRules | None = None) -> dict[int, Signature]:
+    def signatures(self, rules: SignatureRules | None = None) -> dict[int, signing.Signature]:
         """What each entry's signature is worth, by number, under the policy's keys or these."""
         rules = rules or self.signing.rules()
         rows = self._rows(lambda: _after(0))
-        return {row["seq"]: signature_of(row, rules) for row in rows}
+        return {row["seq"]: signing.signature_of(row, rules) for row in rows}
 
     def verified_head(self, *, thorough: bool = False) -> Head:
         """The end of the chain, verified as far as it can have been changed since the last time.
@@ -351,7 +335,7 @@ class Journal:
         """
         try:
             rules, key = self.signing.rules(), self.signing.key()
-            require_key(key, rules, (draft.actor for draft in drafts))
+            signing.require_key(key, rules, (draft.actor for draft in drafts))
         except (ActionRefused, SettingsError):
             if not happened:
                 raise

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any, Final, NoReturn
 
+from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Moved, changed
 from treasury.actions.action_states import Action, PinnedCall
@@ -37,14 +38,7 @@ from treasury.api import Client
 from treasury.api.bodies import Body
 from treasury.api.codec import encode
 from treasury.api.created_records import SKEW
-from treasury.errors import (
-    ActionRefused,
-    Forbidden,
-    NotOffered,
-    OutcomeUnknown,
-    ServiceUnreachable,
-    TreasuryError,
-)
+from treasury.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
 __all__ = ["LiveServices", "Sender", "live_services"]
@@ -123,13 +117,13 @@ class Sender:
             for call in prepared:
                 begun.add(call.action.id)
                 end = ends[call.action.id] = self._outcomes.send(leaving[call.action.id])
-                if isinstance(end.error, ServiceUnreachable | OutcomeUnknown):
+                if isinstance(end.error, errors.ServiceUnreachable | errors.OutcomeUnknown):
                     break
         finally:  # one that was begun and has no end stays as it is: it may have been carried out
             unsent = [
                 self._outcomes.refused(
                     action,
-                    ServiceUnreachable(
+                    errors.ServiceUnreachable(
                         f"{name} was not sent: what was before it was stopped",
                         do="execute it again when that is settled",
                         operation=action.operation,
@@ -271,7 +265,7 @@ class Sender:
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         try:
             twins = [*kind.twins(ServiceRecords(live, since=since), fields, body)]
-        except (Forbidden, NotOffered, ActionRefused) as error:
+        except (errors.Forbidden, errors.NotOffered, ActionRefused) as error:
             if kind.safety != "keyed":
                 raise
             if forgotten:
