@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from treasury.errors import StatementError
 from treasury.statements import StatementFile, read_batches, read_file
-from treasury.statements.fixed.coda import CodaFile
-from treasury.statements.fixed.coda_entry import belgian_iban, belgian_reference
+from treasury.statements.fixed.coda import CodaFile, belgian_iban, belgian_reference
 
 OURS = "BE68539007547034"
 

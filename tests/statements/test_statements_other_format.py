@@ -191,18 +191,18 @@ EXPORT = export("10.00", (12, "10.00"), (13, "5.00"))
 
 
 @pytest.mark.parametrize("balance_column", [True, False])
-@pytest.mark.parametrize(
-    "order", [(WEEK, EXPORT), (EXPORT, WEEK), (EXPORT, WEEK, EXPORT), (WEEK, EXPORT, WEEK)]
-)
+@pytest.mark.parametrize("order", [(EXPORT, WEEK, EXPORT), (WEEK, EXPORT, WEEK)])
 def test_an_export_of_the_days_of_a_statement_books_nothing_twice(
     desk: Desk, order: tuple[str, ...], balance_column: bool
 ) -> None:
     without = "\n".join(";".join((*row.split(";")[:9], "", *row.split(";")[10:]))
                         for row in EXPORT.splitlines()[1:])  # fmt: skip
     texts = [text if balance_column or text != EXPORT else f"{KBC}{without}\n" for text in order]
-    desk.add(*texts)
-    assert desk.booked() == [Decimal(5), Decimal(10)]
-    assert ("camt.053", True) in desk.proofs()
+    desk.add(texts[0])
+    for text in texts[1:]:
+        desk.add(text)
+        assert desk.booked() == [Decimal(5), Decimal(10)]
+        assert ("camt.053", True) in desk.proofs()
 
 
 def test_an_export_of_days_that_several_statements_have_books_nothing_twice(desk: Desk) -> None:

@@ -45,32 +45,20 @@ __all__ = [
     "withdraw_statement",
 ]  # fmt: skip
 
-__getattr__ = given_names(
-    __name__,
-    {
-        "AddReport": "store.add",
-        "AddedStatement": "store.add",
-        "CHECKS": "store.check",
-        "Problem": "entry_rows",
-        "Profile": "csv.profiles",
-        "Proposal": "csv.profile_proposal",
-        "Reading": "read_files",
-        "StatementFile": "bank_file",
-        "StoredStatement": "store.withdraw",
-        "Withdrawal": "store.withdraw",
-        "add_statements": "store.add",
-        "check_statements": "store.check",
-        "confirm_balance": "store.confirmed_balance",
-        "find_statement": "store.withdraw",
-        "load_profiles": "csv.profiles",
-        "planned_withdrawal": "store.withdraw",
-        "propose_profile": "csv.profile_proposal",
-        "read_batches": "read_files",
-        "read_file": "read_files",
-        "read_statements": "read_files",
-        "sketch_profile": "csv.profile_proposal",
-        "to_toml": "csv.profiles",
-        "withdraw_statement": "store.withdraw",
-    },
-)
+_MODULES = {
+    "bank_file": "StatementFile",
+    "csv.profile_proposal": "Proposal propose_profile sketch_profile",
+    "csv.profiles": "Profile load_profiles to_toml",
+    "entry_rows": "Problem",
+    "read_files": "Reading read_batches read_file read_statements",
+    "store.add": "AddReport AddedStatement add_statements",
+    "store.check": "CHECKS check_statements",
+    "store.confirmed_balance": "confirm_balance",
+    "store.withdraw": "StoredStatement Withdrawal find_statement planned_withdrawal"
+    " withdraw_statement",
+}
 """What reads files is loaded when it is asked for: most verbs read what is stored."""
+
+__getattr__ = given_names(
+    __name__, {name: module for module, names in _MODULES.items() for name in names.split()}
+)

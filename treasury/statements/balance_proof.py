@@ -15,9 +15,16 @@ import msgspec
 
 from treasury.money import format_amount
 
-__all__ = ["StatementBalance", "Tally", "closing_balance", "is_provable", "opening_balance"]
+__all__ = [
+    "EXACT",
+    "StatementBalance",
+    "Tally",
+    "closing_balance",
+    "is_provable",
+    "opening_balance",
+]
 
-_EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
+EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
 _MOST_FAILURES: Final = 20
 
 _INTERIM: Final = "ITBD"
@@ -76,11 +83,12 @@ def _pick(
         own = [balance for balance in coded if balance.currency == currency] or coded
         own = [balance for balance in own if not balance.has_credit_line] or own
         if own:
-            days = [balance.day or date.min for balance in own]
-            if last:
-                return own[max(range(len(own)), key=lambda at: (days[at], at))]
-            return own[days.index(min(days))]
+            return max(reversed(own), key=_stated_day) if last else min(own, key=_stated_day)
     return None
+
+
+def _stated_day(balance: StatementBalance) -> date:
+    return balance.day or date.min
 
 
 def _either(balance: StatementBalance) -> tuple[StatementBalance, ...]:
@@ -106,20 +114,20 @@ class Tally:
         if currency != self.currency:
             self.fail(f"{format_amount(amount, currency)} in a statement in {self.currency}")
         elif direction == "CRDT":
-            self.credits = _EXACT.add(self.credits, amount)
+            self.credits = EXACT.add(self.credits, amount)
         else:
-            self.debits = _EXACT.add(self.debits, amount)
+            self.debits = EXACT.add(self.debits, amount)
 
     def signed(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> list[tuple[StatementBalance, StatementBalance]]:
         """The signs that balances without any may have for the sum to hold, credits first."""
-        moved = _EXACT.subtract(self.credits, self.debits)
+        moved = EXACT.subtract(self.credits, self.debits)
         return [
             (first, last)
             for first in _either(opening)
             for last in _either(closing)
-            if _EXACT.add(first.amount, moved) == last.amount
+            if EXACT.add(first.amount, moved) == last.amount
         ]
 
     def fail(self, why: str) -> None:
@@ -159,7 +167,7 @@ class Tally:
         if closing.currency != currency or self.currency not in {None, currency}:
             currencies = ", ".join(filter(None, (currency, self.currency, closing.currency)))
             return False, f"opening, entries and closing are not in one currency ({currencies})"
-        reached = _EXACT.subtract(_EXACT.add(opening.amount, self.credits), self.debits)
+        reached = EXACT.subtract(EXACT.add(opening.amount, self.credits), self.debits)
         sum_said = (
             f"opening {format_amount(opening.amount, currency)}"
             f" + credits {format_amount(self.credits, currency)}"
@@ -170,7 +178,7 @@ class Tally:
             if closing.code == _INTERIM and not is_page:
                 return False, f"{sum_said} = interim {reached_said}: more may be booked that day"
             return True, f"{sum_said} = closing {reached_said}"
-        off = _EXACT.subtract(closing.amount, reached)
+        off = EXACT.subtract(closing.amount, reached)
         return False, (
             f"{sum_said} = {format_amount(reached, currency)}, but closing is"
             f" {format_amount(closing.amount, currency)} ({format_amount(off, currency)} off)"

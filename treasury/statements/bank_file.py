@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final
 
@@ -17,20 +18,32 @@ from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import Document
-from treasury.statements.fixed.cfonb import CfonbFile, looks_like_cfonb
-from treasury.statements.fixed.coda import CodaFile, looks_like_coda
+from treasury.statements.fixed.cfonb import CfonbFile
+from treasury.statements.fixed.coda import CodaFile
 from treasury.statements.mt.mt_file import MtFile
 from treasury.statements.mt.mt_tags import looks_like_mt
 from treasury.statements.mt.mt_text import plain_head
-from treasury.statements.named_formats import named_format
 from treasury.statements.pain.pain002 import StatusReportFile, looks_like_status_report
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 __all__ = [
-    "BankFile", "StatementFile", "all_problems", "mapped", "open_file", "read_document",
-    "statuses_of", "with_twins", "write_stream",
+    "FileTerms", "StatementFile", "mapped", "open_file", "read_document", "with_twins",
+    "write_stream",
 ]  # fmt: skip
+
+
+class FileTerms(msgspec.Struct, frozen=True):
+    """What a company says about files of its own, where they do not.
+
+    `profiles` are for CSV, before the built-in ones; `account` is that of files that name none;
+    `currencies` (account of ours -> its only currency, or nothing) count where a file states none.
+    An account that a file has as the number in the IBAN of one of them is that one.
+    """
+
+    profiles: tuple[Profile, ...] = ()
+    account: str | None = None
+    currencies: Mapping[str, str] = {}
 
 
 class StatementFile(msgspec.Struct, frozen=True):
@@ -59,28 +72,21 @@ class StatementFile(msgspec.Struct, frozen=True):
 
 
 def read_document(
-    document: Document,
-    *,
-    profiles: Sequence[Profile] = (),
-    account: str | None = None,
-    currencies: Mapping[str, str] | None = None,
-    rows: str = "",
+    document: Document, terms: FileTerms, *, rows: str = "", few: int = 16 << 20
 ) -> StatementFile:
     """Read a file wherever it comes from, twins not marked.
 
-    Many rows are left at the path `rows`, if it is given.
+    More than a `few` bytes of rows are left at the path `rows`, if it is given.
     """
     with document.open() as source:
-        file = open_file(
-            source, document.name, profiles=profiles, account=account, currencies=currencies
-        )
+        file = open_file(source, document.name, terms)
         batches = file.batches()
         schema, size = STATEMENT_ENTRIES.row_schema, 0
         first_batches: list[pa.RecordBatch] = []
         for batch in batches:
             first_batches.append(batch)
             size += batch.nbytes
-            if rows and size > _FEW:
+            if rows and size > few:
                 break
         following = next(batches, None)
         if following is not None:
@@ -89,35 +95,21 @@ def read_document(
         rows, entries = "", pa.Table.from_batches(first_batches, schema=schema)
     else:
         entries = mapped(rows)
+    problems, lost = list(file.problems), file.lost_count
+    if lost:
+        words = "1 entry is" if lost == 1 else f"{lost} entries are"
+        problems.append(Problem(document.name, "", f"{words} not read"))
     return StatementFile(
         name=document.name,
         sha256=file.sha256,
         format=file.format,
         statements=statement_table(file.statements),
         entries=entries,
-        problems=all_problems(file, document.name),
+        problems=tuple(problems),
         rows=rows,
-        lost_count=file.lost_count,
-        statuses=statuses_of(file),
+        lost_count=lost,
+        statuses=file.status_table() if isinstance(file, StatusReportFile) else None,
     )
-
-
-def statuses_of(file: BankFile) -> pa.Table | None:
-    """The rows of a payment status report that is read; None of any other file."""
-    return file.status_table() if isinstance(file, StatusReportFile) else None
-
-
-def all_problems(file: BankFile, name: str) -> tuple[Problem, ...]:
-    """What a person should know about a file that is read, how many entries were lost last."""
-    lost = file.lost_count
-    if not lost:
-        return tuple(file.problems)
-    entries = "1 entry is" if lost == 1 else f"{lost} entries are"
-    return (*file.problems, Problem(name, "", f"{entries} not read"))
-
-
-_FEW: Final = 16 << 20
-"""Bytes of rows from which a file's rows are left on disk."""
 
 
 def write_stream(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> None:
@@ -136,45 +128,53 @@ def mapped(path: str) -> pa.Table:
 _BOM: Final = b"\xef\xbb\xbf"
 _SPACE: Final = _BOM + b" \t\r\n\x0b\x0c"
 _BLANK: Final = _SPACE + b"\xff\xfe\0\x1a"
+_NOT_READ: Final = tuple(
+    (name, re.compile(pattern, re.DOTALL))
+    for name, pattern in (
+        ("OFX", rb"\s*(?:OFXHEADER:|<\?OFX\b|<\?xml[^>]*>\s*(?:<\?OFX\b|<OFX>)|<OFX>)"),
+        ("QIF", rb"\s*!(?:Type|Account|Option):"),
+        ("BAI2", rb"01,[^,\r\n]*,[^,\r\n]*,\d{6},\d{0,4},"),
+        ("AEB43 (Norma 43)", rb"11\d{18}\d{12}[12]\d{14}\d{3}"),
+        ("PDF", rb"%PDF-"),
+        ("an Excel workbook", rb"\xd0\xcf\x11\xe0"),
+        ("PSD2 JSON", rb'\s*[{\[].{0,4000}"(?:transactions|booked|transactionAmount)"\s*:'),
+        ("JSON", rb'\s*(?:\{\s*"|\[\s*[{\[])'),
+    )
+)
+"""Formats known by name alone, by what a file in them begins with; the first that fits counts."""
 
 
-def open_file(
-    source: ByteSource,
-    name: str,
-    *,
-    profiles: Sequence[Profile] = (),
-    account: str | None = None,
-    currencies: Mapping[str, str] | None = None,
-) -> BankFile:
+_NO_TERMS: Final = FileTerms()
+
+
+def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> BankFile:
     """The reader for a stream of bytes, chosen by how it begins.
 
     It holds no more of the file than a batch of entries at a time. UnknownFormat for a file that is
     empty or in a format known by name alone; a reader of the whole refuses what is in none.
-    `account` and `currencies` (account -> currency, or nothing) are those that a CSV file does not
-    state; an account that a file has as the number in the IBAN of one of them is that one.
     """
     stream = Stream(source)
     head = stream.head
     if not head.strip(_BLANK):
         emptiness = "nothing but blanks in it" if head else "an empty file"
         raise UnknownFormat(f"{name}: {emptiness}", do="fetch the file from the bank again")
-    if (format_name := named_format(head.removeprefix(_BOM))) is not None:
-        raise UnknownFormat(
-            f"{name}: {format_name}, which is not read", do="ask the bank for camt.053 or MT940"
-        )
+    for format_name, begins in _NOT_READ:
+        if begins.match(head.removeprefix(_BOM)):
+            raise UnknownFormat(
+                f"{name}: {format_name}, which is not read", do="ask the bank for camt.053 or MT940"
+            )
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
     if start.startswith(b"<"):
         if looks_like_status_report(head):
-            return StatusReportFile(stream, name)
-        return CamtFile(stream, name, currencies or {})
+            return pain002.StatusReportFile(stream, name)
+        return CamtFile(stream, name, terms.currencies)
     if looks_like_mt(head):
-        return MtFile(stream, name, currencies or {})
+        return MtFile(stream, name, terms.currencies)
     first = plain_head(head).lstrip(_SPACE)
-    if looks_like_coda(first):
-        return CodaFile(stream, name)
-    if looks_like_cfonb(first):
-        return CfonbFile(stream, name)
-    return CsvFile(stream, name, profiles, account, currencies)
+    for fixed in (CodaFile, CfonbFile):
+        if fixed.begins.match(first):
+            return fixed(stream, name)
+    return CsvFile(stream, name, terms.profiles, terms.account, terms.currencies)
 
 
 def with_twins(file: StatementFile) -> StatementFile:

@@ -115,7 +115,9 @@ def entry_id(row: EntryRow, own_reference: str | None, ordinals: Ordinals) -> st
         for name in _WITHOUT_REFERENCE:
             value = getattr(row, name)
             moved.append(_squeezed(value) if name in _LISTS else value)
-    return _numbered(content_id(moved), row.booking_date, ordinals)
+    content, booked = content_id(moved), row.booking_date
+    # Half the hash and the day, as one number: a statement may have very many of them.
+    return id_of(content, booked, ordinals.next(int(content[:16], 16) ^ _mixed(booked)))
 
 
 def entry_ids(columns: Mapping[str, Sequence[Any]], ordinals: Ordinals) -> list[str]:
@@ -158,12 +160,6 @@ def _as_text(columns: Mapping[str, Sequence[Any]], name: str) -> Iterable[str]:
     if name in _LISTS:
         return [_squeezed(value) for value in values]
     return [value or "" for value in values]
-
-
-def _numbered(content: str, booked: date | None, ordinals: Ordinals) -> str:
-    # Half the hash and the day, as one number: a statement may have very many of them.
-    key = int(content[:16], 16) ^ _mixed(booked)
-    return id_of(content, booked, ordinals.next(key))
 
 
 def _mixed(day: date | None) -> int:

@@ -1,7 +1,7 @@
 """The rows that every reader fills, and the one way from them to Arrow.
 
 A reader of any format makes `StatementRow`s and `EntryRow`s; their fields are the columns declared
-in `statement_tables`, in that order, and `raw`.
+in `statement_tables` and `raw`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 __all__ = [
-    "BATCH", "EntryRow", "Problem", "StatementRow", "column_batch", "entry_batches",
-    "statement_table",
+    "BATCH", "EntryRow", "Problem", "StatedColumns", "StatementRow", "column_batch",
+    "entry_batches", "statement_table",
 ]  # fmt: skip
 
 BATCH: Final = 1024
@@ -43,13 +43,11 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{self.file_name}{at}{place}: {self.what}"
 
 
-class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A statement as read; `tables.STATEMENTS` says what each field means."""
+class StatedColumns(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a statement that are known before its movements."""
 
-    statement_id: str
     file_name: str
-    file_sha256: str
-    format: str = ""
+    format: str
     message_id: str | None = None
     bank_statement_id: str | None = None
     sequence_number: int | None = None
@@ -60,6 +58,13 @@ class StatementRow(msgspec.Struct, frozen=True, kw_only=True):
     from_date: date | None = None
     to_date: date | None = None
     created_at: datetime | None = None
+
+
+class StatementRow(StatedColumns, frozen=True, kw_only=True):
+    """A statement as read; `tables.STATEMENTS` says what each field means."""
+
+    statement_id: str
+    file_sha256: str
     opening_balance: Decimal | None = None
     opening_date: date | None = None
     closing_balance: Decimal | None = None

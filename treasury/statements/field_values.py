@@ -17,8 +17,8 @@ from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 
 __all__ = [
-    "Currencies", "account_number", "amount_in_xml", "day", "declared_currencies", "instant",
-    "is_true", "own_account", "reference",
+    "Currencies", "account_number", "amount_in_xml", "count_in", "day", "declared_currencies",
+    "instant", "is_true", "own_account", "reference",
 ]  # fmt: skip
 
 Currencies = Mapping[str, Collection[str]]
@@ -78,6 +78,11 @@ def amount_in_xml(text: str, *, label: str = "amount") -> Decimal:
     if "e" in text.lower():
         raise InputError(f"{label}: {text[:40]!r} is not a number", do="write it as 1234.56")
     return parse_amount(text, name=label)
+
+
+def count_in(text: str | None) -> int | None:
+    """The number in up to 18 digits; None for anything else."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def account_number(text: str) -> str:

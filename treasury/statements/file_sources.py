@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from glob import glob, has_magic
 from pathlib import Path
-from typing import IO, Final, NoReturn, Self
+from typing import IO, Final, NoReturn
 
 import msgspec
 
@@ -28,7 +28,7 @@ from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
-__all__ = ["STDIN", "Document", "KeptInput", "documents"]
+__all__ = ["STDIN", "Document", "KeptInput", "documents", "plain_file"]
 
 STDIN: Final = "-"
 
@@ -72,46 +72,36 @@ class Document(msgspec.Struct, frozen=True):
             return 0
 
 
-class KeptInput:
+class KeptInput(ExitStack):
     """Standard input, kept as it is read, so that it can be looked at, read, and read again."""
 
-    def __init__(self) -> None:
-        self._spooled: tempfile.SpooledTemporaryFile[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._spooled is not None:
-            self._spooled.close()
+    _spooled: IO[bytes] | None = None
 
     def documents(self) -> Iterator[Document]:
-        """The files in it: itself, or those packed in it."""
+        """The files in it: itself, or those packed in it.
+
+        StatementError where it is a device or has no end.
+        """
         if self._spooled is None:
-            self._spooled = _spooled_input()
-        spooled = self._spooled
+            try:
+                kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
+            except io.UnsupportedOperation:  # a text in memory is in its place
+                kind = None
+            if kind == "a device" and not sys.stdin.isatty():
+                raise StatementError(
+                    "standard input: is a device, not a file", do="give it a bank file"
+                )
+            spooled = tempfile.SpooledTemporaryFile[bytes](max_size=_IN_MEMORY)
+            _copy("standard input", sys.stdin.buffer, self.enter_context(spooled))
+            self._spooled = spooled
+        whole = self._spooled
 
         @contextmanager
         def opened() -> Iterator[ByteSource]:
-            spooled.seek(0)
-            yield spooled
+            whole.seek(0)
+            yield whole
 
         yield from _unpacked(Document("standard input", opened))
-
-
-def _spooled_input() -> tempfile.SpooledTemporaryFile[bytes]:
-    """All of standard input; StatementError where it is a device or has no end."""
-    try:
-        kind = kind_of_file(os.fstat(sys.stdin.fileno()).st_mode)
-    except io.UnsupportedOperation:  # a text in memory is in its place
-        kind = None
-    if kind == "a device" and not sys.stdin.isatty():
-        raise StatementError("standard input: is a device, not a file", do="give it a bank file")
-    with ExitStack() as stack:
-        spooled = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
-        _copy("standard input", sys.stdin.buffer, spooled)
-        stack.pop_all()
-    return spooled
 
 
 def documents(
@@ -132,7 +122,7 @@ def documents(
         elif not Path(path).exists() and has_magic(str(path)):
             yield from _or_why(_matching(str(path)), str(path))
         else:
-            yield from _unpacked(_plain(Path(path)))
+            yield from _unpacked(plain_file(Path(path)))
 
 
 def _or_why(
@@ -155,7 +145,7 @@ def _in_folder(folder: Path) -> Iterator[Document]:
         inside = path.relative_to(folder)
         if path.is_file() and not any(part.startswith((".", "__")) for part in inside.parts):
             is_empty = False
-            yield from _unpacked(_plain(path, is_asked_for=False))
+            yield from _unpacked(plain_file(path, is_asked_for=False))
     if is_empty:
         raise StatementError(f"{folder}: no file is in that folder", do="check the path")
 
@@ -168,10 +158,12 @@ def _matching(pattern: str) -> Iterator[Document]:
         if Path(name).is_dir():
             yield from _in_folder(Path(name))
         else:
-            yield from _unpacked(_plain(Path(name), is_asked_for=False))
+            yield from _unpacked(plain_file(Path(name), is_asked_for=False))
 
 
-def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
+def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
+    """The file at a path; StatementError says why where it cannot be opened."""
+
     @contextmanager
     def opened() -> Iterator[ByteSource]:
         try:
@@ -188,7 +180,7 @@ def _plain(path: Path, *, is_asked_for: bool = True) -> Document:
     return Document(path.name, opened, is_asked_for, path)
 
 
-def _copy(name: str, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]) -> None:
+def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
     size = 0
     while chunk := source.read(1 << 20):
         size += len(chunk)
@@ -230,11 +222,12 @@ def _deeper(document: Document, depth: int) -> Iterator[Document]:
 
 
 def _members(document: Document, depth: int) -> Iterator[Document]:
-    with (
-        document.open() as source,
-        tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled,
-        _seekable(document, source, spooled) as seekable,
-    ):
+    with document.open() as source, tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as spooled:
+        seekable: IO[bytes] = spooled
+        if isinstance(source, io.BufferedReader):  # a plain file
+            seekable = source
+        else:  # a zip lists its files at its end, so all of it has to be there
+            _copy(document.name, source, spooled)
         try:
             archive = zipfile.ZipFile(seekable)
         except _BROKEN as error:
@@ -258,16 +251,6 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
             for member in sorted(members, key=lambda m: m.filename):
                 if not Path(member.filename).name.startswith((".", "__")):
                     yield from _deeper(_member(document, archive, member), depth)
-
-
-def _seekable(
-    document: Document, source: ByteSource, spooled: tempfile.SpooledTemporaryFile[bytes]
-) -> AbstractContextManager[IO[bytes]]:
-    """The archive's bytes, to be read from anywhere: a zip lists its files at its end."""
-    if document.path is not None:
-        return open_regular(document.path)
-    _copy(document.name, source, spooled)
-    return nullcontext(spooled)
 
 
 def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:

@@ -1,49 +1,45 @@
 """Large bank files shared out to processes, one each; small ones are read where we are.
 
 A process of its own is started for a large file and hands its rows over as an Arrow file, which is
-mapped into memory, so nothing is copied.
+mapped into memory, so nothing is copied. It is given jobs on standard input, a line of JSON each,
+and answers each with a line on standard output; the end of its input ends it.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import decode_json
 from treasury.ground.processes import started
-from treasury.ground.regular_files import open_regular
 from treasury.statements.bank_file import (
+    FileTerms,
     StatementFile,
-    all_problems,
     mapped,
-    open_file,
     read_document,
-    statuses_of,
     write_stream,
 )
 from treasury.statements.byte_stream import UnknownFormat
-from treasury.statements.csv.profiles import Profile
-from treasury.statements.entry_rows import Problem, statement_table
-from treasury.statements.file_sources import Document
-from treasury.statements.statement_tables import STATEMENT_ENTRIES
+from treasury.statements.entry_rows import Problem
+from treasury.statements.file_sources import Document, plain_file
 
-__all__ = ["Job", "ReadingOutcome", "read_in_processes", "work"]
+__all__ = ["Job", "ReadingOutcome", "read_in_processes", "serve"]
 
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
 _AHEAD: Final = 4
-_WORKER: Final = "treasury.statements.reading_worker"
-
 
 Read = StatementFile | Problem | StatementError
 
@@ -53,9 +49,7 @@ class Job(msgspec.Struct, frozen=True):
 
     path: str
     out: str
-    profiles: tuple[Profile, ...] = ()
-    account: str | None = None
-    currencies: dict[str, str] = {}
+    terms: FileTerms
 
 
 class ReadingOutcome(msgspec.Struct, frozen=True):
@@ -76,11 +70,8 @@ class ReadingOutcome(msgspec.Struct, frozen=True):
 
 def read_in_processes(
     documents: Iterable[Document],
-    *,
-    profiles: Sequence[Profile],
-    account: str | None,
+    terms: FileTerms,
     workers: int | None,
-    currencies: Mapping[str, str] | None = None,
     refused: list[StatementError] | None = None,
 ) -> Iterator[StatementFile | Problem]:
     """The files as read, in order, twins not marked; a Problem for what is no bank statement.
@@ -94,44 +85,29 @@ def read_in_processes(
         _Workers() as processes,
         ThreadPoolExecutor(count) as pool,
     ):
-        waiting: deque[Future[Read] | Read] = deque()
+        waiting: deque[Future[Read]] = deque()
         for number, document in enumerate(documents):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
-                job = Job(
-                    str(document.path.absolute()),
-                    out,
-                    tuple(profiles),
-                    account,
-                    dict(currencies or {}),
-                )
-                waiting.append(pool.submit(processes.read, job, document))
+                job = Job(str(document.path.absolute()), out, terms)
+                reading = pool.submit(processes.read, job, document)
             else:
+                reading = Future()
                 try:
-                    file: Read = read_document(
-                        document,
-                        profiles=profiles,
-                        account=account,
-                        currencies=currencies,
-                        rows=out,
-                    )
+                    reading.set_result(read_document(document, terms, rows=out))
                 except StatementError as error:
-                    file = _refused(error, document)
-                waiting.append(file)
-            while waiting:
-                first = waiting[0]
-                is_read = not isinstance(first, Future) or first.done()
-                if not is_read and len(waiting) <= count * _AHEAD:
-                    break
+                    reading.set_result(_refused(error, document))
+            waiting.append(reading)
+            while waiting and (waiting[0].done() or len(waiting) > count * _AHEAD):
                 yield from _result(waiting.popleft(), refused)
         while waiting:
             yield from _result(waiting.popleft(), refused)
 
 
 def _result(
-    reading: Future[Read] | Read, refused: list[StatementError] | None
+    reading: Future[Read], refused: list[StatementError] | None
 ) -> Iterator[StatementFile | Problem]:
-    file = reading.result() if isinstance(reading, Future) else reading
+    file = reading.result()
     if not isinstance(file, StatementError):
         yield file
     elif refused is None:
@@ -147,28 +123,22 @@ def _refused(error: StatementError, document: Document) -> Problem | StatementEr
     return error
 
 
-class _Workers:
-    """Processes that read files, started as they are needed, one for each thread that waits."""
+class _Workers(ExitStack):
+    """Processes that read files, started as they are needed, one for each thread that waits.
+
+    At the end their input is closed, which ends them.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self._mine = threading.local()
-        self._all: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._all:
-            with process:  # closes its input, which ends it, and waits
-                if process.stdin:
-                    process.stdin.close()
 
     def read(self, job: Job, document: Document) -> Read:
         """What becomes of a job's file, read in the process of this thread."""
         process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
         if process is None:
-            process = self._mine.process = started(_WORKER, "serve", stdout=subprocess.PIPE)
-            self._all.append(process)
+            process = started(__name__, "serve", stdout=subprocess.PIPE)
+            self._mine.process = self.enter_context(process)
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -194,30 +164,29 @@ class _Workers:
         )  # fmt: skip
 
 
-def work(job: Job) -> ReadingOutcome:
-    """Read one file and leave its rows where the job says, batch by batch."""
-    path = Path(job.path)
-    try:
-        with open_regular(path) as source:
-            file = open_file(
-                source,
-                path.name,
-                profiles=job.profiles,
-                account=job.account,
-                currencies=job.currencies,
-            )
-            write_stream(file.batches(), STATEMENT_ENTRIES.row_schema, job.out)
-    except StatementError as error:
-        is_unknown = isinstance(error, UnknownFormat)
-        return ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
-    except OSError as error:
-        return ReadingOutcome(error=f"{path}: {error.strerror}", do="check the path of the file")
-    statements = statement_table(file.statements)
-    write_stream(statements.to_batches(), statements.schema, f"{job.out}.statements")
-    statuses = statuses_of(file)
-    if statuses is not None:
-        write_stream(statuses.to_batches(), statuses.schema, f"{job.out}.statuses")
-    return ReadingOutcome(
-        path.name, file.sha256, file.format, all_problems(file, path.name), file.lost_count,
-        statuses is not None,
-    )  # fmt: skip
+def serve() -> int:
+    """Read what is asked for on standard input until nothing more is; the exit code.
+
+    The rows of a file are left where its job says, batch by batch.
+    """
+    for line in sys.stdin.buffer:
+        job = decode_json(line, Job)
+        try:
+            file = read_document(plain_file(Path(job.path)), job.terms, rows=job.out, few=0)
+        except StatementError as error:
+            is_unknown = isinstance(error, UnknownFormat)
+            outcome = ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
+        else:
+            tables = {".statements": file.statements, ".statuses": file.statuses}
+            if not file.rows:
+                tables[""] = file.entries
+            for ending, table in tables.items():
+                if table is not None:
+                    write_stream(table.to_batches(), table.schema, f"{job.out}{ending}")
+            outcome = ReadingOutcome(
+                file.name, file.sha256, file.format, file.problems, file.lost_count,
+                file.statuses is not None,
+            )  # fmt: skip
+        sys.stdout.buffer.write(msgspec.json.encode(outcome) + b"\n")
+        sys.stdout.buffer.flush()
+    return 0

@@ -12,13 +12,20 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.bank_file import StatementFile, open_file, read_document, with_twins
+from treasury.lake import Table
+from treasury.statements.bank_file import (
+    FileTerms,
+    StatementFile,
+    open_file,
+    read_document,
+    with_twins,
+)
 from treasury.statements.csv.profiles import Profile
-from treasury.statements.entry_rows import Problem, statement_table
+from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import documents
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
-from treasury.statements.statement_tables import STATEMENT_ENTRIES
+from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
 __all__ = ["Reading", "read_batches", "read_file", "read_statements"]
 
@@ -36,21 +43,17 @@ class Reading(msgspec.Struct, frozen=True):
     @property
     def statements(self) -> pa.Table:
         """All statements, in the columns of the table `statements` and `raw`."""
-        return pa.concat_tables([statement_table([]), *(file.statements for file in self.files)])
+        return _joined(STATEMENTS, (file.statements for file in self.files))
 
     @property
     def entries(self) -> pa.Table:
         """All entries, in the columns of the table `statement_entries` and `raw`."""
-        empty = STATEMENT_ENTRIES.row_schema.empty_table()
-        return pa.concat_tables([empty, *(file.entries for file in self.files)])
+        return _joined(STATEMENT_ENTRIES, (file.entries for file in self.files))
 
     @property
     def statuses(self) -> pa.Table:
         """What banks answer to payment files, in the columns of `payment_statuses` and `raw`."""
-        empty = PAYMENT_STATUSES.row_schema.empty_table()
-        return pa.concat_tables(
-            [empty, *(file.statuses for file in self.files if file.statuses is not None)]
-        )
+        return _joined(PAYMENT_STATUSES, (file.statuses for file in self.files))
 
     @property
     def lost_count(self) -> int:
@@ -61,6 +64,10 @@ class Reading(msgspec.Struct, frozen=True):
     def problems(self) -> tuple[Problem, ...]:
         """What a person should know, file by file."""
         return (*(problem for file in self.files for problem in file.problems), *self.skipped)
+
+
+def _joined(table: Table, parts: Iterable[pa.Table | None]) -> pa.Table:
+    return pa.concat_tables([table.row_schema.empty_table(), *filter(None, parts)])
 
 
 def read_statements(
@@ -79,22 +86,16 @@ def read_statements(
     `workers` processes share large files; as many as there are cores if not given. StatementError
     if a file is refused; with `go_on` the others are read all the same.
     """
-    files: list[StatementFile] = []
-    skipped: list[Problem] = []
     refused: list[StatementError] = []
-    for file in read_in_processes(
-        documents(paths),
-        profiles=profiles,
-        account=account,
-        currencies=currencies,
-        workers=workers,
-        refused=refused if go_on else None,
-    ):
-        if isinstance(file, Problem):
-            skipped.append(file)
-        else:
-            files.append(with_twins(file))
-    return Reading(tuple(files), tuple(skipped), tuple(refused))
+    terms = FileTerms(tuple(profiles), account, currencies or {})
+    files = list(
+        read_in_processes(documents(paths), terms, workers, refused=refused if go_on else None)
+    )
+    return Reading(
+        tuple(with_twins(file) for file in files if isinstance(file, StatementFile)),
+        tuple(file for file in files if isinstance(file, Problem)),
+        tuple(refused),
+    )
 
 
 def read_batches(
@@ -105,11 +106,10 @@ def read_batches(
     A row may have come before the file proves to be broken: only the end of the iteration says that
     it is whole. Twins are not marked. StatementError says what is wrong with the file.
     """
+    terms = FileTerms(tuple(profiles), account)
     for document in documents([path]):
         with document.open() as source:
-            yield from open_file(
-                source, document.name, profiles=profiles, account=account
-            ).batches()
+            yield from open_file(source, document.name, terms).batches()
 
 
 def read_file(
@@ -123,4 +123,4 @@ def read_file(
         raise StatementError(
             f"{path}: an archive of {len(several)} files", do="use read_statements for it"
         )
-    return with_twins(read_document(several[0], profiles=profiles, account=account))
+    return with_twins(read_document(several[0], FileTerms(tuple(profiles), account)))

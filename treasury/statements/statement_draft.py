@@ -6,8 +6,7 @@ A reader hands over the head first, then each movement; at the end it has the st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -23,32 +22,19 @@ from treasury.statements.balance_proof import (
 )
 from treasury.statements.byte_stream import ByteSource, Stream
 from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
-from treasury.statements.entry_rows import EntryRow, Problem, StatementRow
+from treasury.statements.entry_rows import EntryRow, Problem, StatedColumns, StatementRow
 
 __all__ = ["MOST_PROBLEMS", "BankFile", "StatementDraft", "StatementHead"]
 
 MOST_PROBLEMS = 1000
 _MOST_STATEMENTS = 50_000
-_EXACT = Context(prec=80)
 
 
-class StatementHead(msgspec.Struct, frozen=True, kw_only=True):
+class StatementHead(StatedColumns, frozen=True, kw_only=True):
     """What a statement says about itself before its movements."""
 
-    file_name: str
-    format: str
     place: str
     """Where it is in the file: `Stmt[1]`, `line 3`."""
-    message_id: str | None = None
-    bank_statement_id: str | None = None
-    sequence_number: int | None = None
-    account: str | None = None
-    account_name: str | None = None
-    servicer_bic: str | None = None
-    currency: str | None = None
-    from_date: date | None = None
-    to_date: date | None = None
-    created_at: datetime | None = None
     balances: Sequence[StatementBalance] = ()
     told_apart_by: tuple[object, ...] = ()
     """What else tells it from another statement, as the bank wrote it."""
@@ -65,9 +51,10 @@ class StatementDraft:
         self.rows = 0
         self.lost_count = 0
         self.pending = {"CRDT": Decimal(0), "DBIT": Decimal(0)}
-        """What is not booked yet, as counted."""
-        self._balances = list(head.balances)
-        self._tally = Tally(head.currency)
+        """What is not booked yet, of rows that are columns."""
+        self.balances = list(head.balances)
+        self.tally = Tally(head.currency)
+        """The running sum."""
         self._ordinals = Ordinals()
         self.statement_id = self._id(ids)
         if head.account is None:
@@ -94,7 +81,7 @@ class StatementDraft:
     def problem(self, position: str, remark: str, line: int | None = None) -> None:
         """Note something that keeps the statement from being proved."""
         self.note(position, remark, line)
-        self._tally.fail(f"{position}: {remark}" if position else remark)
+        self.tally.fail(f"{position}: {remark}" if position else remark)
 
     def lost(self, position: str, why: str, line: int | None = None) -> None:
         """Note an entry that could not be read."""
@@ -103,17 +90,8 @@ class StatementDraft:
 
     def count(self, row: EntryRow) -> None:
         """Add what moved to the sum, if it is booked and its amount is stated."""
-        if row.amount is None:
-            return
-        if row.entry_status != "BOOK":
-            self.pending[row.direction] = _EXACT.add(self.pending[row.direction], row.amount)
-        else:
-            self._tally.add(row.amount, row.currency or "", row.direction)
-
-    @property
-    def tally(self) -> Tally:
-        """The running sum."""
-        return self._tally
+        if row.amount is not None and row.entry_status == "BOOK":
+            self.tally.add(row.amount, row.currency or "", row.direction)
 
     def take(self, row: EntryRow, own_reference: str | None, position: str, raw: str) -> None:
         """Complete a row: its ids, its place, its text as received."""
@@ -149,14 +127,10 @@ class StatementDraft:
             moved = [(a, b) for a, b, w in zip(amounts, is_booked, ways, strict=True) if w == way]
             booked = [amount for amount, counts in moved if counts]
             if booked:
-                self._tally.add(total(booked), self.head.currency or "", way)
+                self.tally.add(total(booked), self.head.currency or "", way)
             if len(booked) < len(moved):
                 pending = (amount for amount, counts in moved if not counts)
                 self.pending[way] = total((self.pending[way], *pending))
-
-    def add_balance(self, balance: StatementBalance) -> None:
-        """A balance that stands after the movements."""
-        self._balances.append(balance)
 
     def _with_signs(
         self, opening: StatementBalance, closing: StatementBalance
@@ -164,37 +138,28 @@ class StatementDraft:
         """Balances that state no sign with the one that the movements show, else as credits."""
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
-        signed_pairs = self._tally.signed(opening, closing)
+        signed_pairs = self.tally.signed(opening, closing)
         if len(signed_pairs) != 1:
             return opening, closing
         for before, after in zip((opening, closing), signed_pairs[0], strict=True):
-            self._balances[self._balances.index(before)] = after
+            self.balances[self.balances.index(before)] = after
         self.note("Bal", "the balances have no sign; it is the one that the movements show")
         return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:
         """The statement's own row; the file's hash is known when all of it is read."""
         head = self.head
-        opening = opening_balance(self._balances, head.currency)
-        closing = closing_balance(self._balances, head.currency)
+        opening = opening_balance(self.balances, head.currency)
+        closing = closing_balance(self.balances, head.currency)
         if opening is not None and closing is not None:
             opening, closing = self._with_signs(opening, closing)
-        proved, proof = self._tally.result(opening, closing, is_page=head.is_page)
+        proved, proof = self.tally.result(opening, closing, is_page=head.is_page)
+        stated = {name: getattr(head, name) for name in StatedColumns.__struct_fields__}
+        stated["currency"] = head.currency or self.tally.currency or None
         return StatementRow(
+            **stated,
             statement_id=self.statement_id,
-            file_name=head.file_name,
             file_sha256="",
-            format=head.format,
-            message_id=head.message_id,
-            bank_statement_id=head.bank_statement_id,
-            sequence_number=head.sequence_number,
-            account=head.account,
-            account_name=head.account_name,
-            servicer_bic=head.servicer_bic,
-            currency=head.currency or self._tally.currency or None,
-            from_date=head.from_date,
-            to_date=head.to_date,
-            created_at=head.created_at,
             opening_balance=opening.amount if opening else None,
             opening_date=opening.day if opening else None,
             closing_balance=closing.amount if closing else None,
@@ -202,11 +167,11 @@ class StatementDraft:
             balances=tuple(
                 f"{balance.code}{f' {balance.day}' if balance.day else ''}"
                 f" {format_amount(balance.amount, balance.currency)}"
-                for balance in self._balances
+                for balance in self.balances
             ),
             entry_count=self.rows,
-            credit_total=self._tally.credits,
-            debit_total=self._tally.debits,
+            credit_total=self.tally.credits,
+            debit_total=self.tally.debits,
             proved=proved,
             proof=proof,
             raw=raw,

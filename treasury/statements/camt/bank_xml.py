@@ -110,19 +110,18 @@ class Cut:
             elif local in self._outside:
                 yield Piece("outside", local, self._element(tag))
             else:
-                self._note(local, attributes, len(stack))
+                spaces = _SPACE_DECLARED.findall(attributes)
+                self._declared += spaces[:16]
+                if len(stack) <= 3 and len(self.roots) < 16:
+                    self.roots.append(local)
+                    self.spaces += spaces
                 self._at = tag.end()
                 if not attributes.endswith("/"):
                     stack.append(local)
                 if len(stack) > 256:
                     raise self._refused("its elements are nested too deeply")
-        self._finish()
-
-    def _note(self, local: str, attributes: str, depth: int) -> None:
-        self._declared += _SPACE_DECLARED.findall(attributes)[:16]
-        if depth <= 3 and len(self.roots) < 16:
-            self.roots.append(local)
-            self.spaces += _SPACE_DECLARED.findall(attributes)
+        while self._more():
+            self._at = len(self._text)
 
     def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
         name, attributes = tag.group(2, 3)
@@ -280,10 +279,6 @@ class Cut:
         if self._ended and self._held:
             raise self._not_well_formed("it ends too early")
         return plain
-
-    def _finish(self) -> None:
-        while self._more():
-            self._at = len(self._text)
 
     def _too_much(self) -> StatementError:
         return self._refused(f"more than {_MOST_BETWEEN >> 20} MB without an entry")

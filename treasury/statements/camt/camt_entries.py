@@ -11,32 +11,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 
 from treasury.errors import InputError
 from treasury.money import total
+from treasury.statements.balance_proof import EXACT
 from treasury.statements.camt.element_shapes import ElementValues
 from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
+from treasury.statements.statement_draft import StatementHead
 
-__all__ = ["CamtMovement", "Setting", "Share", "entry_rows", "movement", "shares"]
+__all__ = ["CamtMovement", "Share", "day_of", "entry_row", "movement", "shares"]
 
-_EXACT: Final = Context(prec=80)
 _DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
 _DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
 _SHORT: Final = 18
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """What an entry is in: account, its currency, a day to fall back on, and the file."""
-
-    account: str | None
-    currency: str | None
-    day: date | None
-    file_name: str
 
 
 class CamtMovement(msgspec.Struct, frozen=True):
@@ -50,11 +42,6 @@ class CamtMovement(msgspec.Struct, frozen=True):
     value_date: date | None
     inferred: tuple[str, ...]
 
-    @property
-    def is_booked(self) -> bool:
-        """Whether it is in the booked balance."""
-        return self.status == "BOOK"
-
 
 class Share(msgspec.Struct, frozen=True):
     """A detail's part of its entry; `amount` is None where the bank does not state it."""
@@ -64,14 +51,19 @@ class Share(msgspec.Struct, frozen=True):
     is_inferred: bool = False
 
 
-def movement(fields: ElementValues, setting: Setting) -> CamtMovement:
-    """What the entry did. InputError where amount, direction or a date cannot be read."""
+def movement(
+    fields: ElementValues, account_currency: str | None, fallback: date | None
+) -> CamtMovement:
+    """What the entry did, on the day of `fallback` where nothing of it states one.
+
+    InputError where amount, direction or a date cannot be read.
+    """
     texts = fields.working
     inferred = []
     amount = _positive(_required(texts, "entry_amount", "amount"), "amount")
     currency = texts.get("entry_amount_currency")
     if currency is None:
-        currency = setting.currency
+        currency = account_currency
         inferred.append("currency")
         if currency is None:
             raise InputError("the amount has no currency")
@@ -79,10 +71,10 @@ def movement(fields: ElementValues, setting: Setting) -> CamtMovement:
     if status is None:
         status = "BOOK"
         inferred.append("entry_status")
-    value_date = _day(texts, "value_date")
-    booked = _day(texts, "booking_date")
+    value_date = day_of(texts, "value_date")
+    booked = day_of(texts, "booking_date")
     if booked is None:
-        booked = value_date or _day(texts, "settlement_date") or setting.day
+        booked = value_date or day_of(texts, "settlement_date") or fallback
         inferred.append("booking_date")
         if booked is None:
             raise InputError("it has no date, and the statement has none either")
@@ -105,7 +97,7 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     remainder = entry.amount
     for amount, way in zip(stated, ways, strict=True):
         if amount is not None:
-            sign = _EXACT.subtract if way == entry.direction else _EXACT.add
+            sign = EXACT.subtract if way == entry.direction else EXACT.add
             remainder = sign(remainder, amount)
     silent = stated.count(None)
     guess = remainder if remainder == 0 or (silent == 1 and remainder > 0) else None
@@ -138,7 +130,7 @@ def _after_charges(
     )
     if not explained or any(part.direction != entry.direction for part in parts):
         return None
-    add = _EXACT.add if remainder > 0 else _EXACT.subtract
+    add = EXACT.add if remainder > 0 else EXACT.subtract
     moved = [
         add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
     ]
@@ -158,7 +150,7 @@ def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
         return [Share(entry.amount, entry.direction, "amount" in texts and not stated)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
-    difference = _EXACT.subtract(stated, entry.amount).copy_abs()
+    difference = EXACT.subtract(stated, entry.amount).copy_abs()
     charges = (_charges(details[0], level) for level in ("", "entry_"))
     if any(a is not None and (a.copy_abs(), c) == (difference, entry.currency) for a, c in charges):
         return share, None
@@ -177,24 +169,14 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
     return None
 
 
-def entry_rows(
-    entry: CamtMovement, details: Sequence[ElementValues], parts: Sequence[Share], setting: Setting
-) -> list[EntryRow]:
-    """The rows of an entry, one for each of `details`, without ids, place and raw text."""
-    alone = len(details) == 1
-    return [
-        _row(entry, fields, part, setting, alone=alone)
-        for fields, part in zip(details, parts, strict=True)
-    ]
-
-
-def _row(
-    entry: CamtMovement, fields: ElementValues, part: Share, setting: Setting, *, alone: bool
+def entry_row(
+    entry: CamtMovement, fields: ElementValues, part: Share, head: StatementHead, *, alone: bool
 ) -> EntryRow:
+    """The row of an entry or of one of its details, without ids, place and raw text."""
     texts = fields.working
     row = EntryRow(**fields.columns)  # type: ignore[arg-type]  # the paths name text columns only
-    row.account = setting.account
-    row.file_name = setting.file_name
+    row.account = head.account
+    row.file_name = head.file_name
     row.amount = part.amount
     row.currency = entry.currency
     row.direction = part.direction
@@ -285,7 +267,7 @@ def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, st
         ways *= len(records)
     net = Decimal(0)
     for amount, way in zip(amounts, ways, strict=True):
-        add = _EXACT.subtract if way == "CRDT" else _EXACT.add
+        add = EXACT.subtract if way == "CRDT" else EXACT.add
         net = add(net, amount or Decimal(0))
     return net, currencies[0]
 
@@ -355,6 +337,7 @@ def _direction(text: str) -> str:
     return text
 
 
-def _day(texts: dict[str, str], name: str) -> date | None:
+def day_of(texts: dict[str, str], name: str) -> date | None:
+    """The day in a text, if there is such a text. InputError where it is no day."""
     text = texts.get(name)
     return None if text is None else day(text)

@@ -74,7 +74,7 @@ class CamtFile(BankFile):
                 except InputError as error:
                     statement.draft.lost(position, error.what, cut.line)
             elif piece.kind == "part" and statement is not None:
-                statement.part(piece.name, piece.text)
+                statement.parts.append((piece.name, piece.text))
             elif piece.kind == "begin":
                 statement, entries = self._begin(piece.name), 0
             elif piece.kind == "end" and statement is not None:
@@ -90,12 +90,12 @@ class CamtFile(BankFile):
         return CamtStatement(
             name,
             place,
-            form=_FORMATS[name],
-            file_name=self.file_name,
-            message_id=self._message.get("message_id"),
-            created=instant(self._message.get("created_at")),
-            accounts=self._accounts,
-            ids=self._ids,
+            _FORMATS[name],
+            self.file_name,
+            self._message.get("message_id"),
+            instant(self._message.get("created_at")),
+            self._accounts,
+            self._ids,
         )
 
     def _finish(self, cut: Cut) -> None:

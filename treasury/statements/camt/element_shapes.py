@@ -44,27 +44,20 @@ class ElementValues(msgspec.Struct, frozen=True, gc=False):
     names: frozenset[str] = frozenset()
 
 
-_Place = tuple[str, int]
-
-
 class _Single(msgspec.Struct, frozen=True):
     """Where the single values of one shape stand among the pieces."""
 
-    first: tuple[_Place, ...]
-    again: tuple[_Place, ...]
-    """Further places of a name; they count where the first is empty."""
+    places: tuple[tuple[str, int], ...]
+    """The last place of a name first, so that the first one that is not empty counts."""
     currencies: tuple[tuple[str, int, str], ...]
-    """The currency in the tag of an amount, by the amount's name and place."""
+    """The currency in the tag of an amount, by its own name and the amount's place."""
 
     def pick(self, pieces: list[str], *, escaped: bool) -> dict[str, str]:
-        """The values, white space around them removed, by name."""
-        values = {name: text for name, place in self.first if (text := pieces[place].strip())}
-        for name, place in self.again:
-            if name not in values and (text := pieces[place].strip()):
+        """The values, white space around them removed, by name: the first that is not empty."""
+        values = {name: text for name, place in self.places if (text := pieces[place].strip())}
+        for name, place, text in self.currencies:
+            if name not in values and pieces[place].strip():
                 values[name] = text
-        for name, place, currency in self.currencies:
-            if name in values and f"{name}_currency" not in values and pieces[place].strip():
-                values[f"{name}_currency"] = currency
         if escaped:
             for name, text in values.items():
                 if "&" in text:
@@ -149,13 +142,8 @@ class Reader:
 
 
 def _single(places: list[tuple[str, int, str | None]]) -> _Single:
-    first: dict[str, int] = {}
-    again: list[_Place] = []
-    for name, place, _ in places:
-        if first.setdefault(name, place) != place:
-            again.append((name, place))
-    currencies = tuple((name, place, currency) for name, place, currency in places if currency)
-    return _Single(tuple(first.items()), tuple(again), currencies)
+    currencies = ((f"{name}_currency", place, text) for name, place, text in places if text)
+    return _Single(tuple((name, place) for name, place, _ in places[::-1]), tuple(currencies))
 
 
 def _elements(pieces: list[str]) -> Iterator[tuple[str, str, int]]:

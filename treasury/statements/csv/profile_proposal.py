@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.statements.bank_file import open_file
+from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, samples
 from treasury.statements.csv.csv_text import CsvRow, CsvText
@@ -48,7 +48,7 @@ def propose_profile(path: Path, name: str = "", *, account: str | None = None) -
     if len(files) != 1:
         raise StatementError(f"{path}: not one file", do="give one CSV file")
     with files[0].open() as source:
-        file = open_file(source, files[0].name, account=account)
+        file = open_file(source, files[0].name, FileTerms(account=account))
         if not isinstance(file, CsvFile):
             raise StatementError(
                 f"{files[0].name}: not a CSV; only that needs a profile",

@@ -25,9 +25,8 @@ from treasury.statements.fixed.fixed_records import (
 )
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["CfonbFile", "french_iban", "looks_like_cfonb"]
+__all__ = ["CfonbFile", "french_iban"]
 
-_BEGINS: Final = re.compile(rb"01\d{5} {4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
 _AMOUNT: Final = re.compile(r"[0-9]{13}[{A-I}J-R]", re.ASCII)
 _POSITIVE: Final = "{ABCDEFGHI"
 _NEGATIVE: Final = "}JKLMNOPQR"
@@ -35,12 +34,7 @@ _KEY_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345
 _MODULUS: Final = 97
 _FRANCE: Final = "152700"
 """`FR00` with its letters as numbers, as the check digits of an IBAN are worked out."""
-_MOST_RECORDS: Final = 10_000
-
-
-def looks_like_cfonb(head: bytes) -> bool:
-    """Whether a file that begins like this is in CFONB 120."""
-    return _BEGINS.match(head) is not None
+_WIDTH: Final = 120
 
 
 def french_iban(bank: str, branch: str, account: str) -> str:
@@ -63,22 +57,20 @@ class CfonbFile(FixedFile):
     """One CFONB 120 file being read."""
 
     format = "CFONB 120"
-    width = 120
+    begins = re.compile(rb"01\d{5} {4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
+    most_records = 10_000
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
         self._draft: StatementDraft | None = None
         self._raws: list[str] = []
         self._account = ""
-        self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this record."""
         kind = record.text[:2]
         if kind == "05" and self._entry:
-            self._entry.append(record)
-            if len(self._entry) > _MOST_RECORDS:
-                raise self.refused(record, f"more than {_MOST_RECORDS} records of one entry")
+            self.keep(record)
             return
         yield from self._flush()
         if kind == "01":
@@ -106,7 +98,7 @@ class CfonbFile(FixedFile):
     def _begin(self, record: FixedRecord) -> None:
         self._account, self._raws = _account_of(record), [record.text]
         try:
-            balance = _balance(record, "OPBD", self.width)
+            balance = _balance(record, "OPBD")
             account = french_iban(record.text[2:7], record.text[11:16], record.text[21:32])
         except InputError as error:
             raise self.refused(record, error.what) from None
@@ -128,7 +120,7 @@ class CfonbFile(FixedFile):
         try:
             if _account_of(record) != self._account:
                 raise InputError("the new balance is of another account")
-            draft.add_balance(_balance(record, "CLBD", self.width))
+            draft.balances.append(_balance(record, "CLBD"))
         except InputError as error:
             draft.problem(f"line {record.line}", error.what, record.line)
         self._draft = None
@@ -143,9 +135,9 @@ class CfonbFile(FixedFile):
         try:
             if _account_of(first) != self._account:
                 raise InputError("it is of another account than the statement")
-            row = _entry_of(first, self.width)
+            row = _entry_of(first)
             for record in records[1:]:
-                _require_width(record, self.width)
+                record.require_width(_WIDTH)
                 if _account_of(record) != _account_of(first):
                     raise InputError(f"line {record.line} is of another account")
                 if record.text[48:118].strip():
@@ -167,14 +159,8 @@ def _account_of(record: FixedRecord) -> str:
     return f"{text[2:7]}{text[11:20]}{text[21:32]}"
 
 
-def _require_width(record: FixedRecord, width: int) -> None:
-    if len(record.text) != width:
-        count = len(record.text)
-        raise InputError(f"line {record.line} has {count} characters instead of {width}")
-
-
-def _balance(record: FixedRecord, code: str, width: int) -> StatementBalance:
-    _require_width(record, width)
+def _balance(record: FixedRecord, code: str) -> StatementBalance:
+    record.require_width(_WIDTH)
     text = record.text
     amount = _signed(text[90:104], text[19])
     return StatementBalance(code, amount, text[16:19], six_digit_day(text[34:40]))
@@ -191,9 +177,9 @@ def _signed(text: str, decimals: str) -> Decimal:
     return -amount if is_debit else amount
 
 
-def _entry_of(record: FixedRecord, width: int) -> EntryRow:
+def _entry_of(record: FixedRecord) -> EntryRow:
     """The row of a record 04."""
-    _require_width(record, width)
+    record.require_width(_WIDTH)
     text = record.text
     booked = six_digit_day(text[34:40])
     if booked is None:

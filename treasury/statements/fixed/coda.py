@@ -10,34 +10,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 
 from treasury.errors import InputError
 from treasury.money import format_amount, total
-from treasury.statements.balance_proof import StatementBalance
+from treasury.statements.balance_proof import EXACT, StatementBalance
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow
-from treasury.statements.field_values import account_number
-from treasury.statements.fixed.coda_entry import amount_of, belgian_iban, entry_of, signed_amount
-from treasury.statements.fixed.fixed_records import FixedFile, FixedRecord, six_digit_day
+from treasury.statements.field_values import account_number, reference
+from treasury.statements.fixed.fixed_records import (
+    FixedFile,
+    FixedRecord,
+    set_parties,
+    six_digit_day,
+)
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["CodaFile", "looks_like_coda"]
+__all__ = ["CodaFile", "belgian_iban", "belgian_reference"]
 
-_EXACT: Final = Context(prec=80)
-_BEGINS: Final = re.compile(rb"0{5}\d{6}[0-9 ]{3}05[ D]")
 _ACCOUNTS: Final = {"0": (0, 12, 13), "1": (0, 34, 34), "2": (0, 31, 34), "3": (0, 34, 34)}
 """Where account and currency stand in their field, by the account's structure."""
 _PAYMENTS: Final = frozenset("567")
-_MOST_RECORDS: Final = 100_000
+_WIDTH: Final = 128
+_THOUSANDTHS: Final = Decimal("0.001")
+_DIGITS: Final = re.compile(r"[0-9]{15}", re.ASCII)
+_PRINTED: Final = re.compile(r"\+\+\+ ?(\d{3})/(\d{4})/(\d{5}) ?\+\+\+", re.ASCII)
+_REASON: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{2}", re.ASCII)
+_MODULUS: Final = 97
+_BELGIUM: Final = "111400"
+"""`BE00` with its letters as numbers, as the check digits of an IBAN are worked out."""
 
-
-def looks_like_coda(head: bytes) -> bool:
-    """Whether a file that begins like this is in CODA, of whatever version."""
-    return _BEGINS.match(head) is not None
+_COMMUNICATION: Final = {"21": (62, 115), "22": (10, 63), "23": (82, 125)}
+_INFORMATION: Final = {"31": (40, 113), "32": (10, 115), "33": (10, 100)}
+"""Where the communication stands in each record; 21 and 31 have its type before it."""
+_SILENT: Final = frozenset({"105", "106", "108", "111", "113", "114", "115"})
+"""Types of communication that describe the amount or the card, and carry no message."""
 
 
 class _Statement(msgspec.Struct):
@@ -56,12 +66,12 @@ class CodaFile(FixedFile):
     """One CODA file being read."""
 
     format = "CODA"
-    width = 128
+    begins = re.compile(rb"0{5}\d{6}[0-9 ]{3}05[ D]")
+    most_records = 100_000
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
         super().__init__(source, file_name)
         self._statement: _Statement | None = None
-        self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this record."""
@@ -77,9 +87,7 @@ class CodaFile(FixedFile):
         if kind in "23":
             if record.text[:2] == "21" and record.text[6:10] == "0000":
                 yield from self._flush()
-            self._entry.append(record)
-            if len(self._entry) > _MOST_RECORDS:
-                raise self.refused(record, f"more than {_MOST_RECORDS} records of one entry")
+            self.keep(record)
             return
         yield from self._flush()
         self._take_other(self._statement, kind, record)
@@ -106,9 +114,9 @@ class CodaFile(FixedFile):
             if kind == "1":
                 self._take_old_balance(statement, record)
             elif kind == "8":
-                amount, day = signed_amount(record.text[41:57]), six_digit_day(record.text[57:63])
+                amount, day = _signed_amount(record.text[41:57]), six_digit_day(record.text[57:63])
                 balance = StatementBalance("CLBD", amount, statement.currency, day)
-                self._draft_of(statement, record).add_balance(balance)
+                self._draft_of(statement, record).balances.append(balance)
             elif kind == "9":
                 # The bank's own count of records and sums of what moved.
                 statement.is_ended = True
@@ -117,7 +125,7 @@ class CodaFile(FixedFile):
                 if not stated.isdigit() or int(stated) != statement.records:
                     draft.problem("", f"the bank says {stated} records, read {statement.records}")
                 for way, start in (("DBIT", 22), ("CRDT", 37)):
-                    bank = amount_of(record.text[start : start + 15])
+                    bank = _amount_of(record.text[start : start + 15])
                     read = statement.sums.get(way, Decimal(0))
                     if bank != read:
                         sums_text = (
@@ -140,7 +148,7 @@ class CodaFile(FixedFile):
         account, statement.currency = text[5:42][start:end], text[5:42][at : at + 3]
         if text[1:2] == "0":
             account = belgian_iban(account)
-        amount = signed_amount(text[42:58])
+        amount = _signed_amount(text[42:58])
         balance = StatementBalance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
         head = statement.header
         number = text[125:128]
@@ -177,17 +185,19 @@ class CodaFile(FixedFile):
         draft = self._draft_of(statement, records[0])
         position = f"line {records[0].line}"
         try:
-            parts = _parts(records, self.width)
-            parent = entry_of(parts[0], statement.currency)
+            parts = _parts(records)
+            parent = _entry_of(parts[0], statement.currency)
             payments = [
-                entry_of(part, statement.currency, parent)
+                _entry_of(part, statement.currency, parent)
                 for part in parts[1:]
                 if part[0].text[53] in _PAYMENTS
             ]
         except InputError as error:
             draft.lost(position, error.what, records[0].line)
             return
-        self._count(statement, draft, parent)
+        draft.count(parent)
+        before = statement.sums.get(parent.direction, Decimal(0))
+        statement.sums[parent.direction] = EXACT.add(before, parent.amount or Decimal(0))
         if payments:
             signed = [
                 (row.amount or Decimal(0)) * (1 if row.direction == parent.direction else -1)
@@ -206,19 +216,12 @@ class CodaFile(FixedFile):
             draft.take(row, own, f"line {line}", "\n".join(record.text for record in raw))
             yield row
 
-    def _count(self, statement: _Statement, draft: StatementDraft, parent: EntryRow) -> None:
-        draft.count(parent)
-        way, amount = parent.direction, parent.amount or Decimal(0)
-        statement.sums[way] = _EXACT.add(statement.sums.get(way, Decimal(0)), amount)
 
-
-def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]]:
+def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
     """The records of an entry and of each of its details. InputError for a torn record."""
     parts: list[list[FixedRecord]] = []
     for record in records:
-        if len(record.text) != width:
-            count = len(record.text)
-            raise InputError(f"line {record.line} has {count} characters instead of {width}")
+        record.require_width(_WIDTH)
         if record.text[:2] == "21":
             parts.append([record])
         elif not parts:
@@ -228,3 +231,154 @@ def _parts(records: Sequence[FixedRecord], width: int) -> list[list[FixedRecord]
         else:
             parts[-1].append(record)
     return parts
+
+
+def _amount_of(text: str) -> Decimal:
+    """An amount of fifteen digits, of which three are decimals. InputError for anything else."""
+    if not _DIGITS.fullmatch(text):
+        raise InputError(f"{text!r} is not an amount")
+    return Decimal(text) * _THOUSANDTHS
+
+
+def _signed_amount(text: str) -> Decimal:
+    """An amount with its sign before it: 0 for a credit, 1 for a debit."""
+    if text[:1] not in {"0", "1"}:
+        raise InputError(f"{text[:1]!r} is neither credit nor debit")
+    amount = _amount_of(text[1:])
+    return -amount if text[0] == "1" else amount
+
+
+def belgian_iban(number: str) -> str:
+    """The IBAN of a Belgian account number of twelve digits; anything else as it is."""
+    if not (number.isascii() and number.isdigit()) or len(number) != len("539007547034"):
+        return number
+    return f"BE{_MODULUS + 1 - int(number + _BELGIUM) % _MODULUS:02d}{number}"
+
+
+def belgian_reference(digits: str) -> str | None:
+    """A Belgian structured communication as printed, if its check digits hold."""
+    if not (digits.isascii() and digits.isdigit()) or len(digits) != len("090933755493"):
+        return None
+    if int(digits[10:]) != (int(digits[:10]) % _MODULUS or _MODULUS):
+        return None
+    return f"+++{digits[:3]}/{digits[3:7]}/{digits[7:]}+++"
+
+
+def _entry_of(
+    records: Sequence[FixedRecord], currency: str, parent: EntryRow | None = None
+) -> EntryRow:
+    """The row of a movement or of one of its details, which has its parent's day.
+
+    Its `position` is the line of its first record. InputError for what cannot be read.
+    """
+    first = records[0]
+    text = first.text
+    signed = _signed_amount(text[31:47])
+    booked = six_digit_day(text[115:121])
+    row = EntryRow(
+        position=str(first.line),
+        amount=signed.copy_abs(),
+        currency=currency,
+        direction="DBIT" if text[31] == "1" else "CRDT",
+        entry_status="BOOK",
+        booking_date=booked,
+        value_date=six_digit_day(text[47:53]),
+        account_servicer_reference=reference(first.field(10, 31) or None),
+        proprietary_code=first.field(53, 61) or None,
+    )
+    if booked is None:
+        row.booking_date = parent.booking_date if parent is not None else row.value_date
+        row.inferred = ("booking_date",)
+        if row.booking_date is None:
+            raise InputError("it has neither an entry date nor a value date")
+    _add_communication(row, text[61], _joined(records, _COMMUNICATION))
+    for record in records[1:]:
+        if record.text.startswith("22"):
+            row.end_to_end_id = reference(record.field(63, 98) or None)
+            row.counterparty_agent = record.field(98, 109) or None
+            if _REASON.fullmatch(record.text[113:117]):
+                row.return_reason = record.text[113:117]
+        elif record.text.startswith("23"):
+            account = account_number(record.text[10:44])
+            row.counterparty_account = account if account.strip("0") else None
+            row.counterparty_name = record.field(47, 82) or None
+    _add_information(row, records)
+    if parent is not None and row.direction == parent.direction:
+        for name in _INHERITED:
+            if getattr(row, name) is None:
+                setattr(row, name, getattr(parent, name))
+    set_parties(row)
+    return row
+
+
+def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
+    """A communication that goes on over several records, put together as it was cut."""
+    parts = (places.get(record.text[:2]) for record in records)
+    return "".join(
+        record.text[place[0] : place[1]]
+        for record, place in zip(records, parts, strict=True)
+        if place is not None
+    )
+
+
+def _add_communication(row: EntryRow, kind: str, text: str) -> None:
+    """The message of a payment: free text, or by the three digits of its structure."""
+    if kind != "1":
+        row.remittance = _squeezed(text)
+        row.structured_references = _printed(text)
+        return
+    code, message = text[:3], text[3:]
+    if code in {"101", "102"}:
+        printed = belgian_reference(message[:12])
+        row.structured_references = (printed,) if printed else ()
+        row.remittance = () if printed else _squeezed(message)
+    elif code == "100":
+        row.structured_references = tuple(filter(None, [message.strip()]))
+    elif code == "105":
+        # Gross amount in both currencies, rate, currency, and a structured communication.
+        if _DIGITS.fullmatch(message[15:30]) and message[42:45].isalpha():
+            row.instructed_amount = _amount_of(message[15:30])
+            row.instructed_currency = message[42:45]
+        structured = belgian_reference(message[45:57])
+        row.structured_references = (structured,) if structured else ()
+    elif code == "127":
+        row.mandate_id = reference(message[44:79].strip() or None)
+        row.remittance = _squeezed(message[79:141])
+        row.structured_references = _printed(message[79:141])
+        row.return_reason = message[142:146] if _REASON.fullmatch(message[142:146]) else None
+    elif code not in _SILENT:
+        row.remittance = _squeezed(message)
+
+
+def _squeezed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, [" ".join(text.split())]))
+
+
+def _printed(text: str) -> tuple[str, ...]:
+    """The structured communications printed within a free text, whose check digits hold."""
+    references = (belgian_reference("".join(digits)) for digits in _PRINTED.findall(text))
+    return tuple(filter(None, references))
+
+
+def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
+    """What records 31 to 33 say beside: the other party's name, or more text."""
+    groups: list[list[FixedRecord]] = []
+    for record in records:
+        if record.text.startswith("31"):
+            groups.append([record])
+        elif record.text[0] == "3" and groups:
+            groups[-1].append(record)
+    for group in groups:
+        text = _joined(group, _INFORMATION)
+        code = text[:3] if group[0].text[39] == "1" else ""
+        if code in {"001", "008", "009"}:
+            row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
+        elif code in {"", "002"}:
+            message = " ".join(text[len(code) :].split())
+            row.additional_information = row.additional_information or message or None
+
+
+_INHERITED: Final = (
+    "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
+)  # fmt: skip
+"""What a detail has from its parent where it does not state it."""

@@ -6,6 +6,7 @@ complete by then, so that no more than an entry with its details is held.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from itertools import chain
@@ -15,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError, StatementError
+from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.mt.mt_text import MtText
 from treasury.statements.statement_draft import BankFile
@@ -35,11 +37,24 @@ class FixedRecord(msgspec.Struct, frozen=True):
         """The text of a field without the blanks around it."""
         return self.text[start:end].strip()
 
+    def require_width(self, width: int) -> None:
+        """InputError where the line is shorter or longer."""
+        if len(self.text) != width:
+            count = len(self.text)
+            raise InputError(f"line {self.line} has {count} characters instead of {width}")
+
 
 class FixedFile(BankFile):
     """A format says what a line means (`take`) and what the end of the file leaves (`close`)."""
 
-    width: int
+    begins: re.Pattern[bytes]
+    """How a file in the format begins."""
+    most_records: int
+    """Of one entry: more of them are in no bank's file."""
+
+    def __init__(self, source: ByteSource, file_name: str) -> None:
+        super().__init__(source, file_name)
+        self._entry: list[FixedRecord] = []
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
         """The rows that are complete with this line."""
@@ -52,11 +67,17 @@ class FixedFile(BankFile):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
         text = MtText(self._source, self.file_name)
-        taken = chain.from_iterable(map(self.take, _records(text)))
-        yield from entry_batches(row for rows in (taken, self.close()) for row in rows)
+        taken = map(self.take, _records(text))
+        yield from entry_batches(chain.from_iterable(chain(taken, [self.close()])))
         if text.odd_lines:
             self.note(f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}")
         self.end()
+
+    def keep(self, record: FixedRecord) -> None:
+        """Keep a record until its entry is complete."""
+        self._entry.append(record)
+        if len(self._entry) > self.most_records:
+            raise self.refused(record, f"more than {self.most_records} records of one entry")
 
     def refused(self, record: FixedRecord, why: str) -> StatementError:
         """What is wrong with the file as a whole."""

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from treasury.statements.field_values import account_number, reference
 
-__all__ = ["WORKING", "Columns", "details_of"]
+__all__ = ["WORKING", "Columns", "details_of", "references"]
 
 Columns = dict[str, list[Any]]
 """Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
@@ -170,44 +170,38 @@ def _subfields(separator: str, texts: Sequence[str]) -> Columns:
 
 
 def _of_subfields(numbers: tuple[str, ...], columns: Sequence[_Row]) -> Columns:
-    parts = _Parts(numbers, columns[1:])
-    pieces = (*parts.between("20", "29"), *parts.between("60", "63"))
+    parts = _parts_of(numbers, columns[1:])
+    pieces = [*_between(parts, "20", "29"), *_between(parts, "60", "63")]
     details = _numbered(parts, pieces, (("32", "33"), "00", "31", "30"))
     details["code"] = _stripped(columns[0])
-    accounts = parts.joined("38")
-    if accounts is not None:
-        _offer(details, "counterparty_account", _accounts(accounts), first=True)
+    if "38" in parts:
+        accounts = _accounts(_put_together(parts["38"]))
+        _offer(details, "counterparty_account", accounts, first=True)
     return details
 
 
 def _of_lines(numbers: tuple[str, ...], rows: Sequence[_Row]) -> Columns:
     columns = [[line[2:].strip() for line in column] for column in zip(*rows, strict=True)]
-    parts = _Parts(numbers, columns)
-    pieces = parts.between("01", "14")
-    return _numbered(parts, pieces, (("15", "16"), "17", "34", "33"))
+    parts = _parts_of(numbers, columns)
+    return _numbered(parts, _between(parts, "01", "14"), (("15", "16"), "17", "34", "33"))
 
 
-class _Parts:
-    """Columns by the number that stands before each; a number may come again."""
+_Parts = dict[str, list[_Row]]
+"""Columns by the number that stands before each; a number may come again."""
 
-    def __init__(self, numbers: Sequence[str], columns: Sequence[_Row]) -> None:
-        self._parts: dict[str, list[_Row]] = {}
-        for number, column in zip(numbers, columns, strict=True):
-            self._parts.setdefault(number, []).append(column)
 
-    def between(self, first: str, last: str) -> tuple[_Row, ...]:
-        """The columns with these numbers, in the order of the numbers."""
-        numbers = sorted(number for number in self._parts if first <= number <= last)
-        return tuple(column for number in numbers for column in self._parts[number])
+def _parts_of(numbers: Sequence[str], columns: Sequence[_Row]) -> _Parts:
+    parts: _Parts = {}
+    for number, column in zip(numbers, columns, strict=True):
+        parts.setdefault(number, []).append(column)
+    return parts
 
-    def joined(self, *numbers: str) -> Sequence[str] | None:
-        """The texts of some numbers put together."""
-        columns = self.all(*numbers)
-        return _put_together(columns) if columns else None
 
-    def all(self, *numbers: str) -> list[_Row]:
-        """The columns with these numbers."""
-        return [column for number in numbers for column in self._parts.get(number, ())]
+def _between(parts: _Parts, first: str, last: str) -> list[_Row]:
+    """The columns with these numbers, in the order of the numbers."""
+    return [
+        column for number in sorted(parts) if first <= number <= last for column in parts[number]
+    ]
 
 
 def _put_together(columns: Sequence[_Row]) -> Sequence[str]:
@@ -223,13 +217,11 @@ def _numbered(
     names, booking, account, agent = where
     details: Columns = {}
     for name, number in (("additional_information", booking), ("counterparty_agent", agent)):
-        texts = parts.joined(number)
-        if texts is not None:
-            details[name] = _stripped(texts)
-    details.update(_named_in(parts.all(*names)))
-    stated = parts.joined(account)
-    if stated is not None:
-        details["counterparty_account"] = _accounts(stated)
+        if number in parts:
+            details[name] = _stripped(_put_together(parts[number]))
+    details.update(_named_in([column for name in names for column in parts.get(name, ())]))
+    if account in parts:
+        details["counterparty_account"] = _accounts(_put_together(parts[account]))
     if pieces:
         texts = _put_together(pieces)
         details.update(_remittance(texts, pieces))
@@ -374,11 +366,16 @@ def _take(details: Columns, key: str, values: Sequence[str]) -> None:
     if name == "counterparty_account":
         _offer(details, name, _accounts(values))
     elif name is not None:
-        _offer(details, name, [_stated(value) for value in values])
+        _offer(details, name, references(values))
 
 
-def _stated(value: str) -> str | None:
-    return (reference(value) if value[0] in "Nn" else value) if value else None
+def references(texts: Sequence[str]) -> list[str | None]:
+    """References, None where the text only says that there is none."""
+    distinct = set(texts)
+    if len(distinct) * 4 < len(texts):
+        by_text = {text: reference(text) or None for text in distinct}
+        return [by_text[text] for text in texts]
+    return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
 
 
 def _offer(details: Columns, name: str, values: list[Any], *, first: bool = False) -> None:

@@ -19,7 +19,7 @@ from treasury.identifiers import is_iban
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.entry_rows import BATCH, column_batch
-from treasury.statements.field_values import account_number, own_account, reference
+from treasury.statements.field_values import account_number, count_in, own_account, reference
 from treasury.statements.mt.mt_details import Columns
 from treasury.statements.mt.mt_rows import movement_columns
 from treasury.statements.mt.mt_tags import END, ENVELOPE, MtField, MtFields, MtMovements
@@ -42,7 +42,6 @@ class _Block(msgspec.Struct):
     texts: list[str] = []
     size: int = 0
     balances: list[StatementBalance] = []
-    problems: list[tuple[str, str]] = []
     bic: str | None = None
     is_interim_report: bool = False
     draft: StatementDraft | None = None
@@ -98,15 +97,13 @@ class MtFile(BankFile):
     def _take(self, field: MtField) -> None:
         if field.tag == END:
             self._close()
-        elif field.tag == ENVELOPE:
+            return
+        if field.tag == ENVELOPE:
             for matched in filter(None, (_FROM_US.search(field.text), _TO_US.search(field.text))):
                 self._envelope["bic"] = matched[1][:8] + matched[1][9:12].replace("XXX", "")
             if kind := _TYPE.search(field.text):
                 self._envelope["type"] = kind[1]
-        else:
-            self._take_head(field)
-
-    def _take_head(self, field: MtField) -> None:
+            return
         tag = _TAG_VARIANTS.get(field.tag, field.tag)
         if tag in {"940", "942"}:
             self._close()
@@ -139,17 +136,19 @@ class MtFile(BankFile):
         try:
             balance, is_guessed = balance_of(field.text, code, currency)
         except InputError as error:
-            self._tell(block, f":{tag}:", f"balance not read: {error.what}", field.line)
+            problem = f"balance not read: {error.what}"
+            self._draft(block).problem(f":{tag}:", problem, field.line)
             return
         if is_guessed:
-            self._tell(block, f":{tag}:", f"the balance has no currency; {currency} as above", None)
+            problem = f"the balance has no currency; {currency} as above"
+            self._draft(block).problem(f":{tag}:", problem)
         if tag == "60M" and self._goes_on(block, balance):
             return
         block.balances.append(balance)
         if tag in {"62F", "62M"}:
             block.ended_by, block.closing = tag, balance
         if block.draft is not None:
-            block.draft.add_balance(balance)
+            block.draft.balances.append(balance)
 
     def _goes_on(self, block: _Block, opening: StatementBalance) -> bool:
         """Whether this message is the next page of the one before; then it becomes part of it."""
@@ -166,9 +165,6 @@ class MtFile(BankFile):
         page.ended_by, page.closing = "", None
         self._block, self._page = page, None
         return True
-
-    def _tell(self, block: _Block, position: str, remark: str, line: int | None) -> None:
-        self._draft(block).problem(position, remark, line)
 
     def _draft(self, block: _Block) -> StatementDraft:
         if block.draft is None:
@@ -257,11 +253,7 @@ def _account(text: str, currency: str | None) -> str:
 def _number(block: _Block) -> tuple[int, int]:
     """The statement's number and its page, 0 where they are not stated."""
     number, _, page = block.tags.get("28", "").strip().partition("/")
-    return _count(number), _count(page)
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return count_in(number) or 0, count_in(page) or 0
 
 
 _COUNTED: Final = re.compile(r"\s*(\d{1,5})\s*([A-Z]{3})\s*([0-9.,]+)", re.ASCII)

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
+from contextlib import suppress
 from typing import Any, Final
-
-import msgspec
 
 from treasury.errors import InputError
 from treasury.identifiers import is_iban
 from treasury.money import parse_amount
-from treasury.statements.field_values import reference
-from treasury.statements.mt.mt_details import WORKING, Columns, details_of
+from treasury.statements.mt.mt_details import WORKING, Columns, details_of, references
 from treasury.statements.mt.mt_tags import MtMovements
 from treasury.statements.mt.mt_values import Lines, lines_of, with_currency
 from treasury.statements.statement_draft import StatementDraft, StatementHead
@@ -79,7 +76,7 @@ def _columns(
         is_reversal=[side[0] == "R" for side in lines.sides],
         booking_date=lines.booking_dates,
         value_date=lines.value_dates,
-        account_servicer_reference=_references(lines.own),
+        account_servicer_reference=references(lines.own),
         proprietary_code=[f"{kind}+{code}" if code else kind or None for kind, code in codes],
     )
     _add_status(columns, head, lines, inferred)
@@ -95,15 +92,6 @@ def _columns(
 _DIRECTIONS: Final = {
     "C": "CRDT", "RD": "CRDT", "EC": "CRDT", "D": "DBIT", "RC": "DBIT", "ED": "DBIT",
 }  # fmt: skip
-
-
-def _references(texts: Sequence[str]) -> list[str | None]:
-    """References, None where the text only says that there is none."""
-    distinct = set(texts)
-    if len(distinct) * 4 < len(texts):
-        references = {text: reference(text) or None for text in distinct}
-        return [references[text] for text in texts]
-    return [(reference(text) if text[0] in "Nn" else text) if text else None for text in texts]
 
 
 def _add_status(
@@ -135,7 +123,7 @@ _POINTERS: Final = frozenset({"EREF", "KREF+", "KREF", "EREF+", "MREF+", "IREF+"
 
 def _add_own_references(columns: Columns, lines: Lines) -> None:
     """The reference for the account's owner: as a rule the payment's own, so the end-to-end id."""
-    own = _references(lines.references)
+    own = references(lines.references)
     if not any(own):
         return
     count = len(own)
@@ -190,16 +178,9 @@ def _where(selected: Sequence[bool], values: list[Any]) -> list[Any]:
     return [value if it_is else None for value, it_is in zip(values, selected, strict=True)]
 
 
-class _Amounts(msgspec.Struct):
-    """Amounts of one movement that did not move the account, as text."""
-
-    instructed: str | None = None
-    charges: str | None = None
-    rate: str | None = None
-
-
 _EXTRA: Final = re.compile(r"/(OCMT|CHGS|EXCH)/([^/\n]+)(?:/(?=[/\s]|$))?")
 _KEEP: Final = {"OCMT": "instructed", "CHGS": "charges", "EXCH": "rate"}
+"""Amounts of a movement that did not move the account."""
 
 
 def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
@@ -208,13 +189,12 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
     Few movements have any, so this goes from one to the next.
     """
     count = len(lines.sides)
-    stated = [working.get(name, [None] * count) for name in _Amounts.__struct_fields__]
-    places = {at for column in stated for at, text in enumerate(column) if text is not None}
+    stated = {name: working.get(name, [None] * count) for name in _KEEP.values()}
+    places = {at for texts in stated.values() for at, text in enumerate(texts) if text is not None}
     for at in sorted(places | lines.more.keys()):
-        amounts = _Amounts(*[column[at] for column in stated])
+        amounts = {name: texts[at] for name, texts in stated.items()}
         more = lines.more.get(at, "")
-        for key, value in _EXTRA.findall(more):
-            setattr(amounts, _KEEP[key], value)
+        amounts |= {_KEEP[key]: value for key, value in _EXTRA.findall(more)}
         leftover = " ".join(_EXTRA.sub("", more).strip().rstrip("/").split())
         if is_iban(leftover):
             # The other party's account, where a bank writes nothing else below the movement.
@@ -222,25 +202,17 @@ def _add_amounts(columns: Columns, lines: Lines, working: Columns) -> None:
             accounts[at] = accounts[at] or leftover
         elif leftover and _column(columns, "additional_information", count)[at] is None:
             columns["additional_information"][at] = leftover
-        _put_money(columns, "instructed", amounts.instructed, at, count)
-        _put_money(columns, "charges", amounts.charges, at, count)
-        if amounts.rate:
-            _column(columns, "exchange_rate", count)[at] = _rate(amounts.rate)
+        for name in ("instructed", "charges"):
+            if amounts[name]:
+                amount, currency = with_currency(amounts[name])
+                _column(columns, f"{name}_amount", count)[at] = amount
+                of_amount = _column(columns, f"{name}_currency", count)
+                of_amount[at] = currency or columns["currency"][at]
+        if amounts["rate"]:
+            with suppress(InputError):  # `raw` keeps what it says
+                rate = parse_amount(amounts["rate"].strip().replace(",", "."))
+                _column(columns, "exchange_rate", count)[at] = rate
 
 
 def _column(columns: Columns, name: str, count: int) -> list[Any]:
     return columns.setdefault(name, [None] * count)
-
-
-def _put_money(columns: Columns, name: str, text: str | None, at: int, count: int) -> None:
-    if text:
-        amount, currency = with_currency(text)
-        _column(columns, f"{name}_amount", count)[at] = amount
-        _column(columns, f"{name}_currency", count)[at] = currency or columns["currency"][at]
-
-
-def _rate(text: str) -> Decimal | None:
-    try:
-        return parse_amount(text.strip().replace(",", "."))
-    except InputError:
-        return None  # `raw` keeps what it says

@@ -182,15 +182,17 @@ def _movements(
     raws = [
         "\n".join([f":{tags[i]}:{texts[i]}" for i in range(begin, end)]) for begin, end in spans
     ]
+    numbered = frozenset(
+        at for at, (begin, _) in enumerate(spans) if kinds[begin + 1 : begin + 2] == "n"
+    )
     return MtMovements(
         [texts[begin] for begin, _ in spans],
-        [_explained(texts, kinds, begin + 1, end) for begin, end in spans],
+        # A field NS alone explains a movement where it comes first, else all of the fields.
+        [
+            "\n".join(texts[begin + 1 : begin + 2 if at in numbered else end])
+            for at, (begin, end) in enumerate(spans)
+        ],
         raws,
         [lines[begin] for begin, _ in spans],
-        frozenset(at for at, (begin, _) in enumerate(spans) if kinds[begin + 1 : begin + 2] == "n"),
+        numbered,
     )
-
-
-def _explained(texts: Sequence[str], kinds: str, begin: int, end: int) -> str:
-    """What explains a movement: a field NS alone where it comes first, else all of the fields."""
-    return "\n".join(texts[begin : begin + 1 if kinds[begin : begin + 1] == "n" else end])

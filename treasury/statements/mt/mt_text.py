@@ -78,11 +78,9 @@ class MtText:
             return data.decode()
         if not self._is_mixed:
             return data.decode(self.encoding)
-        return "\n".join(map(self._line, data.split(b"\n")))
-
-    def _line(self, line: bytes) -> str:
-        """A line of a file that is mostly UTF-8."""
-        return line.decode() if _is_utf_8(line) else line.decode(self.encoding)
+        return "\n".join(
+            line.decode("utf-8" if _is_utf_8(line) else self.encoding) for line in data.split(b"\n")
+        )
 
     def _decided(self) -> Iterator[bytes]:
         """The bytes, of which none beyond ASCII is given before their encoding is known."""

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import convert
-from treasury.lake import BOOL, DATE, INTEGER, TEXT, Lake, mark_of
+from treasury.lake import Lake, mark_of, schema_of
 from treasury.lake.writer import Writer
 from treasury.statements.balance_proof import is_provable
-from treasury.statements.bank_file import StatementFile
+from treasury.statements.bank_file import FileTerms, StatementFile
 from treasury.statements.csv.csv_file import GUESSED
 from treasury.statements.csv.profiles import FOLDER, load_profiles
 from treasury.statements.entry_rows import Problem
@@ -61,9 +61,7 @@ class AddedStatement(msgspec.Struct, frozen=True):
 
 
 _MOST_NAMED = 5
-_DAYS = ("from_date", "to_date")
-_OTHERS = {"entry_count": INTEGER, "proved": BOOL, **dict.fromkeys(_DAYS, DATE)}
-ADDED = pa.schema([(name, _OTHERS.get(name, TEXT)) for name in AddedStatement.__struct_fields__])
+ADDED = schema_of(AddedStatement)
 """A report's statements as a table."""
 SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
 """What a notebook shows of each."""
@@ -128,12 +126,9 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
             f" {statement.proof}"
             for statement in self.not_proved
         )
-        failed = len(self.failed)
         step = (
-            (
-                f"nothing of {failed} not proved is matched without you: add the right file, or"
-                " take it out with `treasury statements withdraw ID --reason …`"
-            ),
+            f"nothing of {len(self.failed)} not proved is matched without you: add the right file,"
+            " or take it out with `treasury statements withdraw ID --reason …`"
         )
         heads = [first] if self.statements or not has_statuses else []
         if has_statuses:
@@ -142,7 +137,9 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
                 f"{self.statuses_new:,} statuses of payment files new,"
                 f" {self.statuses_known:,} known before{lost}"
             )
-        return "\n".join((*heads, *unproved, *map(str, self.problems), *(step if failed else ())))
+        return "\n".join(
+            (*heads, *unproved, *map(str, self.problems), *([step] if self.failed else []))
+        )
 
 
 def add_statements(
@@ -164,38 +161,35 @@ def add_statements(
     `profiles`. StatementError if a file is refused: then nothing of any file is stored.
     WorkspaceLocked while another writes.
     """
-    profiles = load_profiles(lake.folder.parent / FOLDER)
     declared_in = currencies or {}
+    only_currencies = declared_currencies(declared, declared_in)
+    terms = FileTerms(load_profiles(lake.folder.parent / FOLDER), account, only_currencies)
     with Staging() as staging:
-        files, skipped = _staged(
-            staging,
-            read_in_processes(
-                documents(paths, kept_input),
-                profiles=profiles,
-                account=account,
-                currencies=declared_currencies(declared, declared_in),
-                workers=workers,
-            ),
-        )
+        reading = read_in_processes(documents(paths, kept_input), terms, workers)
+        files, skipped = _staged(staging, reading)
         if not files:
             raise StatementError(
                 "no bank statement is in what was given",
                 do="; ".join(map(str, skipped[:_MOST_NAMED])) or "name the bank's files",
             )
         tables = [file.statements for file in files]
+        statements = pa.concat_tables(tables)
         with lake.writer("statements", now) as writer:
-            versions = versions_of(writer.base, staging, tables)
+            versions = versions_of(writer.base, staging, statements)
             heads = heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads)
-            write_heads(writer, tables, heads)
+            write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.
             writer.refetch -= {
-                mark_of(t.name, statement_id) for t in TABLES for statement_id in heads.states
+                mark_of(table.name, key) for table in TABLES for key in heads.came.states
             }
         rows = staging.rows
     sources = {account_number(number): source for number, source in declared.items()}
-    listed = tuple(_added(row, sources) for row in heads.listed)
+    listed = convert(
+        [{**row, "source": sources.get(str(row["account"]))} for row in heads.listed],
+        tuple[AddedStatement, ...],
+    )
     strangers = {s.account: s.file_name for s in listed if s.source is None and s.account}
     return AddReport(
         statements=listed,
@@ -260,14 +254,9 @@ def _staged(
     return files, skipped
 
 
-def _added(row: Mapping[str, object], sources: Mapping[str, str]) -> AddedStatement:
-    fields = {name: row[name] for name in AddedStatement.__struct_fields__ if name in row}
-    return convert({**fields, "source": sources.get(str(row["account"]))}, AddedStatement)
-
-
 def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
     """What is missing before a statement, and which of the stored ones are another matter now."""
-    incoming = (heads.incoming[key] for key in heads.accepted)
+    incoming = (heads.incoming[key] for key in heads.came.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
     return tuple(
         Problem(

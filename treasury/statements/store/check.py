@@ -8,30 +8,21 @@ from typing import Final
 
 import pyarrow as pa
 
-from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.lake import TEXT
 from treasury.statements.field_values import Currencies, account_number
 from treasury.statements.read_files import Reading
+from treasury.statements.statement_tables import STATEMENTS
 from treasury.statements.store.statement_heads import HEAD, doubted, doubts, find_rivals
 
 __all__ = ["CHECKS", "check_statements"]
 
-CHECKS: Final = pa.schema(
-    [
-        ("file_name", TEXT),
-        ("format", TEXT),
-        ("account", TEXT),
-        ("currency", TEXT),
-        ("sequence_number", INTEGER),
-        ("opening_date", DATE),
-        ("closing_date", DATE),
-        ("opening_balance", AMOUNT),
-        ("closing_balance", AMOUNT),
-        ("entry_count", INTEGER),
-        ("source", TEXT),
-        ("proved", BOOL),
-        ("proof", TEXT),
-    ]
-)
+_CHECKED: Final = (
+    "file_name", "format", "account", "currency", "sequence_number", "opening_date",
+    "closing_date", "opening_balance", "closing_balance", "entry_count", "source", "proved",
+    "proof",
+)  # fmt: skip
+_SOURCE: Final = {"source": pa.field("source", TEXT)}
+CHECKS: Final = pa.schema([_SOURCE.get(name) or STATEMENTS.schema.field(name) for name in _CHECKED])
 """A row per statement; `source` is null for an account that is not declared."""
 
 
@@ -66,5 +57,5 @@ def check_statements(
         if declared is not None and row["proved"] and row["source"] is None:
             row["proved"] = False
             row["proof"] = f"account {row['account']} is not declared; {row['proof']}"
-        checked.append({name: row[name] for name in CHECKS.names})
+        checked.append(row)
     return pa.Table.from_pylist(checked, schema=CHECKS)

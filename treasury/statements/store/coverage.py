@@ -25,32 +25,17 @@ from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFac
 
 __all__ = ["COVERAGE", "MONTH_COVERAGE", "coverage", "month_coverage", "stored_coverage"]
 
-COVERAGE: Final = pa.schema(
-    [
-        ("account", TEXT),
-        ("source", TEXT),
-        ("currency", TEXT),
-        ("covered_from", DATE),
-        ("covered_to", DATE),
-        ("statements", INTEGER),
-        ("not_proved", INTEGER),
-        ("gaps", TEXTS),
-    ]
-)
+COVERAGE: Final = pa.schema([
+    ("account", TEXT), ("source", TEXT), ("currency", TEXT), ("covered_from", DATE),
+    ("covered_to", DATE), ("statements", INTEGER), ("not_proved", INTEGER), ("gaps", TEXTS),
+])  # fmt: skip
 """A row per account and currency; the days are those of the latest unbroken chain, the gaps lie
 before it, or after it up to yesterday."""
 
-MONTH_COVERAGE: Final = pa.schema(
-    [
-        ("account", TEXT),
-        ("currency", TEXT),
-        ("covered_from", DATE),
-        ("covered_to", DATE),
-        ("is_covered", BOOL),
-        ("missing_from", DATE),
-        ("balance", AMOUNT),
-    ]
-)
+MONTH_COVERAGE: Final = pa.schema([
+    ("account", TEXT), ("currency", TEXT), ("covered_from", DATE), ("covered_to", DATE),
+    ("is_covered", BOOL), ("missing_from", DATE), ("balance", AMOUNT),
+])  # fmt: skip
 """A row per account and currency: whether a month is covered by business, and the first of its days
 that is not. `balance` is what a month without a statement began and ended with."""
 
@@ -86,8 +71,8 @@ def coverage(
         chain, gaps = groups.chain(key)
         declared, own = groups.declared.get(key), groups.statements[key]
         if today is not None:
-            closed = None if declared is None else declared.closed
-            gaps += _since(chain, min(filter(None, (today - _DAY, closed))), groups.days(key))
+            closed = (declared and declared.closed) or date.max
+            gaps += _since(chain, min(today - _DAY, closed), groups.days(key))
         rows.append({
             "account": key[0],
             "source": None if declared is None else declared.source,
@@ -128,10 +113,8 @@ def month_coverage(
     for key in groups.keys:
         chain, _ = groups.chain(key)
         declared, days = groups.declared.get(key), groups.days(key)
-        opened = declared.opened if declared is not None else None
-        closed = declared.closed if declared is not None else None
-        first = max(filter(None, (month.first, opened)))
-        last = min(filter(None, (month.last, closed)))
+        opened, closed = (declared.opened, declared.closed) if declared else (None, None)
+        first, last = max(month.first, opened or date.min), min(month.last, closed or date.max)
         missing = _missing_from(chain, first, last, days)
         rows.append({
             "account": key[0],

@@ -70,12 +70,10 @@ class MovementRegister:
     def __init__(self, stored: Iterable[MovementVersion]) -> None:
         self.chosen: dict[str, MovementVersion] = {}
         self.patches: dict[str, MovementVersion] = {}
-        self.stored: set[str] = set()
         self._known: dict[str, dict[str, MovementVersion]] = defaultdict(dict)
         self._next: dict[tuple[str, date], int] = defaultdict(int)
         self._twinned: set[tuple[str, date]] = set()
         for version in stored:
-            self.stored.add(version.entry_id)
             self._known[content_of(version.entry_id)][version.entry_id] = version
 
     def add(self, rows: Iterable[MovementVersion], *, corrects: bool = False) -> set[str]:

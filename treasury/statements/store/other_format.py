@@ -42,7 +42,7 @@ class DaysByFormat:
         None where it says more itself, of all days of those that it shares one with. StatementError
         naming both files where one has some days of the other and not all, or says otherwise.
         """
-        others = self._others(facts)
+        others = self.others(facts)
         for holder in others:
             if _has_all(holder, facts) and _rank(holder) >= _rank(facts):
                 same_days = (holder.first, holder.last) == (facts.first, facts.last)
@@ -60,18 +60,8 @@ class DaysByFormat:
                 raise _refused(facts, holder, "have the same days only in part")
         return []
 
-    def holder_of_all(self, facts: StatementFacts) -> StatementFacts | None:
-        """One that has all movements of a statement that says less, in another format."""
-        return next(
-            (
-                holder
-                for holder in self._others(facts)
-                if _has_all(holder, facts) and _rank(holder) > _rank(facts)
-            ),
-            None,
-        )
-
-    def _others(self, facts: StatementFacts) -> list[StatementFacts]:
+    def others(self, facts: StatementFacts) -> list[StatementFacts]:
+        """Those in another format that share a day and a movement with it."""
         sharing = {
             holder.statement_id: holder
             for day in _days(facts)
@@ -91,7 +81,12 @@ def repeated_elsewhere(statements: Iterable[StatementFacts]) -> frozenset[str]:
         return frozenset()
     accounts = {facts.account for facts in weak}
     days = DaysByFormat(facts for facts in several if facts.account in accounts)
-    return frozenset(facts.statement_id for facts in weak if days.holder_of_all(facts) is not None)
+    return frozenset(
+        facts.statement_id
+        for facts in weak
+        for holder in days.others(facts)
+        if _has_all(holder, facts) and _rank(holder) > _rank(facts)
+    )
 
 
 def _rank(facts: StatementFacts) -> tuple[bool, bool]:

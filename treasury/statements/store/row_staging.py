@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from hashlib import md5
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -41,22 +42,24 @@ _MEMORY: Final = "64MB"
 """What the database may hold; the rest of what it compares waits on disk."""
 
 
-class Staging:
+class Staging(ExitStack):
     """The rows of a call: a file of them, and the table `came` of what tells them apart."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.files = 0
         self.rows = 0
         self._held: list[pa.RecordBatch] = []
         self._holds = 0
-        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._path = Path(self._folder.name) / "rows.arrow"
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._folder = self.enter_context(folder)
+        self._path = Path(self._folder) / "rows.arrow"
         self._sink = pa.OSFile(str(self._path), "wb")
         self._writer = pa.ipc.new_stream(self._sink, STATEMENT_ENTRIES.row_schema)
-        self._database = duckdb.connect(
+        database = duckdb.connect(
             config={
                 "memory_limit": _MEMORY,
-                "temp_directory": self._folder.name,
+                "temp_directory": self._folder,
                 "threads": "1",
                 "preserve_insertion_order": "false",
                 "autoinstall_known_extensions": "false",
@@ -64,16 +67,10 @@ class Staging:
                 "python_enable_replacements": "false",
             }
         )
+        self._database = self.enter_context(database)
+        self.callback(self._end)
         self._database.register("index", _INDEX.empty_table())
         self._database.execute("CREATE TABLE came AS FROM index")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
-        self._database.close()
-        self._folder.cleanup()
 
     def _end(self) -> None:
         if not self._sink.closed:
@@ -125,7 +122,7 @@ class Staging:
             return self._database.execute(query)
         except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
             raise StorageError(
-                f"the rows cannot be compared in {self._folder.name}: {error}",
+                f"the rows cannot be compared in {self._folder}: {error}",
                 do="free space on that disk, or set TMPDIR to a larger one, and add them again",
             ) from error
 

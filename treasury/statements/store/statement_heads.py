@@ -57,35 +57,20 @@ class Heads(msgspec.Struct, frozen=True):
     the proof that they have now.
     """
 
-    states: dict[str, State]
+    came: IncomingStatements
     incoming: dict[str, Row]
     stored: dict[str, Row]
     doubted: tuple[Row, ...]
     """Stored ones whose proof is another now."""
     listed: tuple[Row, ...]
     """Those that came, each with its `state`, in the order of the files."""
-    places: tuple[tuple[int, str], ...]
-    """File and id of each of them whose rows count."""
-    written: tuple[int, ...]
-    """Which of them are written, counted over all files."""
-    overtaken: tuple[tuple[int, str], ...]
-    """Those of which another version has all that happened: their rows say nothing."""
-    outvoted: tuple[tuple[int, str], ...]
-    """Those that a rival counts for: their rows are kept as superseded."""
-    corrected: frozenset[str]
-    """The ids of those whose stored rows are of a version that counts no more."""
     repeated: frozenset[str]
     """The ids of those that count, and whose movements another one has in another format."""
 
     @property
-    def accepted(self) -> tuple[str, ...]:
-        """The ids of those that came and say something that was not known."""
-        return tuple(key for key, state in self.states.items() if state != "known")
-
-    @property
     def counting(self) -> dict[str, StatementFacts]:
         """What every statement says that counts from now on."""
-        rows = {**self.stored, **{key: self.incoming[key] for key in self.accepted}}
+        rows = {**self.stored, **{key: self.incoming[key] for key in self.came.accepted}}
         return {key: facts_of(row) for key, row in rows.items()}
 
 
@@ -98,41 +83,20 @@ def heads_of(
     """
     before = _stored(writer)
     alone = {key: _alone(row) for key, row in before.items()}
-    incoming = _IncomingStatements(alone, versions)
+    came = IncomingStatements(alone, versions)
     for number, statements in enumerate(files):
         for row in statements.select(list(HEAD)).to_pylist():
-            incoming.add(number, row)
-    states = incoming.states
-    counting = {
-        **alone,
-        **{key: row for key, row in incoming.rows.items() if states[key] != "known"},
-    }
-    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - incoming.rows.keys()
+            came.add(number, row)
+    counting = {**alone, **{key: came.rows[key] for key in came.accepted}}
+    lacking = {key for key in alone if mark_of(_ROWS, key) in writer.refetch} - came.rows.keys()
     now = _beside_others(counting, declared, lacking)
-    stored = {key: now[key] if states.get(key) != "changed" else row for key, row in alone.items()}
-    places = dict.fromkeys((number, row["statement_id"]) for number, row in incoming.listed)
+    standing = {key: now[key] for key in alone if came.states.get(key) != "changed"}
     return Heads(
-        states,
-        {key: now[key] if states[key] != "known" else row for key, row in incoming.rows.items()},
-        stored,
-        tuple(
-            row
-            for key, row in stored.items()
-            if states.get(key) != "changed" and _proof(row) != _proof(before[key])
-        ),
-        tuple(
-            _repeated(row, incoming.repeats[number, row["statement_id"]])
-            if (number, row["statement_id"]) in incoming.repeats
-            else _listed(
-                row, counting, now, states, counts=incoming.counts(number, row["statement_id"])
-            )
-            for number, row in incoming.listed
-        ),
-        tuple(place for place in places if incoming.counts(*place)),
-        tuple(at for at, (_, row) in enumerate(incoming.listed) if incoming.is_written(row)),
-        tuple(incoming.overtaken),
-        tuple(incoming.outvoted),
-        frozenset(incoming.corrected),
+        came,
+        {**came.rows, **{key: now[key] for key in came.accepted}},
+        {**alone, **standing},
+        tuple(row for key, row in standing.items() if _proof(row) != _proof(before[key])),
+        tuple(_listed(came, number, row, counting, now) for number, row in came.listed),
         repeated_elsewhere(map(facts_of, counting.values())),
     )
 
@@ -148,48 +112,60 @@ def _beside_others(
 
 
 def _listed(
-    row: Row, counting: Mapping[str, Row], now: Mapping[str, Row], states: Mapping[str, State],
-    *, counts: bool,
+    came: IncomingStatements, number: int, row: Row, counting: Mapping[str, Row],
+    now: Mapping[str, Row],
 ) -> Row:  # fmt: skip
     """A statement that came, with its own state and proof: not those of a version that counts."""
     key = row["statement_id"]
-    if counts and all(row[name] == counting[key][name] for name in _COMPARED):
-        return {**row, **_proof(now[key]), "state": states[key]}
-    verdict = "proved" if now[key]["proved"] else "not proved"
-    note = (
-        f"it does not count, another version of it does ({counting[key]['file_name']}, {verdict})"
-    )
-    return {**row, "proof": f"{row['proof']}; {note}", "state": "known"}
-
-
-def _repeated(row: Row, holders: Sequence[StatementFacts]) -> Row:
-    """A statement that came, and whose movements others have in another format."""
-    names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
-    more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
-    note = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
+    if holders := came.repeats.get((number, key)):
+        names = ", ".join(dict.fromkeys(holder.file_name for holder in holders[:_MOST_NAMED]))
+        more = f" and {len(holders) - _MOST_NAMED} more" if len(holders) > _MOST_NAMED else ""
+        note = f"its days are in {names}{more} too, as {holders[0].format}: nothing of it is added"
+    else:
+        counted = counting[key]
+        if came.counts((number, key)) and all(row[name] == counted[name] for name in _COMPARED):
+            return {**row, **_proof(now[key]), "state": came.states[key]}
+        verdict = f"{counted['file_name']}, {'proved' if now[key]['proved'] else 'not proved'}"
+        note = f"it does not count, another version of it does ({verdict})"
     return {**row, "proof": f"{row['proof']}; {note}", "state": "known"}
 
 
 _MOST_NAMED: Final = 5
 
 
-class _IncomingStatements:
-    """The statements of a call as they come, each beside the version that counts so far."""
+class IncomingStatements:
+    """The statements of a call as they come, each beside the version that counts so far.
+
+    A version is known by the number of its file and the statement's id.
+    """
 
     def __init__(self, stored: Mapping[str, Row], versions: Versions) -> None:
         self.listed: list[tuple[int, Row]] = []
         self.rows: dict[str, Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
+        """Those of which another version has all that happened: their rows say nothing."""
         self.outvoted: dict[tuple[int, str], None] = {}
+        """Those that a rival counts for: their rows are kept as superseded."""
         self.corrected: set[str] = set()
-        self._counts = dict(stored)
+        """The ids of those whose stored rows are of a version that counts no more."""
         self.repeats: dict[tuple[int, str], list[StatementFacts]] = {}
-        """File and id of each whose days others have in another format."""
+        """Those whose days others have in another format."""
+        self._counts = dict(stored)
         self._days = DaysByFormat(map(facts_of, stored.values()))
         self._files: dict[str, int] = {}
         self._stored = stored
         self._versions = versions
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The ids of those that came and say something that was not known."""
+        return tuple(key for key, state in self.states.items() if state != "known")
+
+    @property
+    def places(self) -> Iterable[tuple[int, str]]:
+        """File and id of each, in the order of the files."""
+        return dict.fromkeys((number, row["statement_id"]) for number, row in self.listed)
 
     def add(self, number: int, row: Row) -> None:
         """A statement of the file with this number."""
@@ -259,14 +235,9 @@ class _IncomingStatements:
         self.rows.setdefault(row["statement_id"], row)
         self.states.setdefault(row["statement_id"], "known")
 
-    def counts(self, number: int, key: str) -> bool:
+    def counts(self, place: tuple[int, str]) -> bool:
         """Whether the rows of a statement that came count, or are those of the one that does."""
-        return (number, key) not in self.overtaken and (number, key) not in self.outvoted
-
-    def is_written(self, row: Row) -> bool:
-        """Whether the row is the version that counts now and did not before."""
-        key = row["statement_id"]
-        return row is self.rows.get(key) and self.states[key] != "known"
+        return place not in self.overtaken and place not in self.outvoted
 
     def _count(self, number: int, row: Row, state: State) -> None:
         key = row["statement_id"]
@@ -389,10 +360,15 @@ def _alone(row: Row) -> Row:
     return {**row, "proved": True, "proof": row["proof"].removeprefix(f"{row['doubt']}; ")}
 
 
-def write_heads(writer: Writer, files: Sequence[pa.Table], heads: Heads) -> None:
+def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
     """Write the statements that are new or changed, and the stored ones with another proof now."""
-    if heads.written:
-        rows = pa.concat_tables(files).take(pa.array(heads.written, pa.int64()))
+    came = heads.came
+    versions = {key: came.rows[key] for key in came.accepted}
+    places = [
+        at for at, (_, row) in enumerate(came.listed) if row is versions.get(row["statement_id"])
+    ]
+    if places:
+        rows = statements.take(pa.array(places, pa.int64()))
         heads_in_order = [heads.incoming[key] for key in rows["statement_id"].to_pylist()]
         writer.upsert(STATEMENTS, _with(rows, heads_in_order, writer.now))
     _write_proofs(writer, heads.doubted)

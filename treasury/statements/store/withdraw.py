@@ -6,7 +6,7 @@ it is no longer proved, and its file has to be added again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -106,7 +106,7 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
     InputError where there is none, or several.
     """
     typed = name.strip()
-    rows = _standing(snapshot)
+    rows = convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
     matching = [row for row in rows if row.statement_id == typed]
     if not matching and len(typed) >= SHORTEST:
         matching = [row for row in rows if row.statement_id.startswith(typed)]
@@ -122,30 +122,26 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
     )
 
 
-def _standing(snapshot: Snapshot) -> list[StoredStatement]:
-    return convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
-
-
 def planned_withdrawal(snapshot: Snapshot, statement: StoredStatement) -> Withdrawal:
     """What would count no more, and what would have to be added again; nothing is written."""
-    parameters = {"id": statement.statement_id}
-    movements, lacking = snapshot.sql(_MOVEMENTS, parameters), snapshot.sql(_LACKING, parameters)
-    return _withdrawal(statement, movements, lacking.to_pylist(), is_planned=True)
+    return _withdrawal(snapshot, statement, is_planned=True)[0]
 
 
 def _withdrawal(
-    statement: StoredStatement,
-    movements: pa.Table,
-    lacking: Iterable[Mapping[str, Any]],
-    *,
-    is_planned: bool,
-) -> Withdrawal:
-    return Withdrawal(
+    snapshot: Snapshot, statement: StoredStatement, *, is_planned: bool
+) -> tuple[Withdrawal, list[dict[str, Any]]]:
+    """What counts no more, and the statements that lack movements then."""
+    movements, lacking = (
+        snapshot.sql(query, {"id": statement.statement_id}).to_pylist()
+        for query in (_MOVEMENTS, _LACKING)
+    )
+    withdrawal = Withdrawal(
         statement=statement,
-        entry_ids=tuple(movements["entry_id"].to_pylist()),
+        entry_ids=tuple(row["entry_id"] for row in movements),
         add_again=tuple(dict.fromkeys(row["file_name"] or row["statement_id"] for row in lacking)),
         is_planned=is_planned,
     )
+    return withdrawal, lacking
 
 
 def withdraw_statement(
@@ -155,16 +151,14 @@ def withdraw_statement(
 
     `declared` has the currencies of our accounts. WorkspaceLocked while another writes.
     """
-    parameters: dict[str, Any] = {"id": statement.statement_id}
     with lake.writer("withdrawal", now, note=f"{statement.statement_id} withdrawn") as writer:
-        snapshot = writer.base
-        movements = snapshot.sql(_MOVEMENTS, parameters)
-        lacking = snapshot.sql(_LACKING, parameters).to_pylist()
+        withdrawal, lacking = _withdrawal(writer.base, statement, is_planned=False)
         writer.refetch |= {mark_of(STATEMENT_ENTRIES.name, row["statement_id"]) for row in lacking}
         writer.refetch -= {
             mark_of(table.name, statement.statement_id) for table in (STATEMENTS, STATEMENT_ENTRIES)
         }
         restate(writer, declared, statement.statement_id)
-        writer.vanish(STATEMENT_ENTRIES, movements)
+        entry_ids = pa.array(withdrawal.entry_ids, TEXT)
+        writer.vanish(STATEMENT_ENTRIES, pa.table({"entry_id": entry_ids}))
         writer.vanish(STATEMENTS, pa.table({"statement_id": [statement.statement_id]}))
-    return _withdrawal(statement, movements, lacking, is_planned=False)
+    return withdrawal

@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import StorageError
+from treasury.ground.sql_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
-from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
 from treasury.statements.store.movement_identity import MovementRegister, MovementVersion
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
@@ -36,80 +37,26 @@ _TABLES: Final = """
     CREATE TABLE looked_at (statement_id VARCHAR);
     CREATE TABLE overtaken (file BIGINT, statement_id VARCHAR);
     CREATE TABLE chosen (place BIGINT, entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
-    CREATE TABLE patches (entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
+    CREATE TABLE patches AS FROM chosen;
 """
-_LEAVE_OUT: Final = """
-    DELETE FROM came WHERE EXISTS (
-        SELECT 1 FROM overtaken o
-        WHERE o.file = came.file AND o.statement_id = came.statement_id
-    )
-"""
-_PART: Final = """
-    CREATE OR REPLACE TABLE mine AS
-        SELECT *, left(entry_id, 32) AS content FROM came WHERE hash(content) % {parts} = {part};
-    CREATE OR REPLACE TABLE theirs AS
-        SELECT *, left(entry_id, 32) AS content FROM stored WHERE hash(content) % {parts} = {part};
-    CREATE OR REPLACE TABLE several AS
-        SELECT content, count(*) AS number
-        FROM (SELECT content FROM mine UNION ALL SELECT content FROM theirs)
-        GROUP BY content HAVING count(*) > 1;
-    -- One row came and one is stored, and all that they and their statements say is the same.
-    CREATE OR REPLACE TABLE same AS
-        SELECT m.place
-        FROM mine m
-        JOIN theirs t ON t.entry_id = m.entry_id AND t.statement_id = m.statement_id
-        JOIN several s ON s.content = m.content AND s.number = 2
-        ANTI JOIN looked_at l ON l.statement_id = m.statement_id
-        WHERE t.entry_status IS NOT DISTINCT FROM m.entry_status AND t.raw = m.raw;
-    CREATE OR REPLACE TABLE compared AS
-        SELECT * FROM mine
-        WHERE place NOT IN (SELECT place FROM same) AND (
-            statement_id IN (SELECT statement_id FROM looked_at)
-            OR content IN (SELECT content FROM several)
-        );
-    CREATE OR REPLACE TABLE known AS
-        SELECT * FROM theirs
-        WHERE statement_id IN (SELECT statement_id FROM looked_at)
-            OR content IN (SELECT content FROM compared);
-    -- What is like no other is written as it is.
-    INSERT INTO chosen
-        SELECT place, entry_id, entry_status, false
-        FROM mine
-        WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)
-            AND content NOT IN (SELECT content FROM several);
-"""
-"""The rows of a part, those of equal content being in the same one: what is to be compared."""
+_STEPS: Final = "treasury.statements.store.steps"
+_EXTENDED: Final = step_sql(_STEPS, "exports_extended")
+_ADDED: Final = step_sql(_STEPS, "versions_added")
+_ALONE: Final = step_sql(_STEPS, "rows_alone")
+_PART: Final = {
+    name: step_sql(_STEPS, name)
+    for name in ("contents_repeated", "rows_unchanged", "rows_compared", "rows_known")
+}
+"""What is to be compared of a part, those of equal content being in the same one, step by step."""
 
 
-_EXTENDED: Final = """
-    WITH versions AS (
-        SELECT file, statement_id, entry_id FROM came SEMI JOIN exports USING (statement_id)
-        UNION ALL
-        SELECT -1, statement_id, entry_id FROM stored SEMI JOIN exports USING (statement_id)
-        WHERE entry_status <> 'SUPERSEDED'
-    ), counted AS (
-        SELECT *, count(*) OVER (PARTITION BY file, statement_id) AS rows FROM versions
-    )
-    SELECT longer.statement_id, longer.file, shorter.file
-    FROM counted AS longer JOIN counted AS shorter USING (statement_id, entry_id)
-    WHERE longer.file <> shorter.file
-    GROUP BY longer.statement_id, longer.file, shorter.file, shorter.rows
-    HAVING count(*) = shorter.rows
-"""
-"""The exports that have all rows of another of the same days: a later one of a day in progress."""
-_FILES_ADDED: Final = f"""
-    SELECT statement_id, file_sha256 FROM {STATEMENTS.name}_history
-    WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL
-    UNION
-    SELECT statement_id, left(unnest(rivals), 64) FROM {STATEMENTS.name}_history
-    WHERE statement_id IN (SELECT unnest($ids)) AND rivals IS NOT NULL
-"""
+def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> Versions:
+    """What the rows that came say beside the stored ones, which are looked up for it.
 
-
-def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table]) -> Versions:
-    """What the rows that came say beside the stored ones, which are looked up for it."""
+    `statements` are those that the rows are of.
+    """
     # The stored movements that the incoming ones could be: those of days not far from theirs.
-    first, last = _days(staging, files)
+    first, last = _days(staging, statements)
     names = "entry_id, statement_id, entry_status, booking_date, is_twin"
     where = f"{COUNTING} AND booking_date BETWEEN DATE '{first}' AND DATE '{last}'"
     try:
@@ -125,22 +72,14 @@ def versions_of(snapshot: Snapshot, staging: Staging, files: Sequence[pa.Table])
         "SELECT file, statement_id, sum(md5_number_lower(raw)::HUGEINT) FROM came"
         " GROUP BY file, statement_id"
     ).fetchall()
-    exports = [
-        row["statement_id"]
-        for statements in files
-        for row in statements.select(["statement_id", "format"]).to_pylist()
-        if row["format"].startswith("CSV")
-    ]
+    exports = statements.filter(pc.starts_with(statements["format"], "CSV"))
     staging.run("CREATE TABLE exports (statement_id VARCHAR)")
-    if exports:
-        staging.keep("exports", _table(statement_id=(sorted(set(exports)), TEXT)))
-    # Every version of the statements that came that was ever added.
-    ids = [key for statements in files for key in statements["statement_id"].to_pylist()]
-    added = snapshot.sql(_FILES_ADDED, {"ids": ids}).to_pylist()
+    staging.keep("exports", exports.select(["statement_id"]))
+    added = snapshot.sql(_ADDED, {"ids": statements["statement_id"].to_pylist()}).to_pylist()
     return Versions(
         frozenset((row["statement_id"], row["file_sha256"]) for row in added),
         {(file, key): f"{content_sum:032x}" for file, key, content_sum in sums},
-        frozenset(staging.run(_EXTENDED).fetchall()) if exports else frozenset(),
+        frozenset(staging.run(_EXTENDED).fetchall()) if exports.num_rows else frozenset(),
     )
 
 
@@ -152,18 +91,28 @@ def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int
     # Statements whose rows may change whatever they are like: reports, and corrected ones.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
     reports |= {key for key, row in heads.incoming.items() if facts_of(row).is_provisional}
-    changed = {key for key, state in heads.states.items() if state == "changed"}
-    outvoted = {key for _, key in heads.outvoted}
+    changed = {key for key, state in heads.came.states.items() if state == "changed"}
+    outvoted = {key for _, key in heads.came.outvoted}
     staging.run(_TABLES)
     ids = sorted(reports | changed | outvoted | heads.repeated)
     staging.keep("looked_at", _table(statement_id=(ids, TEXT)))
-    if heads.overtaken:
-        files, overtaken = zip(*heads.overtaken, strict=True)
+    if heads.came.overtaken:
+        files, overtaken = zip(*heads.came.overtaken, strict=True)
         staging.keep("overtaken", _table(file=(files, INTEGER), statement_id=(overtaken, TEXT)))
-        staging.run(_LEAVE_OUT)
+        staging.run(
+            "DELETE FROM came USING overtaken AS o"
+            " WHERE o.file = came.file AND o.statement_id = came.statement_id"
+        )
     parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
     for part in range(parts):
-        staging.run(_PART.format(parts=parts, part=part))
+        for rows, table in (("mine", "came"), ("theirs", "stored")):
+            staging.run(
+                f"CREATE OR REPLACE TABLE {rows} AS SELECT *, left(entry_id, 32) AS content"
+                f" FROM {table} WHERE hash(content) % {parts} = {part}"
+            )
+        for step, query in _PART.items():
+            staging.run(f"CREATE OR REPLACE TABLE {step} AS {query}")
+        staging.run(f"INSERT INTO chosen {_ALONE}")
         _compare(staging, heads)
     changes = [*_write(writer, staging), *_patch(writer, staging)]
     return sum(change.new for change in changes), sum(change.changed for change in changes)
@@ -173,14 +122,12 @@ def _table(**columns: tuple[Sequence[Any], pa.DataType]) -> pa.Table:
     return pa.table({name: column(values, kind) for name, (values, kind) in columns.items()})
 
 
-def _days(staging: Staging, files: Sequence[pa.Table]) -> tuple[date, date]:
+def _days(staging: Staging, statements: pa.Table) -> tuple[date, date]:
     """The days around which a stored movement may be one that came."""
     query = "SELECT min(booking_date), max(booking_date) FROM came"
     days = [day for row in staging.run(query).fetchall() for day in row if day]
-    for statements in files:
-        for row in statements.select(list(FACT_COLUMNS)).to_pylist():
-            facts = facts_of(row)
-            days += [day for day in (facts.first, facts.last) if date.min < day < date.max]
+    for facts in map(facts_of, statements.select(list(FACT_COLUMNS)).to_pylist()):
+        days += [day for day in (facts.first, facts.last) if date.min < day < date.max]
     first, last = min(days, default=date.min), max(days, default=date.min)
     return (
         first - _AROUND if first - date.min > _AROUND else date.min,
@@ -194,38 +141,36 @@ def _count(staging: Staging, table: str) -> int:
 
 def _compare(staging: Staging, heads: Heads) -> None:
     """Compare the rows of a part one by one, and keep what is chosen of them."""
-    if not _count(staging, "compared") and not _count(staging, "known"):
+    if not _count(staging, "rows_compared") and not _count(staging, "rows_known"):
         return
     before = {key: facts_of(row) for key, row in heads.stored.items()}
     incoming = {key: facts_of(row) for key, row in heads.incoming.items()}
     # The stored rows to compare with, twins in the order of counting.
     names = "entry_id, statement_id, entry_status, booking_date, raw, is_twin"
-    stored = staging.run(f"SELECT {names} FROM known ORDER BY length(entry_id), entry_id")
+    stored = staging.run(f"SELECT {names} FROM rows_known ORDER BY length(entry_id), entry_id")
     statements = {**incoming, **before}
     movements = MovementRegister(
         MovementVersion(entry_id, statements.get(of) or StatementFacts(of), *stated)
         for entry_id, of, *stated in stored.fetchall()
     )
     rows = _incoming_versions(staging, incoming)
-    for file, statement_id in heads.places:
-        facts = incoming[statement_id]
-        corrects = statement_id in heads.corrected
-        used = movements.add(rows.get((file, statement_id), ()), corrects=corrects)
+    for place in filter(heads.came.counts, heads.came.places):
+        corrects = place[1] in heads.came.corrected
+        used = movements.add(rows.get(place, ()), corrects=corrects)
         if corrects:
-            movements.correct(facts, used)
-    for place in heads.outvoted:
+            movements.correct(incoming[place[1]], used)
+    for place in heads.came.outvoted:
         movements.keep_superseded(rows.get(place, ()))
     movements.settle(heads.counting.values(), heads.repeated)
     for name, versions in (("chosen", movements.chosen), ("patches", movements.patches)):
         if versions:
+            several = versions.values()
             identities = _table(
-                entry_id=([version.entry_id for version in versions.values()], TEXT),
-                entry_status=([version.status for version in versions.values()], TEXT),
-                is_twin=([version.is_twin for version in versions.values()], BOOL),
+                place=([version.place for version in several], INTEGER),
+                entry_id=([version.entry_id for version in several], TEXT),
+                entry_status=([version.status for version in several], TEXT),
+                is_twin=([version.is_twin for version in several], BOOL),
             )
-            if name == "chosen":
-                places = column([version.place for version in versions.values()], INTEGER)
-                identities = identities.append_column("place", places)
             staging.keep(name, identities)
 
 
@@ -236,7 +181,7 @@ def _incoming_versions(
     alike = "file, statement_id, content, booking_date"
     compared = staging.run(
         "SELECT file, entry_id, statement_id, entry_status, booking_date, raw,"
-        f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM compared ORDER BY place"
+        f" count(*) OVER (PARTITION BY {alike}) > 1, place FROM rows_compared ORDER BY place"
     ).fetchall()
     rows: dict[tuple[int, str], list[MovementVersion]] = defaultdict(list)
     for file, entry_id, statement_id, status, booked, raw, is_twin, place in compared:

@@ -1,0 +1,5 @@
+-- A row that came and is like no other: it is written as it is. Not stored.
+SELECT place, entry_id, entry_status, FALSE AS is_twin
+FROM mine
+WHERE statement_id NOT IN (SELECT statement_id FROM looked_at)
+    AND content NOT IN (SELECT content FROM contents_repeated)

@@ -1,0 +1,9 @@
+-- A version of the statements $ids that was ever added, or is a rival of one, by the file that it is of. Not stored.
+SELECT statement_id, file_sha256 FROM statements_history
+WHERE statement_id IN (SELECT unnest($ids)) AND file_sha256 IS NOT NULL
+UNION
+SELECT statement_id, left(rival, 64) AS file_sha256
+FROM (
+    SELECT statement_id, unnest(rivals) AS rival FROM statements_history
+    WHERE statement_id IN (SELECT unnest($ids)) AND rivals IS NOT NULL
+) AS rivals_of_versions
