@@ -166,7 +166,7 @@ def open_file(source: ByteSource, name: str, terms: FileTerms = _NO_TERMS) -> Ba
     start = head.lstrip(_SPACE)[:16].replace(b"\0", b"").lstrip(b"\xff\xfe\xfe\xff" + _SPACE)
     if start.startswith(b"<"):
         if looks_like_status_report(head):
-            return pain002.StatusReportFile(stream, name)
+            return StatusReportFile(stream, name)
         return CamtFile(stream, name, terms.currencies)
     if looks_like_mt(head):
         return MtFile(stream, name, terms.currencies)
