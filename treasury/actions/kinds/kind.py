@@ -24,7 +24,7 @@ from treasury.money import exponent, format_amount, is_exact_in
 
 if TYPE_CHECKING:
     from treasury.api import Client
-    from treasury.api.service_calls import Service
+    from treasury.api.client import Service
 
 __all__ = [
     "AssetAmount", "Findings", "Kind", "Safety", "Sent", "as_sent", "body_from", "echoes",
