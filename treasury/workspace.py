@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from treasury.actions import Actions
     from treasury.api import Client
     from treasury.close.checklist import Checklist
+    from treasury.close.closing import Closing
     from treasury.close.coins.agreed_measurement import Measurement
     from treasury.close.coins.coin_accounts import CoinAccounts
     from treasury.close.exposure.exposure_limits import ExposureLimits
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Workspace", "find_workspace", "open_workspace"]
 
+Span = str | Month | tuple[str | Month, str | Month] | None
 DEFAULT = Path("data") / "workspace"
 RULES_FILE = "rules.toml"
 
@@ -109,7 +111,8 @@ class Workspace:
     `coins`, `exposure`, `confirmation_letter`, `close`, `sql`, `status`, `at`, `compare`,
     `matches`, `funding`, `rules`, `items`, `limits`, `measurement`, `exposure_limits`,
     `exceptions_sheet`, `decide`, `periods`, `panels`.
-    Months are written "2026-10", instants "2026-11-01T09:00Z".
+    Months are written "2026-10", instants "2026-11-01T09:00Z". Without a month a verb is about the
+    last one that has ended; NothingStored where nothing of it is known.
     """
 
     def __init__(self, folder: Path, *, as_of: datetime | None = None) -> None:
@@ -408,17 +411,13 @@ class Workspace:
 
     def sql(self, query: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Rows:
         """Run one SELECT over the lake; amounts come out as exact decimals. Raises QueryError."""
-        from treasury.reconcile import Rows
-
-        return Rows(self.snapshot().sql(query, params), query, self.settings.zone, as_stored=True)
+        return self._rows(self.snapshot().sql(query, params), query, as_stored=True)
 
     def table(self, name: str) -> Rows:
         """A whole table or history, for Arrow, pandas or Polars: `polars.DataFrame(t.table(…))`."""
-        from treasury.reconcile import Rows
-
         quoted = name.replace('"', '""')
         query = f'SELECT * FROM "{quoted}"'  # noqa: S608 - shown beside the rows, never run
-        return Rows(self.snapshot().table(name), query, self.settings.zone, as_stored=True)
+        return self._rows(self.snapshot().table(name), query, as_stored=True)
 
     def tables(self, name: str | None = None) -> Rows:
         """Every table and what it is for; with a name every column of it.
@@ -437,23 +436,24 @@ class Workspace:
     ) -> Rows:
         """What changed in a table after `since`: a row for each field, from what to what."""
         from treasury.lake import changes
-        from treasury.reconcile import Rows
 
         end = None if until is None else _instant(until)
         rows = changes(self.snapshot(), name, _instant(since), end)
         self._require_known("what changed")
-        return Rows(rows, zone=self.settings.zone, as_stored=True)
+        return self._rows(rows, as_stored=True)
 
     def status_durations(self, name: str = "ramp_requests") -> Rows:
         """How long each record was in each status, and whether events or observation say so."""
         from treasury.extract.synced_tables import LIFECYCLES
         from treasury.lake import durations
-        from treasury.reconcile import Rows
 
         self._require_known("how long anything was in a status")
+        return self._rows(durations(self.snapshot(), name, LIFECYCLES.get(name)))
 
-        rows = durations(self.snapshot(), name, LIFECYCLES.get(name))
-        return Rows(rows, zone=self.settings.zone)
+    def _rows(self, table: pa.Table, sql: str = "", *, as_stored: bool = False) -> Rows:
+        from treasury.reconcile import Rows
+
+        return Rows(table, sql, self.settings.zone, as_stored=as_stored)
 
     def _require_known(self, subject: str) -> None:
         """NothingStored where nothing had been stored yet: then nothing can be said of it."""
@@ -562,12 +562,12 @@ class Workspace:
 
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first."""
-        from treasury.reconcile import Rows, awaiting_funds
+        from treasury.reconcile import awaiting_funds
         from treasury.reconcile.monthly import step_sql
 
         question = self._question(self._this_month())
         rows = awaiting_funds(self.snapshot(), question, self._decisions(), self._remarks())
-        return Rows(rows, step_sql("funding"), self.settings.zone)
+        return self._rows(rows, step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -580,12 +580,7 @@ class Workspace:
         question = self._question(self._this_month())
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
 
-    def fees(
-        self,
-        months: str | Month | tuple[str | Month, str | Month] | None = None,
-        *,
-        calculate: bool = False,
-    ) -> Fees:
+    def fees(self, months: Span = None, *, calculate: bool = False) -> Fees:
         """Fees of the requests completed in a month or in several, each in its own currency.
 
         Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
@@ -626,9 +621,7 @@ class Workspace:
             )
         )
 
-    def tie_invoice(
-        self, file: str | Path, months: str | Month | tuple[str | Month, str | Month] | None = None
-    ) -> Tied:
+    def tie_invoice(self, file: str | Path, months: Span = None) -> Tied:
         """Hold the provider's invoice, a CSV file, against the fees of a month or several.
 
         Its columns are reference (or a request's id), fee, currency and, where there is any, vat.
@@ -651,25 +644,12 @@ class Workspace:
         return export_books(books)
 
     def coins(self, month: str | Month | None = None) -> CoinAccounts:
-        """Coins at the month's end: what measured ones are carried at, what others are worth.
-
-        Without a month it is the last one that has ended. Raises NothingStored.
-        """
-        from treasury.reconcile.monthly import require_synced
-
-        require_synced(self.snapshot())
-        return self.periods.month(month).coins
+        """Coins at the month's end: what measured ones are carried at, what others are worth."""
+        return self._synced_month(month).coins
 
     def exposure(self, month: str | Month | None = None) -> ProviderExposure:
-        """All our money that stands with the provider at a month's end, by day and by age.
-
-        Without a month it is the last one that has ended; of one that has not, it is what stands
-        there now. Raises NothingStored.
-        """
-        from treasury.reconcile.monthly import require_synced
-
-        require_synced(self.snapshot())
-        return self.periods.month(month).exposure
+        """All our money that stands with the provider at a month's end, or now while it lasts."""
+        return self._synced_month(month).exposure
 
     def confirmation_letter(self, path: str | Path, month: str | Month | None = None) -> Path:
         """Write the letter by which the provider confirms that, as HTML to print.
@@ -772,31 +752,24 @@ class Workspace:
         return Screen(screen)
 
     def facts(self, month: str | Month | None = None) -> Rows:
-        """The facts of the first screen as rows, for a program; amounts in their currency.
+        """The facts of the first screen as rows, for a program; amounts in their currency."""
+        from treasury.report.screen import screen_facts
 
-        Raises NothingStored where nothing of the month is known.
-        """
-        from treasury.reconcile import Rows
-        from treasury.report.screen_facts import screen_facts
-
-        return Rows(screen_facts(self.periods.month(month)), zone=self.settings.zone)
+        return self._rows(screen_facts(self.periods.month(month)))
 
     def open_items(self, month: str | Month | None = None) -> OpenItems:
-        """Everything that is not settled in a month, each thing once; of a closed one as it was.
-
-        Without a month it is the last one that has ended. Raises NothingStored.
-        """
+        """Everything that is not settled in a month, each thing once; of a closed one as it was."""
         return self.periods.month(month).items
 
-    def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
-        """Money in transit by the report, the journal and the roll-forward, row by row.
-
-        Without a month it is the last one that has ended. Raises NothingStored.
-        """
+    def _synced_month(self, month: str | Month | None) -> Closing:
         from treasury.reconcile.monthly import require_synced
 
         require_synced(self.snapshot())
-        return self.periods.month(month).bridge
+        return self.periods.month(month)
+
+    def transit_bridge(self, month: str | Month | None = None) -> TransitBridge:
+        """Money in transit by the report, the journal and the roll-forward, row by row."""
+        return self._synced_month(month).bridge
 
     # What people decide
 
@@ -1028,14 +1001,10 @@ class Workspace:
             heads=None if place is None else self.folder / Path(place).expanduser(),
         )
 
-    def _months(self, months: str | Month | tuple[str | Month, str | Month] | None) -> Months:
-        if months is None:
-            return Months(self.month(), self.month())
-        if isinstance(months, str):
-            return Months.parse(months)
-        if isinstance(months, Month):
-            return Months(months, months)
-        return Months.parse("..".join(map(str, months)))
+    def _months(self, months: Span) -> Months:
+        if months is None or isinstance(months, Month):
+            return Months(self.month(months), self.month(months))
+        return Months.parse(months if isinstance(months, str) else "..".join(map(str, months)))
 
     def _this_month(self) -> Month:
         return Month.of(self.now().astimezone(self.settings.zone).date())

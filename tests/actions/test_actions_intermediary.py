@@ -14,7 +14,7 @@ from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.relay import Exchange, Response
 from benchmarks.torture.settling import RelayedDesk, relayed_desk
 from treasury.actions import KINDS, Action
-from treasury.api.exchange.refusals import REFUSES
+from treasury.api.operations import REFUSES
 from treasury.errors import ActionRefused, InputError
 
 JSON = "application/json"

@@ -23,7 +23,7 @@ from action_practice import (
 from treasury.actions import KINDS, AssetAmount, Fact, RampSeen, changed, field_names, moved
 from treasury.actions.kinds.kind import Sent
 from treasury.api.models import RampEvent, RampRequest
-from treasury.api.scopes import SCOPES
+from treasury.api.operations import SCOPES
 from treasury.errors import InputError
 
 ADDRESS = "0x" + "ab" * 20

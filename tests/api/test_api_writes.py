@@ -15,7 +15,7 @@ from fake_service import Connect, FakeService, HandClock, answer, refusal
 
 from treasury import errors
 from treasury.api import Client, bodies
-from treasury.api.exchange.refusals import REFUSES
+from treasury.api.operations import REFUSES
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.ramp import ramp_routes
 from treasury.settings import Credential, Services

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from treasury.cli import treasury
-from treasury.cli.months import month_argument
+from treasury.cli.command_view import month_argument
 from treasury.errors import InputError
 from treasury.workspace import Workspace
 

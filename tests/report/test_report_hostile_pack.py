@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from thorough import examples
 
 from treasury.cli import treasury
-from treasury.report.pack import verification_process, verification_worker
+from treasury.report.pack import verification_process
 from treasury.report.pack.pack_contents import EVIDENCE, is_apart
 from treasury.workspace import Workspace
 
@@ -356,7 +356,7 @@ def test_a_table_that_no_memory_holds_is_a_finding(
 
 def test_a_table_of_too_many_rows_is_not_begun(copy: Path) -> None:
     name = "inputs/commits.parquet"
-    rows = verification_worker.MOST_ROWS + 1
+    rows = verification_process.MOST_ROWS + 1
     pq.write_table(pa.table({"number": pa.nulls(rows, pa.int8())}), copy / name)
     sealed_again(copy)
     assert f"commits.parquet: says that it has {rows:,} rows" in refused(copy)

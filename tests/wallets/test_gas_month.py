@@ -25,7 +25,7 @@ from treasury.close.evidence import Evidence, encode
 from treasury.close.fees.gas_costs import NEITHER, gas_costs, gas_payments, paid_gas
 from treasury.journal import Actor
 from treasury.rates import ReferenceRates
-from treasury.report.gas_section import gas_section
+from treasury.report.fee_section import gas_section
 from treasury.report.pack.pack_contents import EVIDENCE
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.sandbox import Sandbox

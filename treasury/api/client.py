@@ -1,27 +1,82 @@
 """The client of both services: one credential, one connection pool, everything typed.
 
 `client.finance` and `client.ramp` hold the collections; `client.request` reaches any other route
-with the same authentication, repeats and errors (`service_calls`).
+with the same authentication, repeats and errors. The HTTP method says whether a call writes: one
+place refuses it where the environment, or the caller at hand, is for reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
+from typing import Literal, Self, TypeVar
+from urllib.parse import quote
 
 import httpx
+import msgspec
 
-from treasury.api.exchange.transport import CallLimits, Clock
+from treasury import errors
+from treasury.api.bodies import Body
+from treasury.api.codec import (
+    Pagination,
+    Record,
+    decode,
+    encode,
+    open_envelope,
+    result_bytes,
+    split,
+)
+from treasury.api.exchange.auth import TokenAuth
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.finance_client import Finance
+from treasury.api.operations import OPTIONAL
 from treasury.api.ramp_client import Ramp
-from treasury.api.service_calls import ServiceCalls
-from treasury.errors import ServiceError
+from treasury.api.service_errors import not_offered, where
 from treasury.settings import Credential, Services
 
-__all__ = ["Client"]
+__all__ = ["Client", "Reply", "Service"]
+
+T = TypeVar("T")
+Service = Literal["finance", "ramp"]
+_PLACE = re.compile(r"\{\w+\}")
+_READING_METHODS = frozenset({"GET", "HEAD"})
+_CALCULATES = {("ramp", "POST", "/fees/calculate")}
+"""The one documented operation that reads by another method: it changes nothing."""
 
 
-class Client(ServiceCalls):
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A successful answer: the result's own bytes (`null` where there is none)."""
+
+    call: Call
+    status: int
+    result: bytes
+    pagination: Pagination | None = None
+    credential: str = ""
+    """The client id that the call was made with."""
+
+    @property
+    def operation(self) -> str:
+        """`POST /ramp-requests/{id}/approve`."""
+        return self.call.operation
+
+    def record(self, model: type[T]) -> Record[T]:
+        """The result as one record; OutcomeUnknown where a write's answer does not read."""
+        with _having_left(self.call):
+            return self.read(self.result, model)
+
+    def records(self, model: type[T]) -> list[Record[T]]:
+        """The result as a list of records."""
+        return [self.read(item, model) for item in split(self.result, self.operation)]
+
+    def read(self, raw: bytes, model: type[T]) -> Record[T]:
+        """A part of the result as a record that knows who asked."""
+        value = decode(raw, model, self.operation).value
+        return Record(value, raw, self.credential)
+
+
+class Client:
     """Both services with one credential; safe to use from several threads; close it after use.
 
     `clock` and `inner` (the innermost HTTP transport) are there for tests.
@@ -36,9 +91,113 @@ class Client(ServiceCalls):
         clock: Clock | None = None,
         inner: httpx.BaseTransport | None = None,
     ) -> None:
-        super().__init__(services, credential, limits=limits, clock=clock, inner=inner)
+        self._addresses: dict[Service, str] = {
+            "finance": services.finance.base_url.rstrip("/"),
+            "ramp": services.ramp.base_url.rstrip("/"),
+        }
+        self._transport = Transport(
+            (*self._addresses.values(), services.token_url), limits=limits, clock=clock, inner=inner
+        )
+        self.limits, self.clock = self._transport.limits, self._transport.clock
+        self._auth = TokenAuth(services.token_url, credential, self._transport)
+        self._may_write = services.may_write
+        self._propose: Callable[[str], str] | None = None
+        self.client_id = credential.client_id
         self.finance: Finance = Finance(self)
         self.ramp: Ramp = Ramp(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.client_id} at {self._addresses['finance']}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    @property
+    def may_write(self) -> bool:
+        """Whether anything may be changed with this client: in production only if allowed."""
+        return self._may_write and self._propose is None
+
+    def require_writes(self, operation: str) -> None:
+        """Raise ActionRefused where the environment, or this client, is for reading."""
+        if self._propose is not None:
+            raise errors.ActionRefused(
+                f"{operation}: this client is for reading; nothing was sent",
+                do=self._propose(operation),
+            )
+        if not self._may_write:
+            raise errors.ActionRefused(
+                f"{operation}: this is production, and writing is not allowed; nothing was sent",
+                do="set allow_writes = true below [workspace] in treasury.toml",
+            )
+
+    def request(
+        self,
+        method: str,
+        route: str,
+        *ids: str,
+        service: Service = "finance",
+        params: Iterable[tuple[str, str]] = (),
+        body: object | None = None,
+        kind: Kind | None = None,
+        look_up: str | None = None,
+    ) -> Reply:
+        """Any operation: `request("GET", "/accounts/{id}", account_id)`.
+
+        The method says whether it writes. Of a write, `kind` says whether sending it again is safe;
+        left out, that follows from its body. `look_up` is the advice of an OutcomeUnknown.
+        ActionRefused where nothing may be written; InputError where `kind` contradicts the method.
+        """
+        reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
+        if kind is not None and (kind == "read") is not reading:
+            raise errors.InputError(
+                f"{method} {route} is no {kind!r}: the method decides whether a call writes",
+                do="leave kind out",
+            )
+        own = body if isinstance(body, Body) else None
+        key = None if own is None else own.key
+        safety: Kind = "read" if reading else "write" if own is None else own.REPEATS
+        advice = f"read what {route} is about and see what became of it"
+        if safety == "keyed":
+            advice = f"send the same body again, with its key {key}: it is carried out once"
+        call = Call(
+            method=method,
+            route=route,
+            url=self._addresses[service] + _fill(route, ids),
+            kind=kind or safety,
+            params=tuple(params),
+            headers={} if body is None else {"Content-Type": "application/json"},
+            content=None if body is None else encode(body if own is None else own.wire()),
+            ids=ids,
+            key=key,
+            look_up=look_up or advice,
+        )
+        if not reading:
+            self.require_writes(call.operation)
+        try:
+            response = self._transport.send(call, self._auth)
+        except errors.NotFound as error:
+            if call.operation in OPTIONAL and self.has_record(ids):
+                raise not_offered(error) from error
+            raise
+        with _having_left(call):
+            pagination, result = None, b"null"
+            if response.content or reading:  # a write may answer with no body at all
+                envelope = open_envelope(response.content, call.operation)
+                pagination, result = envelope.pagination, result_bytes(envelope)
+            return Reply(
+                call=call,
+                status=response.status_code,
+                result=result,
+                pagination=pagination,
+                credential=self.client_id,
+            )
 
     def require_answers(self) -> None:
         """Ask each service for one record with this credential; ServiceError where one has none.
@@ -66,5 +225,39 @@ class Client(ServiceCalls):
                 return self.finance.accounts.get(account).value.id == account
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
-        except ServiceError:  # then what was answered first stands
+        except errors.ServiceError:  # then what was answered first stands
             return False
+
+
+def _fill(route: str, ids: tuple[str, ...]) -> str:
+    """The route with its placeholders filled, in order; an id stays one path segment."""
+    places = _PLACE.findall(route)
+    if len(places) != len(ids):
+        raise errors.InputError(
+            f"{route} takes {len(places)} ids, {len(ids)} given", do="give one id for each {…}"
+        )
+    for place, value in zip(places, ids, strict=True):
+        if not value.strip(". "):
+            raise errors.InputError(f"{route}: {value!r} is not an id", do=f"give the {place}")
+        route = route.replace(place, quote(value, safe=""), 1)
+    return route
+
+
+@contextmanager
+def _having_left(call: Call) -> Iterator[None]:
+    """Whatever is raised about a write that has left is an OutcomeUnknown."""
+    try:
+        yield
+    except Exception as error:
+        if call.kind == "read":
+            raise
+        reason = f"{call.operation}: its answer does not read ({type(error).__name__})"
+        if isinstance(error, errors.TreasuryError):
+            reason = error.what
+        raise errors.OutcomeUnknown(
+            f"{reason}; it was probably carried out{where(call.ids)}",
+            look_up=call.look_up,
+            operation=call.operation,
+            ids=call.ids,
+            key=call.key,
+        ) from error

@@ -10,71 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from treasury.api.bodies import (
-    AccountChanges,
-    Body,
-    NewAccount,
-    NewAccountToAccountTransfer,
-    NewCryptoTransfer,
-    NewFiatTransfer,
-    NewParty,
-    NewPartyRole,
-    NewPaymentRequest,
-    NewPaymentSession,
-    NewVirtualBankAccount,
-    NewWallet,
-    PartyChanges,
-)
+from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
-from treasury.api.models import (
-    Account,
-    Allowance,
-    Balance,
-    Party,
-    PartyRole,
-    PaymentRequest,
-    PaymentSession,
-    Permit,
-    Transfer,
-    VirtualBankAccount,
-    Wallet,
-)
 from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 
 if TYPE_CHECKING:
-    from treasury.api.service_calls import Reply, ServiceCalls
+    from treasury.api.client import Client, Reply, Service
 
 __all__ = ["Finance"]
 
 FIND = "look it up with `find` and this body before sending it again"
 
 
-class Parties(Collection[Party]):
+class Parties(Collection[models.Party]):
     """Natural persons and companies; identity checks begin by themselves."""
 
-    def create(self, body: NewParty) -> Record[Party]:
+    def create(self, body: bodies.NewParty) -> Record[models.Party]:
         """Create a party. Not repeated by itself: later generations ignore its key."""
-        return self._send("POST", "/parties", body=body, look_up=FIND).record(Party)
+        return self._write("POST", "/parties", body=body, look_up=FIND)
 
-    def update(self, party_id: str, body: PartyChanges) -> Record[Party]:
+    def update(self, party_id: str, body: bodies.PartyChanges) -> Record[models.Party]:
         """Change names, VAT number or address of what was read at `version`."""
-        return self._send("PATCH", "/parties/{id}", party_id, body=body).record(Party)
+        return self._write("PATCH", "/parties/{id}", party_id, body=body)
 
     def delete(self, party_id: str) -> None:
         """Delete a party; documented services refuse one that has accounts."""
         self._send("DELETE", "/parties/{id}", party_id, look_up=_deletion_check("party", party_id))
 
 
-class Accounts(Collection[Account]):
+class Accounts(Collection[models.Account]):
     """Accounts, each on one blockchain network."""
 
-    def create(self, body: NewAccount) -> Record[Account]:
+    def create(self, body: bodies.NewAccount) -> Record[models.Account]:
         """Open an account. Not repeated by itself: later generations ignore its key."""
-        return self._send("POST", "/accounts", body=body, look_up=FIND).record(Account)
+        return self._write("POST", "/accounts", body=body, look_up=FIND)
 
-    def update(self, account_id: str, body: AccountChanges) -> Record[Account]:
+    def update(self, account_id: str, body: bodies.AccountChanges) -> Record[models.Account]:
         """Change an account; not offered by later generations."""
-        return self._send("PATCH", "/accounts/{id}", account_id, body=body).record(Account)
+        return self._write("PATCH", "/accounts/{id}", account_id, body=body)
 
     def delete(self, account_id: str) -> None:
         """Delete an account; not offered by later generations."""
@@ -82,22 +55,22 @@ class Accounts(Collection[Account]):
             "DELETE", "/accounts/{id}", account_id, look_up=_deletion_check("account", account_id)
         )
 
-    def reactivate(self, account_id: str) -> Record[Account]:
+    def reactivate(self, account_id: str) -> Record[models.Account]:
         """Make a suspended account active again; not offered by later generations."""
         route = "/accounts/{accountId}/reactivate"
-        return self._send("POST", route, account_id).record(Account)
+        return self._write("POST", route, account_id)
 
 
 def _deletion_check(kind: str, record_id: str) -> str:
     return f"read {kind} {record_id}: it is deleted where the service does not know it any more"
 
 
-class PartyRoles(UnpagedList[PartyRole]):
+class PartyRoles(UnpagedList[models.PartyRole]):
     """Who is what to an account."""
 
-    def create(self, account_id: str, body: NewPartyRole) -> Record[PartyRole]:
+    def create(self, account_id: str, body: bodies.NewPartyRole) -> Record[models.PartyRole]:
         """Give a party a role. Not repeated by itself: later generations ignore its key."""
-        return self._send("POST", self.route, account_id, body=body, look_up=FIND).record(PartyRole)
+        return self._write("POST", self.route, account_id, body=body, look_up=FIND)
 
 
 class _Sniff(msgspec.Struct, frozen=True):
@@ -108,84 +81,92 @@ class _Sniff(msgspec.Struct, frozen=True):
     token: str | None = None
 
 
-class AccountWallets(Collection[Wallet]):
+class AccountWallets(Collection[models.Wallet]):
     """Wallets with their balances; a bare balance row is a wallet without id that holds just it."""
 
-    def create(self, account_id: str, body: NewWallet) -> Record[Wallet]:
+    def create(self, account_id: str, body: bodies.NewWallet) -> Record[models.Wallet]:
         """Provision a wallet on the account's own chain. Not repeated by itself.
 
         Later generations provision it with the account and do not offer this.
         """
-        return self._send("POST", self.route, account_id, body=body, look_up=FIND).record(Wallet)
+        return self._write("POST", self.route, account_id, body=body, look_up=FIND)
 
-    def permits(self, account_id: str, wallet_id: str) -> list[Record[Permit]]:
+    def permits(self, account_id: str, wallet_id: str) -> list[Record[models.Permit]]:
         """Signed leave to spend tokens: announced, and read only here."""
         route = f"{self.route}/{{walletId}}/permits"
-        return self._ask(route, account_id, wallet_id).records(Permit)
+        return self._ask(route, account_id, wallet_id).records(models.Permit)
 
-    def allowances(self, account_id: str, wallet_id: str, asset: str) -> list[Record[Allowance]]:
+    def allowances(
+        self, account_id: str, wallet_id: str, asset: str
+    ) -> list[Record[models.Allowance]]:
         """What may be spent for a wallet: announced, and read only here."""
         route = f"{self.route}/{{walletId}}/allowances"
         reply = self._ask(route, account_id, wallet_id, params=(("asset", asset),))
-        return reply.records(Allowance)
+        return reply.records(models.Allowance)
 
-    def _records(self, reply: Reply) -> tuple[Record[Wallet], ...]:
+    def _records(self, reply: Reply) -> tuple[Record[models.Wallet], ...]:
         records = []
         for raw in split(reply.result, self._listing):
             row = decode(raw, _Sniff, reply.operation).value
             if row.id is not None or (row.asset or row.token) is None:
-                records.append(reply.read(raw, Wallet))
+                records.append(reply.read(raw, models.Wallet))
             else:
-                balance = reply.read(raw, Balance)
-                wallet = Wallet(balances=(balance.value,))
+                balance = reply.read(raw, models.Balance)
+                wallet = models.Wallet(balances=(balance.value,))
                 records.append(Record(wallet, raw, balance.credential))
         return tuple(records)
 
 
-class VirtualBankAccounts(Collection[VirtualBankAccount]):
+class VirtualBankAccounts(Collection[models.VirtualBankAccount]):
     """Where customers' euros arrive."""
 
-    def create(self, account_id: str, body: NewVirtualBankAccount) -> Record[VirtualBankAccount]:
+    def create(
+        self, account_id: str, body: bodies.NewVirtualBankAccount
+    ) -> Record[models.VirtualBankAccount]:
         """Issue a virtual bank account; later generations want the account verified first."""
-        return self._send("POST", self.route, account_id, body=body).record(VirtualBankAccount)
+        return self._write("POST", self.route, account_id, body=body)
 
 
-class PaymentSessions(Endpoint[PaymentSession]):
+class PaymentSessions(Endpoint[models.PaymentSession]):
     """Hosted checkouts. They cannot be read again: keep what `create` answers."""
 
-    def create(self, account_id: str, body: NewPaymentSession) -> Record[PaymentSession]:
+    def create(
+        self, account_id: str, body: bodies.NewPaymentSession
+    ) -> Record[models.PaymentSession]:
         """Open a checkout; `payment_url` is for the customer."""
-        return self._send("POST", self.route, account_id, body=body).record(PaymentSession)
+        return self._write("POST", self.route, account_id, body=body)
 
 
-class Transfers(Collection[Transfer]):
+class Transfers(Collection[models.Transfer]):
     """Transfers of one account, on-chain and by SEPA; `account_role` is SENDER or RECEIVER."""
 
-    def crypto(self, sender_account_id: str, body: NewCryptoTransfer) -> Record[Transfer]:
+    def crypto(
+        self, sender_account_id: str, body: bodies.NewCryptoTransfer
+    ) -> Record[models.Transfer]:
         """Send crypto; the sender's party has to be verified."""
         route = "/accounts/{senderAccountId}/transfers/crypto"
-        return self._send("POST", route, sender_account_id, body=body).record(Transfer)
+        return self._write("POST", route, sender_account_id, body=body)
 
-    def fiat(self, sender_account_id: str, body: NewFiatTransfer) -> Record[Transfer]:
+    def fiat(self, sender_account_id: str, body: bodies.NewFiatTransfer) -> Record[models.Transfer]:
         """Send fiat. Some services move stablecoin between accounts instead: no bank is implied."""
         route = "/accounts/{senderAccountId}/transfers/fiat"
-        return self._send("POST", route, sender_account_id, body=body).record(Transfer)
+        return self._write("POST", route, sender_account_id, body=body)
 
     def create(
-        self, sender_account_id: str, body: NewCryptoTransfer | NewFiatTransfer
-    ) -> Record[Transfer]:
+        self, sender_account_id: str, body: bodies.NewCryptoTransfer | bodies.NewFiatTransfer
+    ) -> Record[models.Transfer]:
         """`POST /transfers`, whose body is not shown: the sender, and a body of either kind.
 
         Prefer `crypto` and `fiat`.
         """
         whole = _WithSender(sender_account_id=sender_account_id, transfer=body)
-        return self._send("POST", "/transfers", body=whole).record(Transfer)
+        return self._write("POST", "/transfers", body=whole)
 
     def wait(
         self, account_id: str, transfer_id: str, *, timeout: float = 60.0, every: float = 2.0
-    ) -> Record[Transfer]:
+    ) -> Record[models.Transfer]:
         """The transfer when it is final, or as it is after `timeout` seconds."""
-        clock = self._client.clock
+        clock = self.client.clock
         until = clock.monotonic() + timeout
         record = self.get(account_id, transfer_id)
         while not record.value.is_final and clock.monotonic() < until:
@@ -201,13 +182,13 @@ class Transfers(Collection[Transfer]):
         return account is None or account in parents
 
 
-class _WithSender(Body, frozen=True, kw_only=True):
+class _WithSender(bodies.Body, frozen=True, kw_only=True):
     """The sender's account beside the fields of a transfer; the key is the transfer's."""
 
     REPEATS = "keyed"
 
     sender_account_id: str
-    transfer: NewCryptoTransfer | NewFiatTransfer
+    transfer: bodies.NewCryptoTransfer | bodies.NewFiatTransfer
 
     @property
     def key(self) -> str | None:
@@ -217,62 +198,61 @@ class _WithSender(Body, frozen=True, kw_only=True):
         return {"senderAccountId": self.sender_account_id, **self.transfer.wire()}
 
 
-class AccountToAccountTransfers(Collection[Transfer]):
+class AccountToAccountTransfers(Collection[models.Transfer]):
     """Transfers between two accounts of the service; not offered by later generations."""
 
-    def create(self, body: NewAccountToAccountTransfer) -> Record[Transfer]:
+    def create(self, body: bodies.NewAccountToAccountTransfer) -> Record[models.Transfer]:
         """Move funds without the blockchain."""
-        return self._send("POST", self.route, body=body).record(Transfer)
+        return self._write("POST", self.route, body=body)
 
 
-class PaymentRequests(Endpoint[PaymentRequest]):
+class PaymentRequests(Endpoint[models.PaymentRequest]):
     """Payments tied to a card. They cannot be read again: keep what `create` answers."""
 
-    def create(self, body: NewPaymentRequest) -> Record[PaymentRequest]:
+    def create(self, body: bodies.NewPaymentRequest) -> Record[models.PaymentRequest]:
         """Request a payment."""
-        return self._send("POST", self.route, body=body).record(PaymentRequest)
+        return self._write("POST", self.route, body=body)
 
 
 class Finance:
     """Every operation of the finance service."""
 
-    def __init__(self, client: ServiceCalls) -> None:
+    def __init__(self, client: Client) -> None:
+        at: tuple[Client, Service] = client, "finance"
         account = "/accounts/{accountId}"
         self.parties: Parties = Parties(
-            client, "finance", "/parties", Party, single="/parties/{id}",
+            *at, "/parties", models.Party, single="/parties/{id}",
             filters=("party_type", "status", "external_id"),
         )  # fmt: skip
         self.accounts: Accounts = Accounts(
-            client, "finance", "/accounts", Account, single="/accounts/{id}",
+            *at, "/accounts", models.Account, single="/accounts/{id}",
             filters=("external_id", "status", "party_id"),
         )  # fmt: skip
-        self.party_roles: PartyRoles = PartyRoles(
-            client, "finance", f"{account}/party-roles", PartyRole
-        )
+        self.party_roles: PartyRoles = PartyRoles(*at, f"{account}/party-roles", models.PartyRole)
         self.wallets: AccountWallets = AccountWallets(
-            client, "finance", f"{account}/wallets", Wallet,
+            *at, f"{account}/wallets", models.Wallet,
             filters=("chain", "status"),
             # the id, or the assets where balances came bare
             key=lambda wallet: wallet.id
             or tuple((b.asset, b.token, b.contract_address) for b in wallet.balances),
         )  # fmt: skip
         self.virtual_bank_accounts: VirtualBankAccounts = VirtualBankAccounts(
-            client, "finance", f"{account}/virtual-bank-accounts", VirtualBankAccount,
+            *at, f"{account}/virtual-bank-accounts", models.VirtualBankAccount,
             single=f"{account}/virtual-bank-accounts/{{virtualBankAccountId}}",
             filters=("bank_account_type", "status"),
         )  # fmt: skip
         self.payment_sessions: PaymentSessions = PaymentSessions(
-            client, "finance", f"{account}/fiat-to-crypto/payment-sessions", PaymentSession
+            *at, f"{account}/fiat-to-crypto/payment-sessions", models.PaymentSession
         )
         self.transfers: Transfers = Transfers(
-            client, "finance", f"{account}/transfers", Transfer,
+            *at, f"{account}/transfers", models.Transfer,
             single=f"{account}/transfers/{{transferId}}",
             filters=("account_role", "status"),
         )  # fmt: skip
         self.account_to_account_transfers: AccountToAccountTransfers = AccountToAccountTransfers(
-            client, "finance", "/account-to-account-transfers", Transfer,
+            *at, "/account-to-account-transfers", models.Transfer,
             filters=("source_account_id", "destination_account_id"),
         )  # fmt: skip
         self.payment_requests: PaymentRequests = PaymentRequests(
-            client, "finance", "/payment-requests", PaymentRequest
+            *at, "/payment-requests", models.PaymentRequest
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["InTurn", "ListPage", "PagePart", "SideBySide", "walk"]
 
 T = TypeVar("T")
-P_co = TypeVar("P_co", covariant=True)
+P = TypeVar("P")
 WALKS = 3
 
 
@@ -67,20 +67,21 @@ class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 def walk(
-    policy: WalkPolicy[P_co],
+    walk_once: Callable[[str, CallLimits], Generator[P, None, str | None]],
     operation: str,
     limits: CallLimits,
     *,
     loss: str = "what came so far may be incomplete",
-) -> Iterator[P_co]:
-    """The pages of a list, as the policy brings them; walked again while records may be missing.
+) -> Iterator[P]:
+    """The pages of a list, as its policy brings them; walked again while records may be missing.
 
+    `walk_once` gives the pages from the first on, then what speaks against having met every record.
     UnexpectedResponse after the last walk where they still may be, and at the page where a list
     turns out to have no end; `loss` says there what that means for what has come.
     """
     doubt: str | None = None
     for _ in range(WALKS):
-        doubt = yield from policy.walk_once(operation, limits)
+        doubt = yield from walk_once(operation, limits)
         if doubt is None:
             return
     raise UnexpectedResponse(
@@ -90,34 +91,26 @@ def walk(
     )
 
 
-class WalkPolicy(Protocol[P_co]):
-    """How a list is walked."""
-
-    def walk_once(self, operation: str, limits: CallLimits) -> Generator[P_co, None, str | None]:
-        """The pages from the first on, then what speaks against having met every record."""
-
-
-class InTurn(Generic[T]):
+class InTurn(msgspec.Struct, Generic[T]):
     """Page after page; of each page the records that no earlier one brought, by their keys."""
 
-    def __init__(self, first: Callable[[], ListPage[T]], key: Callable[[T], Hashable]) -> None:
-        self._first = first
-        self._key = key
-        self._yielded: set[Hashable] = set()
+    first: Callable[[], ListPage[T]]
+    key: Callable[[T], Hashable]
+    yielded: set[Hashable] = msgspec.field(default_factory=set)
 
     def walk_once(
         self, operation: str, limits: CallLimits
     ) -> Generator[ListPage[T], None, str | None]:
         """The pages, then the doubt that is left."""
         current = _Walk(operation, limits)
-        page: ListPage[T] | None = self._first()
+        page: ListPage[T] | None = self.first()
         while page is not None:
             current.require_end(page)
-            keys = [self._key(record.value) for record in page.items]
+            keys = [self.key(record.value) for record in page.items]
             fresh = []
             for record, key in zip(page.items, keys, strict=True):
-                if key not in self._yielded:
-                    self._yielded.add(key)
+                if key not in self.yielded:
+                    self.yielded.add(key)
                     fresh.append(record)
             received = len(page.items)
             yield msgspec.structs.replace(page, items=tuple(fresh), received=received)
@@ -127,16 +120,15 @@ class InTurn(Generic[T]):
         return current.doubt
 
 
-class _Walk:
+class _Walk(msgspec.Struct):
     """What one walk has met, and what speaks against having met everything."""
 
-    def __init__(self, operation: str, limits: CallLimits) -> None:
-        self._operation = operation
-        self._limits = limits
-        self._most: int | None = None
-        self.keys: set[Hashable] = set()
-        self.total: int | None = None
-        self.doubt: str | None = None
+    operation: str
+    limits: CallLimits
+    most: int | None = None
+    keys: set[Hashable] = msgspec.field(default_factory=set)
+    total: int | None = None
+    doubt: str | None = None
 
     def meet(self, page: ListPage[T], keys: list[Hashable]) -> bool:
         """Take note of a page; False where going on is pointless."""
@@ -156,15 +148,15 @@ class _Walk:
     def require_end(self, page: ListPage[T]) -> None:
         """Refuse to go on where the pages outnumber what the first one stated."""
         if page.number == 1:
-            self._most = _most_pages(page.pagination, page.size, self._limits, self._operation)
-        if len(self.keys) > self._limits.records:
-            most = f"{self._limits.records:,} records are read"
-            raise _endless(self._operation, f"{len(self.keys):,} records came; at most {most}")
-        if self._most is not None:
-            _require_stated(page.number, self._most, self._limits, self._operation)
-        elif page.number > self._limits.pages or len(self.keys) > self._limits.unstated_records:
+            self.most = _most_pages(page.pagination, page.size, self.limits, self.operation)
+        if len(self.keys) > self.limits.records:
+            most = f"{self.limits.records:,} records are read"
+            raise _endless(self.operation, f"{len(self.keys):,} records came; at most {most}")
+        if self.most is not None:
+            _require_stated(page.number, self.most, self.limits, self.operation)
+        elif page.number > self.limits.pages or len(self.keys) > self.limits.unstated_records:
             records = f"{len(self.keys):,} records came on {page.number:,} pages"
-            raise _endless(self._operation, f"{records}, and nothing says how many there are")
+            raise _endless(self.operation, f"{records}, and nothing says how many there are")
 
 
 class PagePart(msgspec.Struct, Generic[T], frozen=True):

@@ -14,41 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from treasury.api.bodies import (
-    Amount,
-    BankAccountChanges,
-    Body,
-    CompanyWalletChanges,
-    FeeQuestion,
-    Invitation,
-    NewBankAccount,
-    NewCompanyWallet,
-    NewRampRequest,
-    RampAmount,
-    RampTransactionHash,
-    RecordVersion,
-)
+from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
 from treasury.api.created_records import SKEW, created_since, only_one
-from treasury.api.models import (
-    CalculatedFee,
-    Chain,
-    Company,
-    CompanyBankAccount,
-    CompanyUser,
-    CompanyWallet,
-    ConfigEntry,
-    CryptoCurrency,
-    CurrencyPair,
-    Fee,
-    FiatCurrency,
-    RampRequest,
-)
 from treasury.api.resources import Collection, Filter, Params, Reference, Single, UnpagedList
 from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 
 if TYPE_CHECKING:
-    from treasury.api.service_calls import Reply, ServiceCalls
+    from treasury.api.client import Client, Reply, Service
 
 __all__ = ["BankConfig", "Chains", "Ramp", "RampRequests"]
 
@@ -56,21 +29,23 @@ FIND = "look it up with `find` and this body before sending it again"
 DAY = timedelta(days=1)
 
 
-class RampRequests(Collection[RampRequest]):
+class RampRequests(Collection[models.RampRequest]):
     """Ramp requests; a list item lacks version, fee, net amount and events, `get` has them.
 
     The filters `from_date` and `to_date` are the service's own, in a zone that it does not state;
     `created_from` and `created_to` are days in UTC, asked for a day wider and trimmed here.
     """
 
-    def create(self, body: NewRampRequest, *, check: bool = True) -> Record[RampRequest]:
+    def create(
+        self, body: bodies.NewRampRequest, *, check: bool = True
+    ) -> Record[models.RampRequest]:
         """Create a request; NotReady, with nothing sent, where its company or target is unverified.
 
         `check=False` leaves that to the service. Compare `body.differences(answer)` before anybody
         approves.
         """
         if check:  # what it builds on; what cannot be read is left to the service
-            ramp = Ramp(self._client)
+            ramp = Ramp(self.client)
             _require_verified("the company", lambda: ramp.company.get().value.kyb_status)
             if wallet := body.company_wallet_id:
                 _require_verified(
@@ -81,42 +56,44 @@ class RampRequests(Collection[RampRequest]):
                     f"bank account {account}",
                     lambda: ramp.bank_accounts.get(account).value.verification_status,
                 )
-        return self._send("POST", self.route, body=body, look_up=FIND).record(RampRequest)
+        return self._write("POST", self.route, body=body, look_up=FIND)
 
-    def approve(self, request_id: str, *, version: int) -> Record[RampRequest]:
+    def approve(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
         """Approve what was seen at `version`; the creator's own credential is refused."""
         return self._decide("approve", request_id, version)
 
-    def reject(self, request_id: str, *, version: int) -> Record[RampRequest]:
+    def reject(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
         """Reject what was seen at `version`; the service takes no reason, keep it yourself."""
         return self._decide("reject", request_id, version)
 
-    def cancel(self, request_id: str, *, version: int) -> Record[RampRequest]:
+    def cancel(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
         """Cancel what was seen at `version`; for the creator, while it awaits approval."""
         return self._decide("cancel", request_id, version)
 
     def change_amount(
-        self, request_id: str, *, amount: Amount, version: int
-    ) -> Record[RampRequest]:
+        self, request_id: str, *, amount: bodies.Amount, version: int
+    ) -> Record[models.RampRequest]:
         """Change the amount (fiat gross on-ramp, crypto gross off-ramp), before it is approved."""
-        body = RampAmount(amount=amount, version=version)
+        body = bodies.RampAmount(amount=amount, version=version)
         return self._change("PUT", "amount", request_id, body)
 
     def add_transaction_hash(
         self, request_id: str, *, transaction_hash: str, version: int
-    ) -> Record[RampRequest]:
+    ) -> Record[models.RampRequest]:
         """Say with which transaction the crypto of an off-ramp was sent."""
-        body = RampTransactionHash(blockchain_transaction_hash=transaction_hash, version=version)
+        body = bodies.RampTransactionHash(
+            blockchain_transaction_hash=transaction_hash, version=version
+        )
         return self._change("PATCH", "tx-hash", request_id, body)
 
     def find(
         self,
         *parents: str,
-        body: Body,
+        body: bodies.Body,
         since: datetime,
         earlier_ids: Container[str] = (),
         created_by: str | None = None,
-    ) -> Record[RampRequest]:
+    ) -> Record[models.RampRequest]:
         """The request that `body`, sent at `since`, has created; OutcomeUnknown if unclear.
 
         Told by creation time, direction and amount, then by what its detail says; by its maker
@@ -134,13 +111,15 @@ class RampRequests(Collection[RampRequest]):
         ]
         return only_one(matches, self._listing)
 
-    def _decide(self, verb: str, request_id: str, version: int) -> Record[RampRequest]:
-        return self._change("POST", verb, request_id, RecordVersion(version=version))
+    def _decide(self, verb: str, request_id: str, version: int) -> Record[models.RampRequest]:
+        return self._change("POST", verb, request_id, bodies.RecordVersion(version=version))
 
-    def _change(self, method: str, verb: str, request_id: str, body: Body) -> Record[RampRequest]:
+    def _change(
+        self, method: str, verb: str, request_id: str, body: bodies.Body
+    ) -> Record[models.RampRequest]:
         look_up = f"read ramp request {request_id}: its status and last event say"
         route = f"/ramp-requests/{{id}}/{verb}"
-        return self._send(method, route, request_id, body=body, look_up=look_up).record(RampRequest)
+        return self._write(method, route, request_id, body=body, look_up=look_up)
 
     def _sent(self, name: str, value: Filter) -> Params:
         wider = {"created_from": ("from_date", -DAY), "created_to": ("to_date", DAY)}
@@ -184,19 +163,19 @@ def _day(value: Filter) -> date:
         raise InputError(f"{value!r} is not a day", do="write it as 2026-10-01") from None
 
 
-class BankAccounts(Collection[CompanyBankAccount]):
+class BankAccounts(Collection[models.CompanyBankAccount]):
     """The company's own bank accounts; a list item lacks version and IBAN, `get` has them."""
 
-    def create(self, body: NewBankAccount) -> Record[CompanyBankAccount]:
+    def create(self, body: bodies.NewBankAccount) -> Record[models.CompanyBankAccount]:
         """Register a bank account; it is reviewed before it can be used."""
-        reply = self._send("POST", self.route, body=body, look_up=FIND)
-        return reply.record(CompanyBankAccount)
+        return self._write("POST", self.route, body=body, look_up=FIND)
 
-    def update(self, account_id: str, *, name: str, version: int) -> Record[CompanyBankAccount]:
+    def update(
+        self, account_id: str, *, name: str, version: int
+    ) -> Record[models.CompanyBankAccount]:
         """Rename what `get` showed at `version`."""
-        body = BankAccountChanges(name=name, version=version)
-        reply = self._send("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
-        return reply.record(CompanyBankAccount)
+        body = bodies.BankAccountChanges(name=name, version=version)
+        return self._write("PATCH", "/company-bank-accounts/{id}", account_id, body=body)
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "supported_ramp_types":
@@ -207,19 +186,19 @@ class BankAccounts(Collection[CompanyBankAccount]):
         )
 
 
-class CompanyWallets(Collection[CompanyWallet]):
+class CompanyWallets(Collection[models.CompanyWallet]):
     """The company's own wallets; a list item lacks the version, `get` has it."""
 
-    def create(self, body: NewCompanyWallet) -> Record[CompanyWallet]:
+    def create(self, body: bodies.NewCompanyWallet) -> Record[models.CompanyWallet]:
         """Register a wallet; it is verified by 1 USDC sent from it to a deposit wallet."""
-        reply = self._send("POST", self.route, body=body, look_up=FIND)
-        return reply.record(CompanyWallet)
+        return self._write("POST", self.route, body=body, look_up=FIND)
 
-    def update(self, wallet_id: str, *, description: str, version: int) -> Record[CompanyWallet]:
+    def update(
+        self, wallet_id: str, *, description: str, version: int
+    ) -> Record[models.CompanyWallet]:
         """Describe what `get` showed at `version`."""
-        body = CompanyWalletChanges(description=description, version=version)
-        reply = self._send("PATCH", "/company-wallets/{id}", wallet_id, body=body)
-        return reply.record(CompanyWallet)
+        body = bodies.CompanyWalletChanges(description=description, version=version)
+        return self._write("PATCH", "/company-wallets/{id}", wallet_id, body=body)
 
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "address":
@@ -228,37 +207,34 @@ class CompanyWallets(Collection[CompanyWallet]):
         return address is None or address.lower() == str(condition).lower()
 
 
-class Users(UnpagedList[CompanyUser]):
+class Users(UnpagedList[models.CompanyUser]):
     """The company's users."""
 
-    def invite(self, body: Invitation) -> Record[CompanyUser]:
+    def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
         """Invite a user. The link in the answer is dropped: it lets its holder in."""
-        reply = self._send("POST", "/company/users/invite", body=body, look_up=FIND)
-        return reply.record(CompanyUser)
+        return self._write("POST", "/company/users/invite", body=body, look_up=FIND)
 
 
-class FeeTiers(Reference[Fee]):
+class FeeTiers(Reference[models.Fee]):
     """Fee tiers, and the calculator."""
 
-    def calculate(self, *, amount: Amount, ramp_type: str) -> Record[CalculatedFee]:
+    def calculate(self, *, amount: bodies.Amount, ramp_type: str) -> Record[models.CalculatedFee]:
         """The fee of an amount, which is fiat on-ramp and crypto off-ramp; the fee is in the same.
 
         It changes nothing, so it is asked again like any reading.
         """
-        question = FeeQuestion(amount=amount, type=ramp_type)
-        reply = self._client.request(
-            "POST", "/fees/calculate", service=self._service, body=question
-        )
-        calculated = reply.record(CalculatedFee)
+        question = bodies.FeeQuestion(amount=amount, type=ramp_type)
+        reply = self.client.request("POST", "/fees/calculate", service=self.service, body=question)
+        calculated = reply.record(models.CalculatedFee)
         unit: Literal["fiat", "crypto"] = "fiat" if ramp_type == "ON_RAMP" else "crypto"
         value = msgspec.structs.replace(calculated.value, unit=unit)
         return Record(value, calculated.raw, calculated.credential)
 
 
-class Chains(Reference[Chain]):
+class Chains(Reference[models.Chain]):
     """Blockchain networks; documented as an object, a list of names and a list of objects."""
 
-    def _records(self, reply: Reply) -> list[Record[Chain]]:
+    def _records(self, reply: Reply) -> list[Record[models.Chain]]:
         raw = reply.result
         if raw.lstrip().startswith(b"{"):
             raw = bytes(decode(raw, _SupportedChains, self._listing).value.supported_chains)
@@ -269,7 +245,7 @@ class Chains(Reference[Chain]):
             else:
                 row = decode(item, _ChainRow, self._listing).value
                 name = row.name or row.chain or row.id
-            records.append(Record(Chain(name=name), item, reply.credential))
+            records.append(Record(models.Chain(name=name), item, reply.credential))
         return records
 
 
@@ -300,10 +276,10 @@ class _Config(msgspec.Struct, frozen=True, rename="camel"):
     supported_currencies: tuple[msgspec.Raw, ...] = ()
 
 
-class BankConfig(Reference[ConfigEntry]):
+class BankConfig(Reference[models.ConfigEntry]):
     """Account types, countries and currencies of bank accounts: one list of (kind, code, name)."""
 
-    def _records(self, reply: Reply) -> list[Record[ConfigEntry]]:
+    def _records(self, reply: Reply) -> list[Record[models.ConfigEntry]]:
         config = decode(reply.result, _Config, self._listing).value
         kinds = (
             ("account_type", config.enabled_account_types),
@@ -315,7 +291,7 @@ class BankConfig(Reference[ConfigEntry]):
             row = decode(raw, _ConfigRow, self._listing).value
             code = row.type or row.country_code or row.code
             name = row.description or row.country_name or row.name
-            entry = ConfigEntry(kind=kind, code=code, name=name)
+            entry = models.ConfigEntry(kind=kind, code=code, name=name)
             records.append(Record(entry, raw, reply.credential))
         return records
 
@@ -323,39 +299,36 @@ class BankConfig(Reference[ConfigEntry]):
 class Ramp:
     """Every operation of the ramp service."""
 
-    def __init__(self, client: ServiceCalls) -> None:
-        self.company: Single[Company] = Single(client, "ramp", "/company", Company)
-        self.users: Users = Users(client, "ramp", "/company/users", CompanyUser)
+    def __init__(self, client: Client) -> None:
+        at: tuple[Client, Service] = client, "ramp"
+        self.company: Single[models.Company] = Single(*at, "/company", models.Company)
+        self.users: Users = Users(*at, "/company/users", models.CompanyUser)
         self.bank_accounts: BankAccounts = BankAccounts(
-            client, "ramp", "/company-bank-accounts", CompanyBankAccount,
+            *at, "/company-bank-accounts", models.CompanyBankAccount,
             single="/company-bank-accounts/{id}",
             filters=("verification_status", "supported_ramp_types"),
         )  # fmt: skip
         self.wallets: CompanyWallets = CompanyWallets(
-            client, "ramp", "/company-wallets", CompanyWallet, single="/company-wallets/{id}",
+            *at, "/company-wallets", models.CompanyWallet, single="/company-wallets/{id}",
             filters=("chain", "verification_status", "address"),
         )  # fmt: skip
         self.requests: RampRequests = RampRequests(
-            client, "ramp", "/ramp-requests", RampRequest, single="/ramp-requests/{id}",
-            filters=(
-                "ramp_type", "status", "from_date", "to_date", "created_from", "created_to",
-                "payment_reference",
-            ),
+            *at, "/ramp-requests", models.RampRequest, single="/ramp-requests/{id}",
+            filters=("ramp_type", "status", "from_date", "to_date", "created_from", "created_to",
+                     "payment_reference"),
         )  # fmt: skip
-        self.on_ramp_pairs: Reference[CurrencyPair] = Reference(
-            client, "ramp", "/ramp-requests/on-ramp/pairs", CurrencyPair
+        self.on_ramp_pairs: Reference[models.CurrencyPair] = Reference(
+            *at, "/ramp-requests/on-ramp/pairs", models.CurrencyPair
         )
-        self.off_ramp_pairs: Reference[CurrencyPair] = Reference(
-            client, "ramp", "/ramp-requests/off-ramp/pairs", CurrencyPair
+        self.off_ramp_pairs: Reference[models.CurrencyPair] = Reference(
+            *at, "/ramp-requests/off-ramp/pairs", models.CurrencyPair
         )
-        self.fees: FeeTiers = FeeTiers(client, "ramp", "/fees", Fee)
-        self.fiat_currencies: Reference[FiatCurrency] = Reference(
-            client, "ramp", "/fiat-currencies", FiatCurrency
+        self.fees: FeeTiers = FeeTiers(*at, "/fees", models.Fee)
+        self.fiat_currencies: Reference[models.FiatCurrency] = Reference(
+            *at, "/fiat-currencies", models.FiatCurrency
         )
-        self.crypto_currencies: Reference[CryptoCurrency] = Reference(
-            client, "ramp", "/crypto-currencies", CryptoCurrency
+        self.crypto_currencies: Reference[models.CryptoCurrency] = Reference(
+            *at, "/crypto-currencies", models.CryptoCurrency
         )
-        self.chains: Chains = Chains(client, "ramp", "/chains", Chain)
-        self.bank_config: BankConfig = BankConfig(
-            client, "ramp", "/bank-accounts/config", ConfigEntry
-        )
+        self.chains: Chains = Chains(*at, "/chains", models.Chain)
+        self.bank_config: BankConfig = BankConfig(*at, "/bank-accounts/config", models.ConfigEntry)

@@ -25,7 +25,7 @@ from treasury.text import camel_case
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from treasury.api.service_calls import Reply, Service, ServiceCalls
+    from treasury.api.client import Client, Reply, Service
 
 __all__ = ["Collection", "Order", "Reference", "Single", "UnpagedList"]
 
@@ -48,14 +48,13 @@ def by_id(value: object) -> Hashable:
     return key
 
 
-class Endpoint(Generic[T]):
+class Endpoint(msgspec.Struct, Generic[T], eq=False):
     """A route of a service and the model of what it answers with."""
 
-    def __init__(self, client: ServiceCalls, service: Service, route: str, model: type[T]) -> None:
-        self._client = client
-        self._service = service
-        self.route = route
-        self._model = model
+    client: Client
+    service: Service
+    route: str
+    model: type[T]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.route}>"
@@ -65,7 +64,7 @@ class Endpoint(Generic[T]):
         return f"GET {self.route}"
 
     def _ask(self, route: str, *ids: str, params: Params = ()) -> Reply:
-        return self._client.request("GET", route, *ids, service=self._service, params=params)
+        return self.client.request("GET", route, *ids, service=self.service, params=params)
 
     def _send(
         self,
@@ -76,9 +75,20 @@ class Endpoint(Generic[T]):
         look_up: str | None = None,
     ) -> Reply:
         """Change something; `look_up` says where to see whether it was done."""
-        return self._client.request(
-            method, route, *ids, service=self._service, body=body, look_up=look_up
+        return self.client.request(
+            method, route, *ids, service=self.service, body=body, look_up=look_up
         )
+
+    def _write(
+        self,
+        method: str,
+        route: str,
+        *ids: str,
+        body: Body | None = None,
+        look_up: str | None = None,
+    ) -> Record[T]:
+        """The record as it is after a change of `_send`."""
+        return self._send(method, route, *ids, body=body, look_up=look_up).record(self.model)
 
 
 class Single(Endpoint[T]):
@@ -86,7 +96,7 @@ class Single(Endpoint[T]):
 
     def get(self) -> Record[T]:
         """The record."""
-        return self._ask(self.route).record(self._model)
+        return self._ask(self.route).record(self.model)
 
 
 class UnpagedList(Endpoint[T]):
@@ -96,7 +106,7 @@ class UnpagedList(Endpoint[T]):
         """Every record of the list, in the service's order."""
         reply = self._ask(self.route, *parents)
         if reply.pagination is not None and reply.pagination.has_next_page:
-            paged = Collection(self._client, self._service, self.route, self._model, key=repr)
+            paged = Collection(self.client, self.service, self.route, self.model, key=repr)
             return list(paged.iterate(*parents))
         return self._records(reply)
 
@@ -108,20 +118,18 @@ class UnpagedList(Endpoint[T]):
         return only_one(list(created_since(listed, body, since, earlier_ids)), self._listing)
 
     def _records(self, reply: Reply) -> list[Record[T]]:
-        return reply.records(self._model)
+        return reply.records(self.model)
 
 
 class Reference(UnpagedList[T]):
     """Reference data: `all` asks the service, `recent` remembers the answer for a while."""
 
-    def __init__(self, client: ServiceCalls, service: Service, route: str, model: type[T]) -> None:
-        super().__init__(client, service, route, model)
-        self._lock = threading.Lock()
-        self._cached: tuple[float, list[Record[T]]] | None = None
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
+    _cached: tuple[float, list[Record[T]]] | None = None
 
     def all(self, *parents: str) -> list[Record[T]]:
         """Every record, as the service has it now."""
-        asked_at = self._client.clock.monotonic()
+        asked_at = self.client.clock.monotonic()
         records = super().all(*parents)
         with self._lock:
             self._cached = (asked_at, records)
@@ -131,7 +139,7 @@ class Reference(UnpagedList[T]):
         """Every record, from an answer of at most `max_age` seconds ago."""
         with self._lock:
             cached = self._cached
-        if cached is not None and self._client.clock.monotonic() - cached[0] < max_age:
+        if cached is not None and self.client.clock.monotonic() - cached[0] < max_age:
             return list(cached[1])
         return self.all()
 
@@ -139,21 +147,9 @@ class Reference(UnpagedList[T]):
 class Collection(Endpoint[T]):
     """A list with pages, and its records one by one where `single` is given."""
 
-    def __init__(
-        self,
-        client: ServiceCalls,
-        service: Service,
-        route: str,
-        model: type[T],
-        *,
-        single: str = "",
-        filters: tuple[str, ...] = (),
-        key: Callable[[T], Hashable] = by_id,
-    ) -> None:
-        super().__init__(client, service, route, model)
-        self._single = single
-        self._filters = filters
-        self._key = key
+    single: str = ""
+    filters: tuple[str, ...] = ()
+    key: Callable[[T], Hashable] = by_id
 
     def list(
         self,
@@ -178,8 +174,8 @@ class Collection(Endpoint[T]):
     ) -> Iterator[ListPage[T]]:
         """The pages from the first on, no record twice; see `paging.walk` for the error."""
         params = self._params(size, sort_on, sort_order, filters)
-        in_turn = InTurn(partial(self._page, parents, 1, size, params), self._key)
-        every = walk(in_turn, self._listing, self._client.limits)
+        in_turn = InTurn(partial(self._page, parents, 1, size, params), self.key)
+        every = walk(in_turn.walk_once, self._listing, self.client.limits)
         return (self._filtered(page, parents, filters) for page in every)
 
     def iterate(
@@ -197,9 +193,9 @@ class Collection(Endpoint[T]):
 
     def get(self, *ids: str) -> Record[T]:
         """One record by its id, after the ids of its parents."""
-        if not self._single:
+        if not self.single:
             raise InputError(f"{self.route} has no single records", do="list them instead")
-        return self._ask(self._single, *ids).record(self._model)
+        return self._ask(self.single, *ids).record(self.model)
 
     def find(
         self, *parents: str, body: Body, since: datetime, earlier_ids: Container[str] = ()
@@ -225,7 +221,7 @@ class Collection(Endpoint[T]):
         )
 
     def _records(self, reply: Reply) -> tuple[Record[T], ...]:
-        return tuple(reply.records(self._model))
+        return tuple(reply.records(self.model))
 
     def _filtered(
         self, page: ListPage[T], parents: tuple[str, ...], filters: Filters
@@ -254,9 +250,9 @@ class Collection(Endpoint[T]):
         return stated is None or _text(stated) == _text(condition)
 
     def _params(self, size: int, sort_on: str, sort_order: Order, filters: Filters) -> Params:
-        unknown = sorted(set(filters) - set(self._filters))
+        unknown = sorted(set(filters) - set(self.filters))
         if unknown:
-            names = ", ".join(self._filters) or "none"
+            names = ", ".join(self.filters) or "none"
             raise InputError(
                 f"{self.route} has no filter {unknown[0]!r}", do=f"its filters are: {names}"
             )

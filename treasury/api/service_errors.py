@@ -15,9 +15,12 @@ import msgspec
 
 from treasury import errors as tree
 from treasury.api.codec import UNREADABLE
-from treasury.api.scopes import SCOPES
+from treasury.api.operations import LATER_DROPPED, REFUSES, SCOPES
 
-__all__ = ["Fault", "Refusal", "error_for", "not_offered", "one_line", "read_refusal", "where"]
+__all__ = [
+    "Fault", "Refusal", "error_for", "is_refusal", "not_offered", "one_line", "read_refusal",
+    "where",
+]  # fmt: skip
 
 MOST_FAULTS: Final = 20
 """Errors of one refusal that are shown; of more, their number."""
@@ -127,7 +130,7 @@ def error_for(
     advice, scope = _DO[kind], SCOPES.get(operation)
     if kind is tree.Forbidden and scope is not None:
         advice = f"use a credential that may {scope}; nothing was executed"
-    if kind is tree.NotFound and operation in _LATER_DROPPED:
+    if kind is tree.NotFound and operation in LATER_DROPPED:
         advice = "check the id; later generations of the service do not have this operation at all"
     error = kind(
         message + where(ids, refusal.trace),
@@ -165,17 +168,6 @@ def where(ids: tuple[str, ...], trace: str | None = None) -> str:
     parts = [f"id {text}" for text in map(one_line, ids) if text]
     parts += [f"trace {trace}"] if trace else []
     return f" ({', '.join(parts)})" if parts else ""
-
-
-_LATER_DROPPED = frozenset(
-    {
-        "PATCH /accounts/{id}",
-        "DELETE /accounts/{id}",
-        "POST /accounts/{accountId}/reactivate",
-        "POST /accounts/{accountId}/wallets",
-    }
-)
-"""Where a 404 may speak of the operation as well as of the record: the answers look the same."""
 
 
 def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type[tree.ServiceError]:
@@ -231,6 +223,19 @@ def read_refusal(response: httpx.Response) -> Refusal:
         is_ours=is_json and body.get("success") is False and is_coded,
         untold=max(0, len(entries) - MOST_FAULTS),
     )
+
+
+def is_refusal(response: httpx.Response, operation: str) -> bool:
+    """Whether the service itself says of this write that it did not carry it out.
+
+    Between here and the service stand proxies, gateways and filters that answer by themselves, also
+    after the service has acted. Such a page says nothing of the effect, whatever its status is. So
+    a write counts as refused only where the body has the services' own error shape and the status
+    is one that this operation is documented to refuse with. Any other answer without success leaves
+    the outcome unknown. Whoever forges shape and status cannot be told apart from the service.
+    """
+    documented = response.status_code in REFUSES.get(operation, frozenset())
+    return read_refusal(response).is_ours and documented
 
 
 def _objects(listed: Any) -> list[dict[str, Any]]:

@@ -58,10 +58,6 @@ _ALLOCATOR: Final = "ARROW_DEFAULT_MEMORY_POOL"
 class _Guarded(click.Group):
     """A group whose commands write to a guarded terminal, and are loaded when they are run."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.commands = Verbs()
-
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """The command of a verb, loaded with what it needs."""
         if name in ARROW_ALONE:
@@ -84,7 +80,9 @@ class _Guarded(click.Group):
             return super().main(*arguments, **options)
 
 
-@click.group(cls=_Guarded, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Guarded, commands=Verbs(), context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="treasury %(version)s")
 @click.option(
     "--workspace",
@@ -117,25 +115,16 @@ def main() -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
-    except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx is not None else "treasury"
-        click.echo(
-            f"treasury: {_line(error.format_message()).removesuffix('.')} - see `{path} --help`",
-            err=True,
-        )
-        sys.exit(error.exit_code)
-    except click.ClickException as error:
-        click.echo(f"treasury: {_line(error.format_message())}", err=True)
-        sys.exit(error.exit_code)
     except click.Abort:
         click.echo("treasury: stopped", err=True)
         sys.exit(1)
-    except TreasuryError as error:
-        click.echo(f"treasury: {_line(str(error))}", err=True)
+    except (click.ClickException, TreasuryError) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        line = " ".join(text.split())
+        if isinstance(error, click.UsageError):
+            path = error.ctx.command_path if error.ctx is not None else "treasury"
+            line = f"{line.removesuffix('.')} - see `{path} --help`"
+        click.echo(f"treasury: {line}", err=True)
         sys.exit(error.exit_code)
     finally:
         gc.freeze()  # nothing is collected that goes with the process: a tenth of a second
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

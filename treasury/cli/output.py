@@ -9,9 +9,11 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Concatenate, ParamSpec, TypeVar
+from functools import cache
+from importlib import resources
 from zoneinfo import ZoneInfo
 
 import click
@@ -20,69 +22,56 @@ import pyarrow as pa
 from treasury.cli.layout import print_table
 from treasury.errors import InputError
 from treasury.tables.csv_output import csv_text, rows_of
-from treasury.tables.tabular import Tabular, in_zone
+from treasury.tables.tabular import in_zone
 from treasury.tables.tabular import value_text as plain
 from treasury.text import clean, is_hidden
 
-__all__ = [
-    "as_of_option",
-    "desk_zone",
-    "format_option",
-    "keep_desk_zone",
-    "print_options",
-    "print_report",
-    "print_rows",
-    "view_options",
-]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-_ZONE = "treasury.zone"
-FORMATS = ("table", "json", "csv", "parquet")
-
+__all__ = ["as_of_option", "dry_run_option", "format_option", "print_rows", "say_verdict"]
 
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
 )
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "json", "csv", "parquet")),
+    default="table",
+    show_default=True,
+    help="How to print the rows.",
+)
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
+)
 
 
-def format_option(function: Callable[P, R]) -> Callable[P, R]:
-    """The option `--format`."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default="table",
-        show_default=True,
-        help="How to print the rows.",
-    )(function)
+def say_verdict(name: str, verdict: str, *, dry_run: bool) -> None:
+    """Say what was decided about something, and whether that is journaled."""
+    click.echo(f"{name}: {verdict}" + (" (not written)" if dry_run else ""))
 
 
-def print_options(function: Callable[Concatenate[click.Context, P], R]) -> Callable[P, R]:
-    """What a command that prints rows is given: the context, and the option `--format`."""
-    return format_option(click.pass_context(function))
-
-
-def view_options(function: Callable[Concatenate[click.Context, P], R]) -> Callable[P, R]:
-    """What a command that only looks is given: `print_options`, and the option `--as-of`."""
-    return as_of_option(print_options(function))
+@cache
+def layouts() -> dict[str, dict[str, list[str]]]:
+    """What a person is shown of each table: its columns, and which of them are spare."""
+    return tomllib.loads(
+        resources.files("treasury.cli").joinpath("layouts.toml").read_text("utf-8")
+    )
 
 
 def print_rows(
     table: pa.Table,
     form: str,
     *,
-    columns: Iterable[str] = (),
-    spare: Sequence[str] = (),
+    layout: str = "",
+    without: Sequence[str] = (),
     title: str = "",
     empty: str = "none",
     as_stored: bool = False,
+    zone: ZoneInfo | None = None,
 ) -> None:
-    """Print all rows; `columns` are those that the table for a person has, in order.
+    """Print all rows; a person sees the columns of the `layout`, in their order, or every column.
 
-    `spare` are the columns that a narrow terminal goes without, the first of them first. The table
-    has people's words and the desk's time zone; `as_stored` leaves the words of the data.
+    `without` are columns that a layout goes without this time. A person's table has their words and
+    instants in `zone`; `as_stored` leaves the words of the data.
     """
     match form:
         case "json":
@@ -98,29 +87,12 @@ def print_rows(
             pq.write_table(table, sink)
             sys.stdout.buffer.write(sink.getvalue())
         case _:
-            local = in_zone(table, desk_zone())
-            names = list(columns) or table.column_names
-            print_table(local, names, clean(title), empty, spare, as_stored=as_stored)
-
-
-def print_report(report: Tabular, form: str) -> None:
-    """Print what a verb did: its own sentences for a person, its first sheet for a program."""
-    if form == "table":
-        click.echo(str(report))
-    else:
-        print_rows(report.to_arrow(), form)
-
-
-def keep_desk_zone(context: click.Context, zone: ZoneInfo) -> None:
-    """Remember the desk's time zone for what this command prints."""
-    context.meta[_ZONE] = zone
-
-
-def desk_zone() -> ZoneInfo | None:
-    """The time zone of the workspace that this command opened; None where it opened none."""
-    context = click.get_current_context(silent=True)
-    zone: ZoneInfo | None = None if context is None else context.meta.get(_ZONE)
-    return zone
+            local = in_zone(table, zone)
+            shape = layouts().get(layout, {})
+            names = [n for n in shape.get("columns", table.column_names) if n not in without]
+            print_table(
+                local, names, clean(title), empty, shape.get("spare", ()), as_stored=as_stored
+            )
 
 
 def _json(table: pa.Table) -> str:

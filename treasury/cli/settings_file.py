@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -24,30 +24,22 @@ from treasury.settings import (
     require_plain_path,
 )
 
-__all__ = ["NewSettings"]
+__all__ = ["NewSettings", "from_template"]
 
-_SERVICES: Final = """
-# Without the services bank files can be read, proved, listed and exported (docs/setup.md).
-# [services]
-# token_url = "https://…/oauth/token"
-# finance.base_url = "https://…/v1"
-# ramp.base_url = "https://…/v1"
-"""
-_CREDENTIALS: Final = """
-# A secret is never written here: env:NAME, file:PATH or keyring:SERVICE/USER says where it is.
-# [credentials.maker]
-# client_id = "…"
-# client_secret = "env:TREASURY_MAKER_SECRET"
-"""
-_ACCOUNTS: Final = """
-# One block for each account whose statements you have. source: own_bank, or provider_report for
-# the provider's account on which credits to your virtual IBANs are booked.
-# [[accounts]]
-# account = "…"
-# name = "…"
-# currency = "EUR"
-# source = "own_bank"
-"""
+
+def from_template(name: str, **values: object) -> str:
+    """A settings file of its template; the filter `toml` writes a text as a TOML string."""
+    import jinja2
+
+    environment = jinja2.Environment(  # noqa: S701 - TOML has no markup
+        loader=jinja2.PackageLoader("treasury.cli"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # The escapes of a TOML string are those of JSON.
+    environment.filters["toml"] = partial(json.dumps, ensure_ascii=False)
+    return environment.get_template(name).render(values)
 
 
 class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,25 +54,7 @@ class NewSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_toml(self) -> str:
         """The file's text, with a comment for what is to be filled in later."""
-        workspace = f"""\
-[workspace]
-company = {_text(self.company)}
-environment = {_text(self.environment)}          # sandbox, staging or production
-# allow_writes = true            # without it, nothing is changed in production
-# shared = "group"               # the folder's group may read and write; without it only you
-time_zone = {_text(self.time_zone)}    # days and months are counted here
-# town = "Gent"                  # of the company's seat: payments beyond the EEA
-# country = "BE"                 # name the payer's address
-"""
-        services = _SERVICES
-        if self.services is not None:
-            services = f"""
-[services]
-token_url = {_text(self.services.token_url)}
-finance.base_url = {_text(self.services.finance.base_url)}
-ramp.base_url = {_text(self.services.ramp.base_url)}
-"""
-        return f"{workspace}{services}{self._credentials()}{self._accounts()}"
+        return from_template("treasury.toml", new=self)
 
     def check(self) -> Settings:
         """The settings as every command reads them; SettingsError where they cannot be."""
@@ -109,34 +83,3 @@ ramp.base_url = {_text(self.services.ramp.base_url)}
                 f"{path} cannot be written: {error.strerror}", do="make the folder writable"
             ) from error
         return settings
-
-    def _credentials(self) -> str:
-        if not self.credentials:
-            return _CREDENTIALS
-        return "".join(
-            f"""
-[credentials.{_text(name)}]
-client_id = {_text(credential.client_id)}
-client_secret = {_text(credential.client_secret)}
-"""
-            for name, credential in self.credentials.items()
-        )
-
-    def _accounts(self) -> str:
-        if not self.accounts:
-            return _ACCOUNTS
-        return "".join(
-            f"""
-[[accounts]]
-account = {_text(account.account)}
-name = {_text(account.name)}
-currency = {_text(account.currency)}
-source = {_text(account.source)}
-"""
-            for account in self.accounts
-        )
-
-
-def _text(value: str) -> str:
-    """A TOML string, whose escapes are those of JSON."""
-    return json.dumps(value, ensure_ascii=False)

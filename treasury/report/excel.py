@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ from treasury.close.close_words import ALONE
 from treasury.close.closing import Closing
 from treasury.close.coins.coin_accounts import COIN_MOVEMENTS, COINS
 from treasury.close.coins.coin_events import COIN_UNPROVED
+from treasury.close.evidence import TABLES
 from treasury.close.exposure.provider_exposure import (
     EXPOSURE,
     EXPOSURE_AGES,
@@ -31,261 +34,117 @@ from treasury.close.ledger.transit_bridge import BRIDGE
 from treasury.close.result_words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.decisions.remark_rows import REQUEST_REMARKS
-from treasury.items import OPEN_ITEMS
-from treasury.reconcile.monthly import Reconciliation
+from treasury.ground.decoding import convert
+from treasury.items import OPEN_ITEMS, acceptance_table
 from treasury.tables.tabular import units_of
 from treasury.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.tables.workbook_process import written_beside
 from treasury.text import clean
 
-__all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "workbook_beside"]
+__all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "answer_tables", "workbook_beside"]
 
-LINES: Final = Sheet(
-    "Lines",
-    (
-        SheetColumn("Booked", "booking_date", "date", 11),
-        SheetColumn("Account", "statement_account", width=24),
-        SheetColumn("Reached", "account", width=24),
-        SheetColumn("In or out", "direction", width=9),
-        SheetColumn("Amount", "amount", "amount", 16),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("What became of it", "outcome", width=34),
-        SheetColumn("Class", "line_class", width=17),
-        SheetColumn("Reference", "reference", width=18),
-        SheetColumn("Matched amount", "matched_amount", "amount", 16),
-        SheetColumn("Reason", "reason", width=40),
-        SheetColumn("Counterparty", "counterparty_name", width=28),
-        SheetColumn("Counterparty account", "counterparty_account", width=24),
-        SheetColumn("Text", "remittance", width=48),
-        SheetColumn("File", "file_name", width=30),
-        SheetColumn("Place in file", "position", width=24),
-        SheetColumn("Line", "entry_id", width=34),
-    ),
+_TABLES: Final = (
+    ("Checklist", "checklist", CHECKLIST),
+    ("Open items", "open_items", OPEN_ITEMS),
+    ("Lines", "lines", None),
+    ("Balances", "balances", BALANCES),
+    ("Awaiting funds", "awaiting_funds", None),
+    ("In transit", "in_transit", None),
+    ("In transit bridge", "in_transit_bridge", BRIDGE),
+    ("Virtual accounts", "virtual_accounts", None),
+    ("Conversions", "conversions", None),
+    ("Fees", "fees", None),
+    ("Conversion costs", "conversion_costs", COSTS_BY_PAIR),
+    ("Conversions valued", "conversions_valued", CONVERSION_COSTS),
+    ("Gas", "gas_costs", GAS_COSTS),
+    ("Gas payments", "gas_payments", GAS_PAYMENTS),
+    ("Accruals", "fee_accruals", None),
+    ("Coins", "coins", COINS),
+    ("Coin movements", "coin_movements", COIN_MOVEMENTS),
+    ("Coins not proved", "coins_unproved", COIN_UNPROVED),
+    ("Provider exposure", "exposure", EXPOSURE),
+    ("Exposure totals", "exposure_totals", EXPOSURE_TOTALS),
+    ("Exposure by day", "exposure_days", EXPOSURE_DAYS),
+    ("Exposure by age", "exposure_ages", EXPOSURE_AGES),
+    ("Statements", "statements", None),
+    ("Roll-forward", "roll_forward", ROLL_FORWARD),
+    ("Requests rolled forward", "requests_rolled_forward", ITEMS),
+    ("Earlier lines", "earlier_lines", None),
+    ("Late items", "late_items", LATE_ITEMS),
+    ("Remarks", "", None),
+    ("Ledger", "ledger", LEDGER),
 )
-EARLIER: Final = Sheet("Earlier lines", LINES.columns)
-AWAITING: Final = Sheet(
-    "Awaiting funds",
-    (
-        SheetColumn("State", "state", width=14),
-        SheetColumn("Due", "due", "date", 11),
-        SheetColumn("Overdue", "overdue", "number", 9),
-        SheetColumn("Counted in", "overdue_unit", width=13),
-        SheetColumn("Direction", "direction", width=10),
-        SheetColumn("Reference", "reference", width=18),
-        SheetColumn("Send", "send", "amount", 18),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("To", "to", width=26),
-        SheetColumn("Account or address", "to_account", width=34),
-        SheetColumn("Approved", "approved", "instant", 17),
-        SheetColumn("Seen", "seen", width=24),
-        SheetColumn("Evidence to", "evidence_to", "date", 12),
-        SheetColumn("Next step", "next_step", width=56),
-        SheetColumn("Request", "request", width=37),
-    ),
-)
-IN_TRANSIT: Final = Sheet(
-    "In transit",
-    (
-        SheetColumn("What", "what", width=42),
-        SheetColumn("Reference", "reference", width=18),
-        SheetColumn("Left on", "left_on", "date", 11),
-        SheetColumn("Amount", "amount", "amount", 18),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("Where now", "where_now", width=38),
-        SheetColumn("Arrived", "arrived_on", "date", 11),
-        SheetColumn("May have arrived", "may_have_arrived_on", "date", 16),
-        SheetColumn("Request", "request_id", width=37),
-    ),
-)
-VIRTUAL: Final = Sheet(
-    "Virtual accounts",
-    (
-        SheetColumn("Name", "name", width=26),
-        SheetColumn("IBAN", "iban", width=24),
-        SheetColumn("Reference code", "reference", width=16),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("Becomes", "target_cryptocurrency", width=10),
-        SheetColumn("Status", "status", width=11),
-        SheetColumn("Credits", "credits", "number", 9),
-        SheetColumn("Amount", "amount", "amount", 16),
-        SheetColumn("Proof", "proof", width=40),
-        SheetColumn("Virtual account", "virtual_bank_account_id", width=37),
-    ),
-)
-FEES: Final = Sheet(
-    "Fees",
-    (
-        SheetColumn("Reference", "reference", width=18),
-        SheetColumn("Completed", "completed_on", "date", 11),
-        SheetColumn("Direction", "direction", width=10),
-        SheetColumn("Pair", "pair", width=14),
-        SheetColumn("Chain", "chain", width=11),
-        SheetColumn("Bank account", "bank_account", width=24),
-        SheetColumn("Gross", "fiat_gross", "amount", 16, "fiat_currency"),
-        SheetColumn("Fee", "fee", "amount", 13, "fiat_currency"),
-        SheetColumn("Net", "fiat_net", "amount", 16, "fiat_currency"),
-        SheetColumn("Currency", "fiat_currency", width=9),
-        SheetColumn("Rate, basis points", "rate_bp", "amount", 17, ""),
-        SheetColumn("Percentage", "fee_percentage", "amount", 11, ""),
-        SheetColumn("Tier", "tier", width=20),
-        SheetColumn("Expected fee", "expected_fee", "amount", 13, "fiat_currency"),
-        SheetColumn("Expected by", "expected_by", width=20),
-        SheetColumn("Variance", "variance", "amount", 13, "fiat_currency"),
-        SheetColumn("Finding", "finding", width=30),
-        SheetColumn("Crypto", "crypto", "amount", 20, "crypto_currency"),
-        SheetColumn("Asset", "crypto_currency", width=9),
-        SheetColumn("Exchange rate", "exchange_rate", "amount", 14, ""),
-        SheetColumn("Others that day", "others_that_day", "number", 14),
-        SheetColumn("Rate of others", "rate_of_others", "amount", 14, ""),
-        SheetColumn("Off the others, basis points", "rate_deviation_bp", "amount", 25, ""),
-        SheetColumn("Request", "request_id", width=37),
-    ),
-)
-ACCRUALS: Final = Sheet(
-    "Accruals",
-    (
-        SheetColumn("Reference", "reference", width=18),
-        SheetColumn("Direction", "ramp_type", width=10),
-        SheetColumn("Status", "status", width=18),
-        SheetColumn("Gross", "fiat_gross", "amount", 16, "fiat_currency"),
-        SheetColumn("Fee", "fee", "amount", 13, "fiat_currency"),
-        SheetColumn("Currency", "fiat_currency", width=9),
-        SheetColumn("Request", "request_id", width=37),
-    ),
-)
-CONVERTED: Final = Sheet(
-    "Conversions",
-    (
-        SheetColumn("Account", "account", width=26),
-        SheetColumn("Asset", "asset", width=9),
-        SheetColumn("From", "opened_at", "instant", 17),
-        SheetColumn("Until", "closed_at", "instant", 17),
-        SheetColumn("Opening", "opening", "amount", 20, "asset"),
-        SheetColumn("Known in", "known_in", "amount", 20, "asset"),
-        SheetColumn("Known out", "known_out", "amount", 20, "asset"),
-        SheetColumn("Closing", "closing", "amount", 20, "asset"),
-        SheetColumn("Converted", "converted", "amount", 20, "asset"),
-        SheetColumn("Credits", "credits", "number", 9),
-        SheetColumn("May lie outside", "edge_credits", "number", 14),
-        SheetColumn("Amount", "fiat", "amount", 16),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("Implied rate from", "implied_rate", "amount", 16, ""),
-        SheetColumn("Implied rate to", "implied_rate_to", "amount", 16, ""),
-        SheetColumn("Proof", "state", width=20),
-        SheetColumn("Reason", "reason", width=40),
-        SheetColumn("Next step", "next_step", width=48),
-    ),
-)
-STATEMENTS: Final = Sheet(
-    "Statements",
-    (
-        SheetColumn("Account", "account", width=24),
-        SheetColumn("Name", "name", width=28),
-        SheetColumn("Currency", "currency", width=9),
-        SheetColumn("Source", "source", width=16),
-        SheetColumn("Statements", "statements", "number", 11),
-        SheetColumn("Proved", "proved", "number", 9),
-        SheetColumn("Whole month", "complete", width=12),
-        SheetColumn("Opening", "opening_balance", "amount", 18),
-        SheetColumn("Closing", "closing_balance", "amount", 18),
-        SheetColumn("Proved from", "covered_from", "date", 12),
-        SheetColumn("Proved to", "covered_to", "date", 12),
-        SheetColumn("Problem", "problem", width=60),
-    ),
-)
+"""Each sheet in its place: its name, the table of the pack that it shows, if one is there, and the
+schema of which it has every column. Without a schema it has those of `sheets.csv`, so titled."""
+OF_LINES: Final = ("Lines", "Earlier lines")
 
 
-def _all_of(name: str, schema: pa.Schema) -> Sheet:
-    """A sheet of every column of such a table, titled as the others are."""
-    sheet = sheet_of(name, schema, units_of)
-    titled = (
-        msgspec.structs.replace(column, title=column.title.capitalize()) for column in sheet.columns
-    )
-    return msgspec.structs.replace(sheet, columns=tuple(titled))
+def _sheets() -> Iterator[Sheet]:
+    listed = resources.files("treasury.report").joinpath("templates/sheets.csv")
+    columns: dict[str, list[SheetColumn]] = {}
+    for row in csv.DictReader(listed.read_text("utf-8").splitlines()):
+        column = convert(row | {"width": int(row["width"])}, SheetColumn)
+        columns.setdefault(row["sheet"], []).append(column)
+    columns["Earlier lines"] = columns["Lines"]
+    for name, _, schema in _TABLES:
+        own = columns.get(name, [])
+        if schema is not None:
+            own = [
+                msgspec.structs.replace(column, title=column.title.capitalize())
+                for column in sheet_of(name, schema, units_of).columns
+            ]
+        yield Sheet(name, tuple(own))
 
 
-STEPS: Final = _all_of("Checklist", CHECKLIST)
-BALANCE_SHEET: Final = _all_of("Balances", BALANCES)
-ROLLED: Final = _all_of("Roll-forward", ROLL_FORWARD)
-OPEN: Final = _all_of("Open items", OPEN_ITEMS)
-REQUESTS: Final = _all_of("Requests rolled forward", ITEMS)
-LATE: Final = _all_of("Late items", LATE_ITEMS)
-BRIDGED: Final = _all_of("In transit bridge", BRIDGE)
-COIN_SHEETS: Final = (
-    _all_of("Coins", COINS),
-    _all_of("Coin movements", COIN_MOVEMENTS),
-    _all_of("Coins not proved", COIN_UNPROVED),
-)
-COST_SHEETS: Final = (
-    _all_of("Conversion costs", COSTS_BY_PAIR),
-    _all_of("Conversions valued", CONVERSION_COSTS),
-    _all_of("Gas", GAS_COSTS),
-    _all_of("Gas payments", GAS_PAYMENTS),
-)
-EXPOSURE_SHEETS: Final = (
-    _all_of("Provider exposure", EXPOSURE),
-    _all_of("Exposure totals", EXPOSURE_TOTALS),
-    _all_of("Exposure by day", EXPOSURE_DAYS),
-    _all_of("Exposure by age", EXPOSURE_AGES),
-)
-REMARKS: Final = Sheet(
-    "Remarks",
-    (
-        SheetColumn("Who", "marked_by", width=20),
-        SheetColumn("When", "marked_at", "instant", 17),
-        SheetColumn("Request", "request_id", width=37),
-        SheetColumn("Remark", "mark", width=16),
-        SheetColumn("Why", "reason", width=60),
-        SheetColumn("Payment file", "file", width=34),
-        SheetColumn("Filed by", "filed_by", width=20),
-        SheetColumn("Filed at", "filed_at", "instant", 17),
-    ),
-)
-LEDGERS: Final = _all_of("Ledger", LEDGER)
-SHEETS: Final = (
-    STEPS, OPEN, LINES, BALANCE_SHEET, AWAITING, IN_TRANSIT, BRIDGED, VIRTUAL, CONVERTED, FEES,
-    *COST_SHEETS, ACCRUALS, *COIN_SHEETS, *EXPOSURE_SHEETS, STATEMENTS, ROLLED, REQUESTS, EARLIER,
-    LATE, REMARKS, LEDGERS,
-)  # fmt: skip
-
-
+SHEETS: Final = tuple(_sheets())
 LONGEST_SHEET: Final = 20_000
 """Rows of a sheet; a longer table is in the pack's Parquet file alone, and its sheet names that."""
-FILES: Final = {
-    "Checklist": "checklist",
-    "Open items": "open_items",
-    "Lines": "lines",
-    "Balances": "balances",
-    "Awaiting funds": "awaiting_funds",
-    "In transit": "in_transit",
-    "In transit bridge": "in_transit_bridge",
-    "Virtual accounts": "virtual_accounts",
-    "Conversions": "conversions",
-    "Fees": "fees",
-    "Conversion costs": "conversion_costs",
-    "Conversions valued": "conversions_valued",
-    "Gas": "gas_costs",
-    "Gas payments": "gas_payments",
-    "Accruals": "fee_accruals",
-    "Coins": "coins",
-    "Coin movements": "coin_movements",
-    "Coins not proved": "coins_unproved",
-    "Provider exposure": "exposure",
-    "Exposure totals": "exposure_totals",
-    "Exposure by day": "exposure_days",
-    "Exposure by age": "exposure_ages",
-    "Statements": "statements",
-    "Roll-forward": "roll_forward",
-    "Requests rolled forward": "requests_rolled_forward",
-    "Earlier lines": "earlier_lines",
-    "Late items": "late_items",
-    "Ledger": "ledger",
-}
+FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
 """The table of the pack that each sheet shows, in our own columns."""
 ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
-OF_LINES: Final = ("Lines", "Earlier lines")
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """What the words of a line are made from."""
+
+
+def answer_tables(closing: Closing) -> dict[str, pa.Table]:
+    """Every table of the answer, by the name of its file."""
+    tables = {name: getattr(closing.r, name) for name in TABLES} | {
+        "checklist": checklist(closing).table,
+        "balances": closing.balances,
+        "fees": closing.fees.requests,
+        "conversion_costs": closing.fees.costs.by_pair,
+        "conversions_valued": closing.fees.costs.each,
+        "gas_costs": closing.fees.gas.by_use,
+        "gas_payments": closing.fees.gas.each,
+        "funding_times": closing.waits,
+        "roll_forward": closing.rolled.roll_forward,
+        "open_items": closing.items.arrow,
+        "requests_rolled_forward": closing.rolled.items,
+        "late_items": closing.rolled.late,
+        "corrections": closing.rolled.corrections,
+        "moved_decisions": closing.rolled.moved,
+        "open_actions": closing.rolled.actions,
+        "accepted_items": acceptance_table(closing.rolled.accepted),
+        "materiality": closing.rolled.limits,
+        "item_remarks": closing.rolled.remarks,
+        "coins": closing.coins.coins,
+        "coin_movements": closing.coins.movements,
+        "coins_unproved": closing.coins.unproved,
+        "coins_measured": closing.rolled.coins.measured,
+        "exposure": closing.exposure.positions,
+        "exposure_totals": closing.exposure.totals,
+        "exposure_days": closing.exposure.days,
+        "exposure_ages": closing.exposure.ages,
+        "exposure_limits": closing.rolled.exposure_limits,
+        "coin_openings": closing.rolled.coins.openings,
+        "coin_lots_before": closing.rolled.coins.lots,
+        "coin_events_before": closing.rolled.coins.events,
+    }
+    if closing.ledger is not None:
+        tables["ledger"] = closing.ledger.lines
+    if closing.bridge.rows.num_rows > LONGEST_SHEET:  # else the workbook alone has it
+        tables["in_transit_bridge"] = closing.bridge.rows
+    return tables
 
 
 def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None]:
@@ -294,34 +153,16 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     Errors as `written_beside` raises them.
     """
     r, zone = closing.r, closing.zone
-    tables = {
-        **closing.exposure.sheets(),  # first, before others hold memory: it runs steps over all
-        "Ledger": LEDGER.empty_table() if closing.ledger is None else closing.ledger.lines,
-        "Checklist": checklist(closing).table,
-        "Balances": closing.balances,
-        "Roll-forward": closing.rolled.roll_forward,
-        "Open items": closing.items.arrow,
-        "Requests rolled forward": closing.rolled.items,
-        "Late items": closing.rolled.late,
-        "Remarks": _remarks(r),
-        "Lines": r.lines,
-        "Earlier lines": r.earlier_lines,
-        "Awaiting funds": r.awaiting_funds,
-        "In transit": r.in_transit,
-        "In transit bridge": closing.bridge.rows,
-        "Virtual accounts": r.virtual_accounts,
-        "Conversions": r.conversions,
-        "Fees": closing.fees.requests,
-        "Conversion costs": closing.fees.costs.by_pair,
-        "Conversions valued": closing.fees.costs.each,
-        "Gas": closing.fees.gas.by_use,
-        "Gas payments": closing.fees.gas.each,
-        "Accruals": _in_words(r.fee_accruals, {"ramp_type": DIRECTIONS}),
-        "Coins": closing.coins.coins,
-        "Coin movements": closing.coins.movements,
-        "Coins not proved": closing.coins.unproved,
-        "Statements": r.statements,
+    closing.exposure.sheets()  # first, before others hold memory: it runs steps over all
+    whole = {
+        "ledger": LEDGER.empty_table(),
+        "in_transit_bridge": closing.bridge.rows,
+        **answer_tables(closing),
     }
+    remarks = None if r.basis is None else r.basis.remarks
+    tables = {sheet: whole[name] for sheet, name in FILES.items()}
+    tables["Remarks"] = REQUEST_REMARKS.empty_table() if remarks is None else remarks
+    tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
     sheets = tuple(
         msgspec.structs.replace(sheet, columns=ELSEWHERE) if sheet.name in long else sheet
@@ -345,22 +186,15 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     return written_beside(book, tables, path)
 
 
-def _remarks(r: Reconciliation) -> pa.Table:
-    remarks = None if r.basis is None else r.basis.remarks
-    return REQUEST_REMARKS.empty_table() if remarks is None else remarks
-
-
 def _lines(table: pa.Table) -> pa.Table:
     """Lines in the words of the desk."""
-    read = {name: table[name].to_pylist() for name in _WORD_COLUMNS}
+    facts_of_lines = [table[name].to_pylist() for name in _WORD_COLUMNS]
 
     @cache
     def outcome_in_words(*facts: str | None) -> str:
         return outcome_word(dict(zip(_WORD_COLUMNS, facts, strict=True)))
 
-    table = _with(
-        table, "outcome", list(map(outcome_in_words, *(read[name] for name in _WORD_COLUMNS)))
-    )
+    table = _with(table, "outcome", list(map(outcome_in_words, *facts_of_lines)))
     return _in_words(table, {"line_class": LINE_CLASSES, "direction": DIRECTIONS})
 
 

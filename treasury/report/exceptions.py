@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +27,7 @@ from treasury.identifiers import plain_account
 from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
 from treasury.text import clean
 
 __all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]
@@ -57,27 +56,17 @@ OPEN_LINES: Final = pa.schema(
 )
 
 
-class Around(msgspec.Struct, frozen=True):
-    """What a line is read beside: its candidates, names of what they name."""
-
-    candidates: dict[str, list[dict[str, Any]]]
-    references: dict[str, str]
-    year: int
-
-
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
     table = r.lines.filter(pc.is_null(r.lines["line_class"]))
     is_exception = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
     lines = table.filter(is_exception).to_pylist()
-    around = _around(r, lines)
     grids = []
     for outcome, caption in EXCEPTIONS.items():
         own = [line for line in lines if line["outcome"] == outcome]
-        if own:
-            grids.append(_lines_grid(f"{caption}, {count(len(own), 'line')}", own, around, "Lines"))
-    lead = "" if grids else "Every line of the month is matched or is other business."
-    return Section("exceptions", "Exceptions", lead, tuple(grids))
+        grids.append(_lines_grid(r, f"{caption}, {count(len(own), 'line')}", own, "Lines"))
+    lead = "" if lines else "Every line of the month is matched or is other business."
+    return Section("exceptions", "Exceptions", lead, filled(*grids))
 
 
 def open_lines(r: Reconciliation) -> pa.Table:
@@ -102,85 +91,78 @@ def open_lines(r: Reconciliation) -> pa.Table:
 
 def earlier_section(r: Reconciliation, late: pa.Table, zone: ZoneInfo) -> Section:
     """Lines of earlier months that still need somebody, and what came after those were closed."""
-    lines = r.earlier_lines.to_pylist()
-    title = "Open lines of earlier months, and what came late"
-    grids = []
+    lines, year = r.earlier_lines.to_pylist(), r.month.year
     lead = "No line of an earlier month is open."
     if lines:
         sums = amounts_words((line["amount"], line["currency"]) for line in lines)
         lead = f"{count(len(lines), 'line')}, {sums}; open items of this month too."
-        grids.append(
-            _lines_grid("Open lines of earlier months", lines, _around(r, lines), "Earlier lines")
-        )
-    if late.num_rows:
-        year = r.month.year
-        grids.append(
-            make_grid(
-                "Learnt of closed months after their close",
-                "Booked | Month | >Amount | What | Known from | Posts to",
-                late.to_pylist(),
-                lambda row: (
-                    make_cell(day(row["booking_date"], year)),
-                    make_cell(row["month"], f"close: entry {row['close_entry']}"),
-                    amount_cell(row),
-                    make_cell(row["change"], row["what"]),
-                    make_cell(moment(row["known_from"], zone, year)),
-                    make_cell(row["posts_to"]),
-                ),
-                sheet="Late items",
-            )
-        )
-    return Section("earlier", title, lead, tuple(grids))
-
-
-def _around(r: Reconciliation, lines: Sequence[Mapping[str, Any]]) -> Around:
-    suggested = [line for line in lines if line["outcome"] == "suggested"]
-    candidates = _candidates(r, [line["entry_id"] for line in suggested])
-    rows = (*suggested, *(row for rows in candidates.values() for row in rows))
-    return Around(
-        candidates=candidates,
-        references=_references(r, {row["expectation_id"] for row in rows}),
-        year=r.month.year,
+    grids = filled(
+        _lines_grid(r, "Open lines of earlier months", lines, "Earlier lines"),
+        make_grid(
+            "Learnt of closed months after their close",
+            "Booked | Month | >Amount | What | Known from | Posts to",
+            late,
+            lambda row: (
+                day(row["booking_date"], year),
+                make_cell(row["month"], f"close: entry {row['close_entry']}"),
+                amount_cell(row),
+                make_cell(row["change"], row["what"]),
+                moment(row["known_from"], zone, year),
+                row["posts_to"],
+            ),
+            sheet="Late items",
+        ),
     )
+    title = "Open lines of earlier months, and what came late"
+    return Section("earlier", title, lead, grids)
 
 
 def _lines_grid(
-    caption: str, lines: Sequence[Mapping[str, Any]], around: Around, sheet: str
+    r: Reconciliation, caption: str, lines: Sequence[Mapping[str, Any]], sheet: str
 ) -> Grid:
-    def row(line: Mapping[str, Any]) -> tuple[Cell, ...]:
+    suggested = [line for line in lines if line["outcome"] == "suggested"]
+    candidates = _candidates(r, [line["entry_id"] for line in suggested])
+    rows = (*suggested, *(row for rows in candidates.values() for row in rows))
+    references = _references(r, {row["expectation_id"] for row in rows})
+
+    def row(line: Mapping[str, Any]) -> tuple[object, ...]:
         reached = line["account"] != plain_account(line["statement_account"])
         account = short_account(line["account"])
         sign = "+" if line["direction"] == "CRDT" else "−"
         return (
-            make_cell(day(line["booking_date"], around.year)),
+            day(line["booking_date"], r.month.year),
             make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-            make_cell(f"virtual {account}" if reached else account),
-            make_cell(f"{sign} {amount_words(line['amount'], line['currency'])}"),
-            _finding(line, around),
+            f"virtual {account}" if reached else account,
+            f"{sign} {amount_words(line['amount'], line['currency'])}",
+            _finding(line, candidates.get(line["entry_id"], ()), references),
         )
 
     heads = "Booked | Counterparty | Account | >Amount | Finding"
     return make_grid(caption, heads, lines, row, sheet=sheet, widths=(7, 36, 12, 15, 30))
 
 
-def _finding(line: Mapping[str, Any], around: Around) -> Cell:
+def _finding(
+    line: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], references: Mapping[str, str]
+) -> Cell:
     if line["outcome"] != "suggested":
         reference = f"for {line['reference']}" if line["reference"] else ""
         return make_cell(outcome_word(line), reference)
     candidate_words: tuple[str, ...] = ()
-    for row in around.candidates.get(line["entry_id"], ()):
-        named = around.references.get(row["expectation_id"], row["expectation_id"])
+    for row in candidates:
+        named = references.get(row["expectation_id"], row["expectation_id"])
         words = clean(f"{named}: {reason_words(row['reason'])} ({row['score']:.2f})")
         candidate_words = (*candidate_words, words)
     if line["margin"] is not None:
         candidate_words = (*candidate_words, f"Margin over the runner-up: {line['margin']:.2f}")
-    best = line["reference"] or around.references.get(line["expectation_id"], "unknown")
+    best = line["reference"] or references.get(line["expectation_id"], "unknown")
     details = candidate_words if len(candidate_words) > 1 else ()
     return Cell(clean(f"May be {best}"), reason_words(line["reason"]), details=details)
 
 
 def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """The candidates of some lines, best first."""
+    if not entries:
+        return {}
     table = r.matches.candidates
     candidates = table.filter(pc.is_in(table["entry_id"], pa.array(entries, pa.string())))
     by_entry: dict[str, list[dict[str, Any]]] = {}
@@ -192,6 +174,8 @@ def _candidates(r: Reconciliation, entries: Sequence[str]) -> dict[str, list[dic
 def _references(r: Reconciliation, records: Collection[str | None]) -> dict[str, str]:
     """What a person calls these expectations, where some table of the answer says it."""
     references: dict[str, str] = {}
+    if not records:
+        return references
     ids = pa.array(sorted(filter(None, records)), pa.string())
     for table, key in (
         (r.fee_requests, "request_id"),
@@ -212,46 +196,38 @@ def decisions_section(r: Reconciliation, zone: ZoneInfo) -> Section:
     # What a rule set apart is no decision; the assumptions name it.
     closed = pc.and_(pc.equal(r.lines["outcome"], "ignored"), pc.is_null(r.lines["rule_name"]))
     is_decided = pc.or_(pc.is_valid(r.lines["decided_by"]), closed)
-    rows = r.lines.filter(pc.fill_null(is_decided, fill_value=False)).to_pylist()
-    grids = []
-    if rows:
-        year = r.month.year
-        grids.append(
-            make_grid(
-                "What people decided about lines of the month",
-                "Who | Booked | Counterparty | >Amount | What and why",
-                rows,
-                lambda line: (
-                    make_cell(
-                        line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)
-                    ),
-                    make_cell(day(line["booking_date"], year)),
-                    make_cell(line["counterparty_name"] or "no name", line["remittance"]),
-                    amount_cell(line),
-                    make_cell(outcome_word(line), line["reference"] or ""),
-                ),
-                sheet="Lines",
-            )
-        )
-    if r.basis is not None and r.basis.remarks is not None and r.basis.remarks.num_rows:
-        remarks = r.basis.remarks.to_pylist()
-        references = _references(r, {row["request_id"] for row in remarks})
-        grids.append(_remarks_grid(remarks, references, zone))
+    decided = r.lines.filter(pc.fill_null(is_decided, fill_value=False))
+    year = r.month.year
+    lines = make_grid(
+        "What people decided about lines of the month",
+        "Who | Booked | Counterparty | >Amount | What and why",
+        decided,
+        lambda line: (
+            make_cell(line["decided_by"] or "not recorded", moment(line["decided_at"], zone, year)),
+            day(line["booking_date"], year),
+            make_cell(line["counterparty_name"] or "no name", line["remittance"]),
+            amount_cell(line),
+            make_cell(outcome_word(line), line["reference"] or ""),
+        ),
+        sheet="Lines",
+    )
+    grids = filled(lines, _remarks_grid(r, zone))
     lead = "" if grids else "Nobody decided anything about this month."
-    return Section("decisions", "Decisions", lead, tuple(grids))
+    return Section("decisions", "Decisions", lead, grids)
 
 
-def _remarks_grid(
-    rows: Sequence[Mapping[str, Any]], references: Mapping[str, str], zone: ZoneInfo
-) -> Grid:
+def _remarks_grid(r: Reconciliation, zone: ZoneInfo) -> Grid:
+    remarks = None if r.basis is None else r.basis.remarks
+    rows = [] if remarks is None else remarks.to_pylist()
+    references = _references(r, {row["request_id"] for row in rows})
     return make_grid(
         "Remarks on ramp requests; a remark is no evidence",
         "Who | When | Request | Remark | Payment file",
         rows,
         lambda row: (
-            make_cell(row["marked_by"] or row["filed_by"]),
-            make_cell(moment(row["marked_at"] or row["filed_at"], zone)),
-            make_cell(references.get(row["request_id"], row["request_id"])),
+            row["marked_by"] or row["filed_by"],
+            moment(row["marked_at"] or row["filed_at"], zone),
+            references.get(row["request_id"], row["request_id"]),
             make_cell(
                 "–" if row["mark"] is None else row["mark"].replace("_", " "), row["reason"] or ""
             ),

@@ -1,4 +1,4 @@
-"""The fees of a month, and what its conversions cost, as two sections of the report."""
+"""The fees of a month, what its conversions cost and what gas did, as sections of the report."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from treasury.close.close_words import UNREAD, fees_words
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.fees.conversion_costs import ConversionCosts
 from treasury.close.fees.fee_table import CHECK, Fees, FeeTotal
-from treasury.close.result_words import DIRECTIONS, amount_words, count, day
+from treasury.close.fees.gas_costs import GasCosts
+from treasury.close.result_words import DIRECTIONS, amount_words, count, day, short_account
 from treasury.reconcile.monthly import Reconciliation
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.grids import (
+    NOTES,
+    Cell,
+    Grid,
+    Section,
+    amount_cell,
+    filled,
+    make_cell,
+    make_grid,
+)
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["conversion_costs_section", "fees_section"]
+__all__ = ["conversion_costs_section", "fees_section", "gas_section"]
 
-RESTS: Final = (
-    "Cost: the value given less the value received, by the reference rates of the day; it is the"
-    " stated fee and the difference to the reference. Minus: more was received than given."
-)
-MARKET: Final = (
-    "A fixing is of 14:15 and a conversion of any hour, so that the difference includes what the"
-    " market did. It is called in the rate only where rates with an instant were given."
-)
-OF_CONVERTED: Final = (
-    "Basis points of the difference are of what was converted: on-ramp without the fee, off-ramp"
-    " the coins. A day without a fixing has the one before it."
-)
 _RATE_ABSENT: Final = "no reference rate"
+_GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)
+"""The value of gas, or that there is none: never zero."""
 _LACK_A_RATE: Final = (_RATE_ABSENT, "not provable: no file has")
 """How the reasons begin that say that a rate is missing, and nothing else."""
 
@@ -44,12 +44,11 @@ def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> S
     lead = f"{fees_words(fees)}, by the day of completion."
     if not fees.requests.num_rows:
         none = f"{UNREAD}." if is_unread else "No request completed in the month."
-        return Section("fees", "Fees", none, _accruals(r))
-    rows = fees.totals.to_pylist()
+        return Section("fees", "Fees", none, filled(_accruals(r)))
     totals = make_grid(
         "Fees by direction, pair and tier",
         "Direction | Pair | Tier | >Requests | >Gross | >Fee | >Net | >Rate, bp | >Expected fee",
-        rows,
+        fees.totals,
         _fee_total_row,
         foot=tuple(_fee_foot(sums) for sums in fees.by_currency()),
         sheet="Fees",
@@ -61,34 +60,27 @@ def fees_section(r: Reconciliation, fees: Fees, *, is_unread: bool = False) -> S
         _fee_row,
         sheet="Fees",
     )
-    notes = (
-        "Amounts as the service recorded them. Rate: the fee in basis points of the gross amount.",
-        "Whether an off-ramp fee was taken in crypto or in fiat, a payout alone cannot prove.",
-        "Tier: the one in today's fee table with the request's direction and percentage.",
-        "Expected: the gross by that percentage. A cent that a way of rounding gives is named.",
-        "A rate is held against the middle of the pair's others of its day, in basis points.",
+    return Section(
+        "fees", "Fees", lead, filled(totals, requests, _accruals(r)), NOTES["fees"], "fees"
     )
-    return Section("fees", "Fees", lead, (totals, requests, *_accruals(r)), notes, "fees")
 
 
-def _rate(row: Mapping[str, Any]) -> Cell:
-    return Cell("–" if row["rate_bp"] is None else f"{row['rate_bp']:,.2f}")
-
-
-def _fee_total_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _fee_total_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     missing = f"{row['without_fee']} without a recorded fee" if row["without_fee"] else ""
     return (
-        make_cell(row["direction"]),
-        make_cell(row["pair"]),
-        make_cell(row["tier"]),
+        row["direction"],
+        row["pair"],
+        row["tier"],
         make_cell(row["requests"], missing),
         amount_cell(row, "fiat_gross", "fiat_currency"),
         amount_cell(row, "fee", "fiat_currency"),
         amount_cell(row, "fiat_net", "fiat_currency"),
-        _rate(row),
-        make_cell(
-            amount_words(row["expected_fee"], row["fiat_currency"]),
-            _checked(row["to_check"], row["without_expected"]),
+        _points(row["rate_bp"]),
+        amount_cell(
+            row,
+            "expected_fee",
+            "fiat_currency",
+            note=_checked(row["to_check"], row["without_expected"]),
         ),
     )
 
@@ -101,14 +93,12 @@ def _checked(to_check: int, without: int) -> str:
 
 def _fee_foot(sums: FeeTotal) -> tuple[Cell, ...]:
     amounts = (make_cell(amount_words(a, sums.currency)) for a in (sums.gross, sums.fee, sums.net))
-    rate = Cell("–" if sums.rate_bp is None else f"{sums.rate_bp:,.2f}")
     return (
         make_cell(f"All in {sums.currency}"),
-        Cell(),
-        Cell(),
+        *[Cell()] * 2,
         make_cell(sums.requests),
         *amounts,
-        rate,
+        _points(sums.rate_bp),
         make_cell(
             amount_words(sums.expected, sums.currency),
             _checked(sums.to_check, sums.without_expected),
@@ -116,16 +106,16 @@ def _fee_foot(sums: FeeTotal) -> tuple[Cell, ...]:
     )
 
 
-def _fee_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _fee_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (
         make_cell(row["reference"] or "no reference", row["direction"]),
-        make_cell(day(row["completed_on"])),
+        day(row["completed_on"]),
         make_cell(row["pair"], row["chain"] or ""),
         amount_cell(row, "fiat_gross", "fiat_currency"),
         amount_cell(row, "fee", "fiat_currency"),
         amount_cell(row, "fiat_net", "fiat_currency"),
-        _rate(row),
-        make_cell(amount_words(row["crypto"], row["crypto_currency"]), _exchange(row)),
+        _points(row["rate_bp"]),
+        amount_cell(row, "crypto", "crypto_currency", note=_exchange(row)),
         make_cell(row["finding"], tone="bad" if row["finding"].startswith(CHECK) else ""),
     )
 
@@ -140,24 +130,19 @@ def _exchange(row: Mapping[str, Any]) -> str:
     return f"{at}, {row['rate_deviation_bp']:+,.2f} bp to {count(row['others_that_day'], 'other')}"
 
 
-def _accruals(r: Reconciliation) -> tuple[Grid, ...]:
-    rows = r.fee_accruals.to_pylist()
-    if not rows:
-        return ()
-    return (
-        make_grid(
-            "Accruals, not in the sums above: funded by month end, not completed by then",
-            "Reference | Direction | Status | >Gross | >Fee",
-            rows,
-            lambda row: (
-                make_cell(row["reference"] or "no reference"),
-                make_cell(DIRECTIONS.get(row["ramp_type"], row["ramp_type"])),
-                make_cell(row["status"]),
-                amount_cell(row, "fiat_gross", "fiat_currency"),
-                amount_cell(row, "fee", "fiat_currency"),
-            ),
-            sheet="Accruals",
+def _accruals(r: Reconciliation) -> Grid:
+    return make_grid(
+        "Accruals, not in the sums above: funded by month end, not completed by then",
+        "Reference | Direction | Status | >Gross | >Fee",
+        r.fee_accruals,
+        lambda row: (
+            row["reference"] or "no reference",
+            DIRECTIONS.get(row["ramp_type"], row["ramp_type"]),
+            row["status"],
+            amount_cell(row, "fiat_gross", "fiat_currency"),
+            amount_cell(row, "fee", "fiat_currency"),
         ),
+        sheet="Accruals",
     )
 
 
@@ -200,17 +185,17 @@ def conversion_costs_section(costs: ConversionCosts, *, is_unread: bool = False)
                 costs.without_value,
                 lambda row: (
                     make_cell(row["reference"] or "no reference", row["source"]),
-                    make_cell(day(row["converted_on"])),
-                    make_cell(row["pair"]),
+                    day(row["converted_on"]),
+                    row["pair"],
                     amount_cell(row, "given", "given_currency"),
                     amount_cell(row, "received", "received_currency"),
-                    make_cell(row["not_valued"]),
+                    row["not_valued"],
                 ),
                 sheet="Conversions valued",
             )
         )
     rests_on = clean("Reference rates: " + "; ".join(costs.rests_on) + ".")
-    notes = (RESTS, MARKET, OF_CONVERTED, *((rests_on,) if costs.rests_on else ()))
+    notes = NOTES["conversion_costs"] + (rests_on,) * bool(costs.rests_on)
     return Section(name, title, f"{costs.title}.", tuple(grids), notes, "conversion-costs")
 
 
@@ -223,16 +208,18 @@ def _absences(costs: ConversionCosts) -> dict[tuple[str, str], str]:
     return {key: _RATE_ABSENT if all(of) else "without a value" for key, of in reasons.items()}
 
 
-def _pair_row(absences: Mapping[tuple[str, str], str], row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _pair_row(
+    absences: Mapping[tuple[str, str], str], row: Mapping[str, Any]
+) -> tuple[object, ...]:
     without = f"{row['not_valued']} without a value" if row["not_valued"] else ""
     absence = absences.get((row["month"], row["pair"]), "")
     amounts = [
-        make_cell(absence) if row[name] is None else amount_cell(row, name, "value_currency")
+        amount_cell(row, name, "value_currency", absence)
         for name in ("given_value", "stated_fee", "reference_difference", "cost")
     ]
     return (
         make_cell(row["pair"], row["difference_is"]),
-        make_cell(row["month"]),
+        row["month"],
         make_cell(row["conversions"], without),
         *amounts[:3],
         *(_points(row[f"{name}_bp"]) for name in ("reference_difference", "lowest", "highest")),
@@ -242,3 +229,64 @@ def _pair_row(absences: Mapping[tuple[str, str], str], row: Mapping[str, Any]) -
 
 def _points(basis_points: Decimal | None) -> Cell:
     return Cell("–" if basis_points is None else f"{basis_points:,.2f}")
+
+
+def gas_section(gas: GasCosts) -> Section:
+    """The section; nothing of it has a figure."""
+    if not gas.each.num_rows:
+        return Section("gas", "Gas", *NOTES["no_gas"])
+    coins = tuple(
+        (
+            make_cell(f"All in {coin}"),
+            *[Cell()] * 3,
+            make_cell(amount_words(paid, coin)),
+            *[Cell()] * 2,
+        )
+        for coin, paid in gas.coins
+    )
+    value = (
+        make_cell("All that has a value"),
+        *[Cell()] * 4,
+        make_cell("–" if gas.value is None else amount_words(gas.value, REPORTING)),
+        make_cell(gas.not_valued or "–"),
+    )
+    grids = (
+        make_grid(
+            "Gas by use and coin",
+            "For | Month | >Transactions | >Failed | >Gas | >Value | >No reference rate",
+            gas.by_use,
+            lambda row: (
+                row["used_for"],
+                row["month"],
+                row["payments"],
+                row["failed"] or "–",
+                amount_cell(row, "gas", "coin"),
+                amount_cell(row, *_GAS_VALUE),
+                row["not_valued"] or "–",
+            ),
+            foot=(*coins, value),
+            sheet="Gas",
+        ),
+        make_grid(
+            "Gas of each transaction",
+            "For | Day | Wallet | >Gas | >Value | Rate",
+            gas.each,
+            _payment_row,
+            sheet="Gas payments",
+        ),
+    )
+    rests_on = clean("Reference rates: " + "; ".join(gas.rests_on) + ".")
+    notes = NOTES["gas"] + (rests_on,) * bool(gas.rests_on)
+    return Section("gas", "Gas", f"{gas.title}.", grids, notes)
+
+
+def _payment_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+    more = f" and {row['shared_by'] - 1} more" if row["shared_by"] > 1 else ""
+    return (
+        make_cell(f"{row['reference']}{more}" or "–", row["used_for"]),
+        day(row["paid_on"]),
+        make_cell(short_account(row["wallet"]), f"{row['chain']} {row['transaction_hash'][:10]}…"),
+        amount_cell(row, "gas", "coin", note="failed" if row["failed"] else ""),
+        amount_cell(row, *_GAS_VALUE),
+        row["not_valued"] or row["valued_by"],
+    )

@@ -17,20 +17,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from treasury.calendar import Month
-from treasury.close.result_words import amount_words, amounts_words, count
+from treasury.close.result_words import amount_words, amounts_words, count, day
 from treasury.money import total
 from treasury.report.drawing import (
     INK,
     amount_text,
     days,
+    drawn,
     label,
     legend,
     nothing,
     panels,
     records,
+    ruled,
     scale,
-    settled,
-    style,
     together,
 )
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from treasury.report.drawing import Frame
 
 __all__ = [
-    "cash_by_day", "cash_words", "conversion_costs", "conversion_costs_words", "fees_and_rate",
-    "fees_and_rate_words", "fees_by_month", "fees_by_month_words", "funding_times",
-    "funding_times_words", "open_items_by_age",
+    "cash_by_day", "cash_words", "conversion_costs", "conversion_costs_words", "exposure_by_day",
+    "exposure_words", "fees_and_rate", "fees_and_rate_words", "fees_by_month",
+    "fees_by_month_words", "funding_times", "funding_times_words", "open_items_by_age",
     "open_items_words",
 ]  # fmt: skip
 
@@ -53,6 +53,8 @@ _PAIRS: Final = (
 )  # fmt: skip
 _ITEMS: Final = ("currency", "amount", "age_days")
 _TIMES: Final = ("direction", "seconds")
+_DAYS: Final = ("day", "kind", "currency", "amount", "valued_by")
+_WHOLE: Final = "all"
 
 _AGES: Final = (
     (1, "today or yesterday"),
@@ -73,6 +75,7 @@ _WAYS: Final = (("on-ramp", "■", INK["first"], ""), ("off-ramp", "▨", INK["s
 """Each way with its key, colour and hatching: in print without colour the stripes tell."""
 
 
+@drawn
 def cash_by_day(lines: Frame, month: Month) -> Figure:
     """Money in above the line and money out below it, by booking day, on our own bank accounts.
 
@@ -86,31 +89,30 @@ def cash_by_day(lines: Frame, month: Month) -> Figure:
         groups.setdefault(key, []).append(row["amount"])
     sums = {key: total(amounts) for key, amounts in groups.items()}
     currencies = sorted({currency for currency, _, _ in sums})
-    with style():
-        figure, axes = panels(len(currencies), height=2.9)
-        for panel, currency in zip(axes, currencies, strict=False):
-            days(panel, month)
-            parts = []
-            for direction, word, colour, sign in (
-                ("CRDT", "in", INK["first"], 1),
-                ("DBIT", "out", INK["second"], -1),
-            ):
-                own = {
-                    at: amount
-                    for (of, way, at), amount in sums.items()
-                    if (of, way) == (currency, direction)
-                }
-                places = [at.day for at in own]
-                heights = [sign * float(amount) for amount in own.values()]
-                panel.bar(places, heights, width=0.72, color=colour, zorder=2)
-                parts.append((f"{word} {amount_text(total(own.values()), currency)}", colour))
-            panel.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
-            panel.set_title(f"Cash in and out by day, {label(currency)}")
-            legend(panel, parts)
-            scale(panel, currency)
-        if not currencies:
-            nothing(axes[0], "No booked line on our own bank accounts")
-        return settled(figure)
+    figure, axes = panels(len(currencies), height=2.9)
+    for panel, currency in zip(axes, currencies, strict=False):
+        days(panel, month)
+        parts = []
+        for direction, word, colour, sign in (
+            ("CRDT", "in", INK["first"], 1),
+            ("DBIT", "out", INK["second"], -1),
+        ):
+            own = {
+                at: amount
+                for (of, way, at), amount in sums.items()
+                if (of, way) == (currency, direction)
+            }
+            places = [at.day for at in own]
+            heights = [sign * float(amount) for amount in own.values()]
+            panel.bar(places, heights, width=0.72, color=colour, zorder=2)
+            parts.append((f"{word} {amount_text(total(own.values()), currency)}", colour))
+        panel.axhline(0, color=INK["muted"], linewidth=0.9, zorder=3)
+        panel.set_title(f"Cash in and out by day, {label(currency)}")
+        legend(panel, parts)
+        scale(panel, currency)
+    if not currencies:
+        nothing(axes[0], "No booked line on our own bank accounts")
+    return figure
 
 
 def cash_words(lines: Frame, month: Month) -> str:
@@ -130,6 +132,7 @@ def cash_words(lines: Frame, month: Month) -> str:
     )
 
 
+@drawn
 def fees_and_rate(requests: Frame, month: Month) -> Figure:
     """Fees by the day of completion, and under them each request's effective rate.
 
@@ -137,15 +140,14 @@ def fees_and_rate(requests: Frame, month: Month) -> Figure:
     """
     rows = together(requests, "fee", _REQUESTS)
     currencies = sorted({row["fiat_currency"] for row in rows})
-    with style():
-        figure, axes = panels(2 * len(currencies), height=2.2)
-        for at, currency in enumerate(currencies):
-            own = [row for row in rows if row["fiat_currency"] == currency]
-            _fee_panel(axes[2 * at], month, currency, own)
-            _rate_panel(axes[2 * at + 1], month, currency, own)
-        if not currencies:
-            nothing(axes[0], "No request completed in the month")
-        return settled(figure)
+    figure, axes = panels(2 * len(currencies), height=2.2)
+    for at, currency in enumerate(currencies):
+        own = [row for row in rows if row["fiat_currency"] == currency]
+        _fee_panel(axes[2 * at], month, currency, own)
+        _rate_panel(axes[2 * at + 1], month, currency, own)
+    if not currencies:
+        nothing(axes[0], "No request completed in the month")
+    return figure
 
 
 def fees_and_rate_words(requests: Frame, month: Month) -> str:
@@ -165,34 +167,31 @@ def fees_and_rate_words(requests: Frame, month: Month) -> str:
     return f"Fees by day of completion in {month.title}: {summary}{spread}."
 
 
+@drawn
 def fees_by_month(trend: Frame) -> Figure:
     """Fees of each month as bars, and over each the effective rate; `trend` as in `Fees.trend`."""
     rows = records(trend, _TREND)
-    with style():
-        figure, parts = _by_currency(
-            rows, "fiat_currency", 2.9, "No request completed in these months"
-        )
-        for axes, currency, own in parts:
-            places = range(len(own))
-            fees = [float(row["fee"]) for row in own]
-            axes.bar(places, fees, width=0.6, color=INK["first"], zorder=2)
-            axes.margins(y=0.2)
-            for at, row in enumerate(own):
-                words = "–" if row["rate_bp"] is None else f"{row['rate_bp']} bp"
-                axes.annotate(
-                    words, (at, fees[at]), xytext=(0, 4), textcoords="offset points",
-                    ha="center", color=INK["text"], fontsize=8,
-                )  # fmt: skip
-            axes.set_xlim(-0.6, max(len(own), 4) - 0.4)
-            axes.set_xticks(places, [row["month"] for row in own])
-            axes.set_ylim(bottom=0)
-            axes.grid(axis="y", zorder=1)
-            axes.set_axisbelow(True)
-            axes.set_title(f"Fees by month of completion, {label(currency)}")
-            everything = amount_text(total(row["fee"] for row in own), currency)
-            legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
-            scale(axes, currency)
-        return settled(figure)
+    figure, parts = _by_currency(rows, "fiat_currency", 2.9, "No request completed in these months")
+    for axes, currency, own in parts:
+        places = range(len(own))
+        fees = [float(row["fee"]) for row in own]
+        axes.bar(places, fees, width=0.6, color=INK["first"], zorder=2)
+        axes.margins(y=0.2)
+        for at, row in enumerate(own):
+            words = "–" if row["rate_bp"] is None else f"{row['rate_bp']} bp"
+            axes.annotate(
+                words, (at, fees[at]), xytext=(0, 4), textcoords="offset points",
+                ha="center", color=INK["text"], fontsize=8,
+            )  # fmt: skip
+        axes.set_xlim(-0.6, max(len(own), 4) - 0.4)
+        axes.set_xticks(places, [row["month"] for row in own])
+        axes.set_ylim(bottom=0)
+        ruled(axes)
+        axes.set_title(f"Fees by month of completion, {label(currency)}")
+        everything = amount_text(total(row["fee"] for row in own), currency)
+        legend(axes, [(f"{everything}; over each bar the effective rate", INK["muted"])])
+        scale(axes, currency)
+    return figure
 
 
 def fees_by_month_words(trend: Frame) -> str:
@@ -209,37 +208,37 @@ def fees_by_month_words(trend: Frame) -> str:
     return f"Fees and effective rate by month: {'; '.join(parts)}."
 
 
+@drawn
 def conversion_costs(costs: Frame) -> Figure:
     """The difference to the reference rates by pair, in basis points, each with its range.
 
     `costs` as in `ConversionCosts.by_pair`.
     """
     rows = _valued_pairs(costs)
-    with style():
-        figure, (axes,) = panels(1, height=max(1.6, 0.5 * len(rows) + 1))
-        if not rows:
-            nothing(axes, "No conversion has a value")
-            return settled(figure)
-        points = [float(row["reference_difference_bp"]) for row in rows]
-        axes.barh(range(len(rows)), points, height=0.5, color=INK["first"], zorder=2)
-        for at, row in enumerate(rows):
-            bounds = [float(row["lowest_bp"]), float(row["highest_bp"])]
-            axes.plot(bounds, [at, at], color=INK["text"], linewidth=1.2, marker="|", zorder=3)
-            euros = amount_text(row["reference_difference"], row["value_currency"])
-            axes.annotate(
-                f"{row['reference_difference_bp']} bp · {euros} ·"
-                f" {count(row['conversions'], 'conversion')}",
-                (max(0.0, *bounds), at), xytext=(6, 0), textcoords="offset points",
-                va="center", fontsize=8, annotation_clip=False,
-            )  # fmt: skip
-        axes.axvline(0, color=INK["muted"], linewidth=0.9, zorder=1)
-        axes.set_yticks(range(len(rows)), [_pair_label(row, rows) for row in rows])
-        axes.invert_yaxis()
-        least, most = axes.get_xlim()
-        axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
-        axes.set_title("Difference to the reference by pair: basis points of what was converted")
-        legend(axes, [("the line is the range of single conversions", INK["muted"])])
-        return settled(figure)
+    figure, (axes,) = panels(1, height=max(1.6, 0.5 * len(rows) + 1))
+    if not rows:
+        nothing(axes, "No conversion has a value")
+        return figure
+    points = [float(row["reference_difference_bp"]) for row in rows]
+    axes.barh(range(len(rows)), points, height=0.5, color=INK["first"], zorder=2)
+    for at, row in enumerate(rows):
+        bounds = [float(row["lowest_bp"]), float(row["highest_bp"])]
+        axes.plot(bounds, [at, at], color=INK["text"], linewidth=1.2, marker="|", zorder=3)
+        euros = amount_text(row["reference_difference"], row["value_currency"])
+        axes.annotate(
+            f"{row['reference_difference_bp']} bp · {euros} ·"
+            f" {count(row['conversions'], 'conversion')}",
+            (max(0.0, *bounds), at), xytext=(6, 0), textcoords="offset points",
+            va="center", fontsize=8, annotation_clip=False,
+        )  # fmt: skip
+    axes.axvline(0, color=INK["muted"], linewidth=0.9, zorder=1)
+    axes.set_yticks(range(len(rows)), [_pair_label(row, rows) for row in rows])
+    axes.invert_yaxis()
+    least, most = axes.get_xlim()
+    axes.set_xlim(least, most + 0.6 * max(most - least, 1.0))
+    axes.set_title("Difference to the reference by pair: basis points of what was converted")
+    legend(axes, [("the line is the range of single conversions", INK["muted"])])
+    return figure
 
 
 def conversion_costs_words(costs: Frame) -> str:
@@ -272,33 +271,33 @@ def _pair_label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     return ", ".join(words)
 
 
+@drawn
 def open_items_by_age(items: Frame) -> Figure:
     """Open amounts by how long they have been open, with the number of items beside each bar.
 
     `items`: a row an item with `currency`, `amount` and `age_days`.
     """
-    with style():
-        figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "Nothing is open")
-        for axes, currency, rows in parts:
-            for at in range(len(_AGES)):
-                own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
-                amount = total(row["amount"] for row in own)
-                axes.barh(at, float(amount), height=0.62, color=INK["first"], zorder=2)
-                if own:
-                    axes.annotate(
-                        f"{amount_text(amount, currency)} · {count(len(own), 'item')}",
-                        (float(amount), at), xytext=(6, 0), textcoords="offset points",
-                        va="center", fontsize=8, annotation_clip=False,
-                    )  # fmt: skip
-            axes.set_yticks(range(len(_AGES)), [words for _, words in _AGES])
-            axes.invert_yaxis()
-            axes.set_xlim(0, 1.35 * max(axes.get_xlim()[1], 1e-9))
-            axes.set_xticks([])
-            axes.spines["bottom"].set_visible(False)
-            axes.set_title(f"Open items by age, {label(currency)}")
-            everything = amount_text(total(row["amount"] for row in rows), currency)
-            legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
-        return settled(figure)
+    figure, parts = _by_currency(records(items, _ITEMS), "currency", 2.4, "Nothing is open")
+    for axes, currency, rows in parts:
+        for at in range(len(_AGES)):
+            own = [row for row in rows if _bucket(_AGES, row["age_days"]) == at]
+            amount = total(row["amount"] for row in own)
+            axes.barh(at, float(amount), height=0.62, color=INK["first"], zorder=2)
+            if own:
+                axes.annotate(
+                    f"{amount_text(amount, currency)} · {count(len(own), 'item')}",
+                    (float(amount), at), xytext=(6, 0), textcoords="offset points",
+                    va="center", fontsize=8, annotation_clip=False,
+                )  # fmt: skip
+        axes.set_yticks(range(len(_AGES)), [words for _, words in _AGES])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.35 * max(axes.get_xlim()[1], 1e-9))
+        axes.set_xticks([])
+        axes.spines["bottom"].set_visible(False)
+        axes.set_title(f"Open items by age, {label(currency)}")
+        everything = amount_text(total(row["amount"] for row in rows), currency)
+        legend(axes, [(f"{everything} in {count(len(rows), 'item')}", INK["muted"])])
+    return figure
 
 
 def open_items_words(items: Frame) -> str:
@@ -315,37 +314,36 @@ def open_items_words(items: Frame) -> str:
     return f"Open items by age: {'; '.join(parts)}."
 
 
+@drawn
 def funding_times(times: Frame) -> Figure:
     """How long requests waited for their funds: the number of requests by waiting time.
 
     `times`: a row a request with its `direction` and the `seconds` it awaited funds.
     """
     rows = records(times, _TIMES)
-    with style():
-        figure, (axes,) = panels(1, height=2.9)
-        if not rows:
-            nothing(axes, "No request was funded")
-            return settled(figure)
-        base = [0] * len(_WAITS)
-        parts = []
-        counts = _counted(rows)
-        for way, key, colour, stripes in _WAYS:
-            if (own := counts.get(way)) is None:
-                continue
-            axes.bar(
-                range(len(_WAITS)), own, bottom=base, width=0.7, hatch=stripes,
-                color=colour, edgecolor="white", linewidth=0.6, zorder=2,
-            )  # fmt: skip
-            base = [below + number for below, number in zip(base, own, strict=True)]
-            parts.append((f"{key} {way} {sum(own):,}", colour))
-        axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y", zorder=1)
-        axes.set_axisbelow(True)
-        axes.set_title("Time awaiting funds: number of requests")
-        legend(axes, parts)
-        return settled(figure)
+    figure, (axes,) = panels(1, height=2.9)
+    if not rows:
+        nothing(axes, "No request was funded")
+        return figure
+    base = [0] * len(_WAITS)
+    parts = []
+    counts = _counted(rows)
+    for way, key, colour, stripes in _WAYS:
+        if (own := counts.get(way)) is None:
+            continue
+        axes.bar(
+            range(len(_WAITS)), own, bottom=base, width=0.7, hatch=stripes,
+            color=colour, edgecolor="white", linewidth=0.6, zorder=2,
+        )  # fmt: skip
+        base = [below + number for below, number in zip(base, own, strict=True)]
+        parts.append((f"{key} {way} {sum(own):,}", colour))
+    axes.set_xticks(range(len(_WAITS)), [words for _, words in _WAITS])
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.set_ylim(bottom=0)
+    ruled(axes)
+    axes.set_title("Time awaiting funds: number of requests")
+    legend(axes, parts)
+    return figure
 
 
 def funding_times_words(times: Frame) -> str:
@@ -360,6 +358,63 @@ def funding_times_words(times: Frame) -> str:
         if any(counts[way][at] for way in counts)
     ]
     return f"How long {count(len(rows), 'request')} awaited funds: {'; '.join(parts)}."
+
+
+@drawn
+def exposure_by_day(exposure_days: Frame, month: Month, limit: Decimal | None = None) -> Figure:
+    """What all of it was worth at the end of each day; `exposure_days` as in EXPOSURE_DAYS.
+
+    `limit` is that of all of it, in the reporting currency, as a line.
+    """
+    rows = _whole(exposure_days)
+    figure, axes = panels(1, height=2.9)
+    panel = axes[0]
+    if not rows:
+        nothing(panel, "Nothing stood with the provider")
+        return figure
+    days(panel, month)
+    currency = rows[0]["currency"]
+    places, heights = [row["day"].day for row in rows], [float(row["amount"]) for row in rows]
+    panel.bar(places, heights, width=0.72, color=INK["first"], zorder=2)
+    most = max(row["amount"] for row in rows)
+    parts = [(f"at most {amount_text(most, currency)}", INK["first"])]
+    if limit is not None:
+        panel.axhline(float(limit), color=INK["second"], linewidth=1.4, linestyle="--", zorder=3)
+        parts.append((f"- - limit {amount_text(limit, currency)}", INK["second"]))
+    panel.set_ylim(bottom=0)
+    panel.set_title("With the provider at the end of each day, what is proved")
+    legend(panel, parts)
+    scale(panel, currency)
+    return figure
+
+
+def exposure_words(exposure_days: Frame, month: Month, limit: Decimal | None = None) -> str:
+    """What `exposure_by_day` shows."""
+    rows = _whole(exposure_days)
+    if not rows:
+        return f"Nothing stood with the provider in {month.title}, as far as is proved."
+    currency, last = rows[0]["currency"], rows[-1]
+    most = max(rows, key=lambda row: row["amount"])
+    words = (
+        f"With the provider at the end of each day of {month.title}, what is proved: at most"
+        f" {amount_words(most['amount'], currency)} on {day(most['day'])},"
+        f" {amount_words(last['amount'], currency)} on {day(last['day'])}."
+    )
+    without = sum(1 for row in rows if row["valued_by"])
+    if without:
+        words += f" On {count(without, 'day')} something has no reference rate and is left out."
+    if limit is None:
+        return words
+    above = sum(1 for row in rows if row["amount"] > limit)
+    over = f"{count(above, 'day')} ended above it"
+    return f"{words} The limit is {amount_words(limit, currency)}; {over}."
+
+
+def _whole(exposure_days: Frame) -> list[Mapping[str, Any]]:
+    """The rows of all that stood, a row a day; none where nothing ever did."""
+    rows = [row for row in records(exposure_days, _DAYS) if row["kind"] == _WHOLE]
+    order: dict[date, Mapping[str, Any]] = {row["day"]: row for row in rows}
+    return [order[at] for at in sorted(order)] if any(row["amount"] for row in rows) else []
 
 
 def _by_currency(

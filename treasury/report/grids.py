@@ -5,7 +5,9 @@ A cell is text that `text.clean` has been through; the page escapes it.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +17,21 @@ from treasury.close.result_words import amount_words
 from treasury.text import clean
 
 __all__ = [
-    "MOST_ROWS_SHOWN", "Cell", "Grid", "GridHead", "Section", "amount_cell", "make_cell",
-    "make_grid",
+    "MOST_ROWS_SHOWN", "NOTES", "Cell", "Grid", "GridHead", "Section", "amount_cell", "bare_amount",
+    "filled", "make_cell", "make_grid",
 ]  # fmt: skip
 
 MOST_ROWS_SHOWN: Final = 200
 """Rows of one table on the page; the Excel file has them all, and the page says so."""
+
+
+NOTES: Final = {
+    name: tuple(notes)
+    for name, notes in tomllib.loads(
+        resources.files("treasury.report").joinpath("templates/notes.toml").read_text("utf-8")
+    ).items()
+}
+"""What stands below the tables of some sections whatever the month."""
 
 
 class GridHead(msgspec.Struct, frozen=True):
@@ -78,33 +89,55 @@ def make_cell(text: object, note: object = "", tone: str = "") -> Cell:
     return Cell(clean(text), clean(note), tone)
 
 
-def amount_cell(row: Mapping[str, Any], name: str = "amount", currency: str = "currency") -> Cell:
-    """An amount of a row with its currency."""
-    return make_cell(amount_words(row[name], row[currency]))
+def amount_cell(
+    row: Mapping[str, Any],
+    name: str = "amount",
+    currency: str = "currency",
+    absent: str | None = None,
+    note: object = "",
+) -> Cell:
+    """An amount of a row with its currency; `absent` where there is none, if that is said."""
+    is_absent = row[name] is None and absent is not None
+    return make_cell(absent if is_absent else amount_words(row[name], row[currency]), note)
+
+
+def bare_amount(row: Mapping[str, Any], name: str) -> str:
+    """An amount whose currency stands in a column of its own; a dash where there is none."""
+    if row[name] is None:
+        return "–"
+    return amount_words(row[name], row["currency"]).removeprefix(f"{clean(row['currency'])} ")
 
 
 def make_grid(
     caption: str,
     heads: str,
     rows: Sequence[Any] | pa.Table,
-    cells: Callable[[Any], tuple[Cell, ...]],
+    cells: Callable[[Any], tuple[object, ...]],
     *,
     foot: tuple[tuple[Cell, ...], ...] = (),
     sheet: str = "",
     widths: tuple[int, ...] = (),
+    most: int = MOST_ROWS_SHOWN,
 ) -> Grid:
-    """A table whose `heads` are written `One | Two | >Number`; rows not shown are counted."""
-    first = (
-        rows.slice(0, MOST_ROWS_SHOWN).to_pylist()
-        if isinstance(rows, pa.Table)
-        else rows[:MOST_ROWS_SHOWN]
-    )
+    """A table whose `heads` are written `One | Two | >Number`; rows beyond `most` are counted.
+
+    `cells` gives the cells of a row; what is no `Cell` is the text of one.
+    """
+    first = rows.slice(0, most).to_pylist() if isinstance(rows, pa.Table) else rows[:most]
     return Grid(
         caption=caption,
         heads=tuple(GridHead(h.lstrip(">"), h.startswith(">")) for h in heads.split(" | ")),
-        rows=tuple(map(cells, first)),
+        rows=tuple(
+            tuple(cell if isinstance(cell, Cell) else make_cell(cell) for cell in cells(row))
+            for row in first
+        ),
         foot=foot,
-        more=max(len(rows) - MOST_ROWS_SHOWN, 0),
+        more=max(len(rows) - most, 0),
         sheet=sheet,
         widths=widths,
     )
+
+
+def filled(*grids: Grid) -> tuple[Grid, ...]:
+    """The tables that have rows: no section shows an empty one."""
+    return tuple(grid for grid in grids if grid.rows)

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import msgspec
 from matplotlib.figure import Figure
 
 from treasury.close.closing import Closing
+from treasury.report import figures
 from treasury.report.drawing import figure_svg
-from treasury.report.exposure.exposure_figure import exposure_by_day, exposure_words
-from treasury.report.figures import (
-    cash_by_day,
-    cash_words,
-    conversion_costs,
-    conversion_costs_words,
-    fees_and_rate,
-    fees_and_rate_words,
-    funding_times,
-    funding_times_words,
-    open_items_by_age,
-    open_items_words,
-)
 
 __all__ = ["Drawn", "month_figures"]
 
@@ -56,13 +46,12 @@ def month_figures(closing: Closing) -> dict[str, Drawn]:
         and item.subject not in ("balance", "ledger")
     ]
     stood, limit = closing.exposure.days, closing.exposure.whole["limit"]
-    return {
-        "cash": Drawn(cash_by_day(r.lines, r.month), cash_words(r.lines, r.month)),
-        "fees": Drawn(fees_and_rate(requests, r.month), fees_and_rate_words(requests, r.month)),
-        "conversion-costs": Drawn(conversion_costs(costs), conversion_costs_words(costs)),
-        "funding": Drawn(funding_times(waits), funding_times_words(waits)),
-        "exposure": Drawn(
-            exposure_by_day(stood, r.month, limit), exposure_words(stood, r.month, limit)
-        ),
-        "open-items": Drawn(open_items_by_age(items), open_items_words(items)),
+    each: dict[str, tuple[Callable[..., Figure], Callable[..., str], tuple[Any, ...]]] = {
+        "cash": (figures.cash_by_day, figures.cash_words, (r.lines, r.month)),
+        "fees": (figures.fees_and_rate, figures.fees_and_rate_words, (requests, r.month)),
+        "conversion-costs": (figures.conversion_costs, figures.conversion_costs_words, (costs,)),
+        "funding": (figures.funding_times, figures.funding_times_words, (waits,)),
+        "exposure": (figures.exposure_by_day, figures.exposure_words, (stood, r.month, limit)),
+        "open-items": (figures.open_items_by_age, figures.open_items_words, (items,)),
     }
+    return {name: Drawn(draw(*rows), words(*rows)) for name, (draw, words, rows) in each.items()}

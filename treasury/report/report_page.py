@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -34,13 +33,6 @@ _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
 _STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
 _PAPER: Final = "#ffffff"
-
-
-class Picture(msgspec.Struct, frozen=True):
-    """A figure in the page, and its words for who cannot see it."""
-
-    svg: Markup
-    alt: str
 
 
 def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> str:
@@ -76,7 +68,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
             steps=[(step.state, step.title, step.found) for step in steps.steps],
             sections=sections(closing),
             pictures={
-                name: Picture(inline_svg(picture.svg, name), picture.words)
+                name: {"svg": inline_svg(picture.svg, name), "alt": picture.words}
                 for name, picture in (drawn or month_figures(closing)).items()
             },
             shown=MOST_ROWS_SHOWN,
@@ -99,19 +91,17 @@ def inline_svg(svg: bytes, name: str) -> Markup:
 def _signed(closing: Closing) -> tuple[tuple[str, str, str], ...]:
     """Who prepared and who reviewed, another person, and when."""
     period, preparation, year = closing.period, closing.preparation, closing.r.month.year
+    unsigned = ("Reviewed by, another person", "not signed", "")
     if period is not None:
         close = period.close
         prepared_at = close.prepared_at or period.closed_at
     elif preparation is not None:
         close, prepared_at = preparation.close, preparation.prepared_at
     else:
-        return (
-            ("Prepared by", "not signed", ""),
-            ("Reviewed by, another person", "not signed", ""),
-        )
+        return (("Prepared by", "not signed", ""), unsigned)
     prepared = ("Prepared by", clean(close.prepared_by), moment(prepared_at, closing.zone, year))
     if period is None:
-        return (prepared, ("Reviewed by, another person", "not signed", ""))
+        return (prepared, unsigned)
     when = moment(period.closed_at, closing.zone, year)
     if close.alone:
         return (prepared, ("Reviewed by", ALONE, when))

@@ -1,4 +1,4 @@
-"""The first screen and the other answers that a terminal shows, as aligned plain text.
+"""The first screen and the other answers that a terminal shows, as aligned plain text or as rows.
 
 The layout is the desk's, to the word. Nothing here moves a cursor: outside text comes through
 `text.clean`.
@@ -6,7 +6,7 @@ The layout is the desk's, to the word. Nothing here moves a cursor: outside text
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from treasury.close.close_words import (
     transit_words,
 )
 from treasury.close.closing import Closing
-from treasury.close.month_proof import proof_of
+from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
     OUTCOMES,
     amount_words,
@@ -36,18 +36,17 @@ from treasury.close.result_words import (
 )
 from treasury.items import TURNS, ItemGroup, OpenItems
 from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
-from treasury.lake import Snapshot
+from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
 from treasury.text import clean
 
 __all__ = [
-    "SERVICES_ADD", "close_words", "exception_words", "first_screen", "funding_totals",
-    "funding_view", "open_words", "reconciliation_summary", "unknown_screen",
+    "FACTS", "SERVICES_ADD", "close_words", "exception_words", "first_screen", "funding_totals",
+    "funding_view", "open_words", "reconciliation_summary", "screen_facts", "unknown_screen",
 ]  # fmt: skip
 
-_TEXT: Final = pa.string()
 _FUNDING_COLUMNS: Final = (
     "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",
     "evidence_to", "next_step", "request",
@@ -64,16 +63,15 @@ def first_screen(
     """
     r, zone = closing.r, closing.zone
     to_read = clean(report) if report else f"treasury close {r.month}"
+    late_words = f"{count(late, 'item')} since the close: treasury periods late"
+    late_rows = [_row("LATE", late_words)] if late else []
     lines = [
         *_head(r, zone),
         *_items_table(closing.items, width),
         _row(f"IN TRANSIT {day(r.month.last)}", UNREAD if closing.is_unread else transit_words(r)),
         _row("FEES", UNREAD if closing.is_unread else fees_words(closing.fees)),
         _row("CLOSE", _close_words(closing)),
-        *(
-            [_row("LATE", f"{count(late, 'item')} since the close: treasury periods late")]
-            * bool(late)
-        ),
+        *late_rows,
         _row("REPORT", f"{to_read} · treasury notebook"),
     ]
     return "\n".join(lines)
@@ -162,7 +160,7 @@ def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
         }
         for row in rows.to_pylist()
     ]
-    schema = pa.schema([(name, _TEXT) for name in _FUNDING_COLUMNS])
+    schema = pa.schema([(name, TEXT) for name in _FUNDING_COLUMNS])
     return pa.Table.from_pylist(displayed, schema=schema)
 
 
@@ -345,3 +343,84 @@ def _bare(amount: Decimal, currency: str) -> str:
 def overdue_words(row: dict[str, Any]) -> str:
     """`1 TARGET day`, or nothing while it is not overdue."""
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
+
+
+FACTS: Final = pa.schema(
+    [
+        ("month", TEXT),
+        ("fact", TEXT),
+        ("name", TEXT),
+        ("items", INTEGER),
+        ("amount", AMOUNT),
+        ("coming", AMOUNT),
+        ("going", AMOUNT),
+        ("currency", TEXT),
+        ("turn", TEXT),
+        ("blocking", INTEGER),
+        ("oldest", INTEGER),
+        ("clock", TEXT),
+        ("command", TEXT),
+    ]
+)
+"""`fact` is the line of the screen; `items` counts, `blocking` are those that block the close.
+
+`amount` is empty where some of it comes in and some goes out: `coming` and `going` are its parts.
+"""
+
+
+def screen_facts(closing: Closing) -> pa.Table:
+    """Statements, bank lines, open items, money in transit, fees and the close; as in FACTS."""
+    month = str(closing.r.month)
+    rows = [{"month": month, **row} for row in _facts(closing)]
+    return pa.Table.from_pylist(rows, schema=FACTS)
+
+
+def _facts(closing: Closing) -> Iterator[dict[str, Any]]:
+    r, proof = closing.r, proof_of(closing.r)
+    yield {"fact": "statements", "name": "accounts", "items": proof.accounts}
+    yield {"fact": "statements", "name": "proved", "items": proof.proved}
+    for outcome, lines in r.counts().items():
+        yield {"fact": "bank lines", "name": outcome, "items": lines}
+    for group in closing.items.groups:
+        yield {
+            "fact": "open",
+            "name": group.words.name,
+            "items": group.items,
+            "amount": group.amount,
+            "coming": group.coming,
+            "going": group.going,
+            "currency": group.currency or None,
+            "turn": group.turn,
+            "blocking": group.blocking,
+            "oldest": group.oldest,
+            "clock": group.clock,
+            "command": group.words.command,
+        }
+    if not closing.is_unread:
+        yield from _money(closing)
+    state = "closed" if closing.period is not None else "open"
+    blocking = len(closing.items.blocking)
+    yield {"fact": "close", "name": state, "items": len(closing.items), "blocking": blocking}
+
+
+def _money(closing: Closing) -> Iterator[dict[str, Any]]:
+    sure, maybe = in_transit(closing.r)
+    for name, rows in (("sure", sure), ("may have arrived", maybe)):
+        for currency in sorted({row["currency"] for row in rows}):
+            amounts = [row["amount"] for row in rows if row["currency"] == currency]
+            stated = [amount for amount in amounts if amount is not None]
+            yield {
+                "fact": "in transit",
+                "name": name,
+                "items": len(amounts),
+                "amount": total(stated) if stated else None,
+                "currency": currency,
+            }
+    for sums in closing.fees.by_currency():
+        yield {
+            "fact": "fees",
+            "name": "completed requests",
+            "items": sums.requests,
+            "amount": sums.fee,
+            "currency": sums.currency,
+        }

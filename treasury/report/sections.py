@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,6 +13,7 @@ from treasury.close.close_words import UNREAD, transit_words
 from treasury.close.closing import Closing
 from treasury.close.evidence import bank_files
 from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
+from treasury.close.ledger.transit_bridge import TransitBridge
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
     LINE_CLASSES,
@@ -33,15 +32,20 @@ from treasury.items.item_kinds import OWNERS
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.coin_section import coins_section
-from treasury.report.exceptions import (
-    decisions_section,
-    earlier_section,
-    exceptions_section,
-)
+from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
 from treasury.report.exposure.exposure_section import exposure_section
-from treasury.report.fee_section import conversion_costs_section, fees_section
-from treasury.report.gas_section import gas_section
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.fee_section import conversion_costs_section, fees_section, gas_section
+from treasury.report.grids import (
+    NOTES,
+    Cell,
+    Grid,
+    Section,
+    amount_cell,
+    bare_amount,
+    filled,
+    make_cell,
+    make_grid,
+)
 from treasury.report.screen import open_words, overdue_words
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 from treasury.tables.tabular import value_text
@@ -58,14 +62,6 @@ BRIDGED: Final = {
 }
 """The kinds of a bridge's rows in words."""
 KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
-DUE: Final = "Due dates are our policy, not the provider's promise. Bank dates have no hour."
-TIED: Final = (
-    "Opening + new - matched + reopened by returns - cancelled - blocked + adjusted = closing."
-)
-UNDECIDED: Final = (
-    "Unexplained: what an account's movements leave of its closing. Undecided: open lines."
-)
-STANDS_BLOCKED: Final = "What stands blocked at the provider is in no closing and not cancelled."
 ROLLED: Final = (
     "opening", "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "closing",
     "standing_blocked",
@@ -126,18 +122,11 @@ def _accounts(closing: Closing) -> Section:
     lead = f"{proof.proved} of {count(proof.accounts, 'account')} proved for the whole month."
     if not proof.accounts:
         lead = "No account is declared in treasury.toml, so nothing can be proved."
-    notes: tuple[str, ...] = (
-        "A statement is proved when its opening balance and its entries give its closing balance.",
-        "A custodial wallet is proved where nothing unknown moved around either end of the month.",
-        "What came into a custodial wallet is transfers, delivered requests, proved conversions.",
-        "Gas: what a company wallet paid for its transactions, those that failed included.",
-        UNDECIDED,
-    )
-    grids = tuple(each for each in (grid, native) if each.rows)
+    grids = filled(grid, native)
     if closing.ledger is not None:
         grids = (*grids, _ledger(closing.ledger))
-        notes = (*notes, *map(clean, closing.ledger.notes))
-    return Section("accounts", "Accounts", lead, grids, notes, "cash")
+    compared = () if closing.ledger is None else tuple(map(clean, closing.ledger.notes))
+    return Section("accounts", "Accounts", lead, grids, (*NOTES["accounts"], *compared), "cash")
 
 
 def _ledger(ledger: LedgerComparison) -> Grid:
@@ -152,7 +141,7 @@ def _ledger(ledger: LedgerComparison) -> Grid:
                 row["name"] or short_account(row["account"]),
                 f"{row['currency']} {short_account(row['account'])}",
             ),
-            *(make_cell(_bare(row, name)) for name in names),
+            *(bare_amount(row, name) for name in names),
             make_cell(row["finding"], tone="ok" if row["finding"] == AGREES else "bad"),
         ),
         sheet="Ledger",
@@ -164,25 +153,25 @@ def _pays_gas(row: Mapping[str, Any]) -> bool:
     return row["kind"] == "company" and row["currency"] in NATIVE_COINS.values()
 
 
-def _native_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _native_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     """A wallet's native coin; it has so many decimals that idle zeros are left out."""
 
     def digits(name: str) -> str:
-        shown = _bare(row, name)
+        shown = bare_amount(row, name)
         return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
     tone = "ok" if row["proved"] else ("bad" if row["blocks"] else "warn")
     amounts = (digits(name) for name in ("opening", "money_in", "money_out", "gas", "closing"))
     return (
         make_cell(row["name"], f"{row['currency']}, {short_account(row['of'])}"),
-        *map(make_cell, amounts),
+        *amounts,
         make_cell(row["proved_by"], row["problem"], tone),
-        make_cell(digits("unexplained") if row["unexplained"] else "–"),
+        digits("unexplained") if row["unexplained"] else "–",
     )
 
 
-def _account_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
-    unexplained = _bare(row, "unexplained") if row["unexplained"] else "–"
+def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+    unexplained = bare_amount(row, "unexplained") if row["unexplained"] else "–"
     lines = row["undecided_lines"]
     tone = (
         "ok" if row["proved"] else ("bad" if row["blocks"] or row["kind"] != "company" else "warn")
@@ -192,23 +181,16 @@ def _account_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
             row["name"] or short_account(row["of"]),
             f"{short_account(row['of'])}, {KINDS[row['kind']]}",
         ),
-        make_cell(row["currency"]),
-        *(make_cell(_bare(row, name)) for name in ("opening", "money_in", "money_out")),
-        make_cell(_bare(row, "fees") if row["fees"] else "–"),
-        make_cell(_bare(row, "closing")),
+        row["currency"],
+        *(bare_amount(row, name) for name in ("opening", "money_in", "money_out")),
+        bare_amount(row, "fees") if row["fees"] else "–",
+        bare_amount(row, "closing"),
         make_cell(row["proved_by"], row["problem"], tone),
-        make_cell(unexplained),
-        make_cell(_bare(row, "undecided") if lines else "–", count(lines, "line") if lines else ""),
+        unexplained,
+        make_cell(
+            bare_amount(row, "undecided") if lines else "–", count(lines, "line") if lines else ""
+        ),
     )
-
-
-def _bare(row: Mapping[str, Any], name: str) -> str:
-    """An amount whose currency stands in a column of its own."""
-    return _balance(row, name).removeprefix(f"{clean(row['currency'])} ")
-
-
-def _balance(row: Mapping[str, Any], name: str) -> str:
-    return "–" if row[name] is None else amount_words(row[name], row["currency"])
 
 
 def _open(closing: Closing) -> Section:
@@ -238,7 +220,7 @@ def _open(closing: Closing) -> Section:
     )
 
 
-def _item_row(item: OpenItem, year: int) -> tuple[Cell, ...]:
+def _item_row(item: OpenItem, year: int) -> tuple[object, ...]:
     age = count(item.age, item.clock) if item.age else ""
     elsewhere = "counted with its line" if item.counted_in else ""
     tone = "bad" if item.is_blocking else ""
@@ -251,7 +233,7 @@ def _item_row(item: OpenItem, year: int) -> tuple[Cell, ...]:
         ),
         make_cell(day(item.since, year) or "–", age),
         make_cell(item.owner or OWNERS[item.turn], accepted),
-        make_cell(item.next_step),
+        item.next_step,
     )
 
 
@@ -272,19 +254,13 @@ def _in_transit(closing: Closing) -> Section:
             "What | Reference | Left on | >Amount | Where now | Arrived",
             rows,
             lambda row: (
-                make_cell(row["what"]),
-                make_cell(row["reference"] or "no reference"),
-                make_cell(day(row["left_on"], year)),
+                row["what"],
+                row["reference"] or "no reference",
+                day(row["left_on"], year),
                 amount_cell(row),
-                make_cell(row["where_now"]),
-                make_cell(
-                    day(row["arrived_on"], year)
-                    or (
-                        f"maybe {day(on, year)}"
-                        if (on := row["may_have_arrived_on"])
-                        else "not yet"
-                    )
-                ),
+                row["where_now"],
+                day(row["arrived_on"], year)
+                or (f"maybe {day(on, year)}" if (on := row["may_have_arrived_on"]) else "not yet"),
             ),
             sheet="In transit",
         )
@@ -292,26 +268,25 @@ def _in_transit(closing: Closing) -> Section:
         if rows
     )
     lead = UNREAD if closing.is_unread else transit_words(r)
-    if closing.bridge.rows.num_rows:
-        # Why the three have other sums, by reason; the workbook has the rows.
-        names = ("report", "journal", "roll_forward")
-        steps = closing.bridge.steps.to_pylist()
-        grids = (
-            *grids,
-            make_grid(
-                "In transit by this report, by the journal, and open in the roll-forward",
-                "What | Why | >Items | >Report | >Journal | >Roll-forward",
-                [*steps, *_summed(steps, names)],
-                lambda row: (
-                    make_cell(BRIDGED[row["kind"]], row["currency"]),
-                    make_cell(row["why"]),
-                    make_cell(f"{row['rows']:,}"),
-                    *(make_cell(_bare(row, name) if row[name] else "–") for name in names),
-                ),
-                sheet="In transit bridge",
-            ),
-        )
-    return Section("transit", title, f"{lead}.", grids)
+    return Section("transit", title, f"{lead}.", (*grids, *filled(_bridge(closing.bridge))))
+
+
+def _bridge(bridge: TransitBridge) -> Grid:
+    """Why the three have other sums, by reason; the workbook has the rows."""
+    names = ("report", "journal", "roll_forward")
+    steps = bridge.steps.to_pylist() if bridge.rows.num_rows else []
+    return make_grid(
+        "In transit by this report, by the journal, and open in the roll-forward",
+        "What | Why | >Items | >Report | >Journal | >Roll-forward",
+        [*steps, *_summed(steps, names)],
+        lambda row: (
+            make_cell(BRIDGED[row["kind"]], row["currency"]),
+            row["why"],
+            f"{row['rows']:,}",
+            *(bare_amount(row, name) if row[name] else "–" for name in names),
+        ),
+        sheet="In transit bridge",
+    )
 
 
 def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -329,28 +304,21 @@ def _summed(steps: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Ma
 
 def _awaiting(closing: Closing) -> Section:
     r, zone = closing.r, closing.zone
-    rows = r.awaiting_funds.to_pylist()
     blocking = {item.subject_id for item in closing.items.blocking.select(subject="request")}
-    grids = []
-    if rows:
-        grids.append(
-            make_grid(
-                f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
-                "State | Due | Reference | >Send | To | Seen | Next step",
-                rows,
-                lambda row: _awaiting_row(row, zone, blocking),
-                sheet="Awaiting funds",
-            )
-        )
-    if closing.rolled.roll_forward.num_rows:
-        grids.append(_rolled(closing.rolled.roll_forward))
-    lead = "" if rows else "No request waits for its funds."
+    awaiting = make_grid(
+        f"Requests awaiting funds, at {moment(r.as_of, zone, r.month.year)}",
+        "State | Due | Reference | >Send | To | Seen | Next step",
+        r.awaiting_funds,
+        lambda row: _awaiting_row(row, zone, blocking),
+        sheet="Awaiting funds",
+    )
+    rolled = _rolled(closing.rolled.roll_forward)
+    lead = "" if awaiting.rows else "No request waits for its funds."
     if closing.is_unread:
         lead = f"{UNREAD}."
-    notes = (DUE,) if rows else ()
-    if closing.rolled.roll_forward.num_rows:
-        notes = (*notes, TIED, STANDS_BLOCKED)
-    return Section("awaiting", "Requests awaiting funds", lead, tuple(grids), notes, "funding")
+    notes = NOTES["awaiting"] * bool(awaiting.rows) + NOTES["rolled"] * bool(rolled.rows)
+    grids = filled(awaiting, rolled)
+    return Section("awaiting", "Requests awaiting funds", lead, grids, notes, "funding")
 
 
 def _rolled(totals: pa.Table) -> Grid:
@@ -358,10 +326,10 @@ def _rolled(totals: pa.Table) -> Grid:
         "Open items of requests from the month's beginning to its end",
         "Kind | >Opening | >New | >Matched | >Reopened | >Cancelled | >Blocked | >Adjusted"
         " | >Closing | >Stands blocked",
-        totals.to_pylist(),
+        totals,
         lambda row: (
             make_cell(str(row["kind"]).replace("_", "-"), row["currency"]),
-            *(make_cell(amount_words(row[name], row["currency"])) for name in ROLLED),
+            *(amount_cell(row, name) for name in ROLLED),
         ),
         sheet="Roll-forward",
     )
@@ -369,7 +337,7 @@ def _rolled(totals: pa.Table) -> Grid:
 
 def _awaiting_row(
     row: Mapping[str, Any], zone: ZoneInfo, blocking: Collection[str]
-) -> tuple[Cell, ...]:
+) -> tuple[object, ...]:
     tone = "bad" if row["request"] in blocking else _TONES.get(row["state"], "")
     overdue = overdue_words(dict(row))
     approved = f", approved {moment(row['approved'], zone)}" if row["approved"] else ""
@@ -382,73 +350,57 @@ def _awaiting_row(
         amount_cell(row, "send"),
         make_cell(beneficiary or row["to"] or "–", short_account(row["to_account"])),
         make_cell(row["seen"], evidence),
-        make_cell(row["next_step"]),
+        row["next_step"],
     )
 
 
 def _collections(r: Reconciliation) -> Section:
-    rows = r.virtual_accounts.to_pylist()
     title = "Collections per virtual account"
-    if not rows:
+    if not r.virtual_accounts.num_rows:
         return Section("collections", title, "There are no virtual accounts.")
     grid = make_grid(
         title,
         "Virtual account | Reference code | >Credits | >Amount | Becomes | Proof",
-        rows,
+        r.virtual_accounts,
         _collection_row,
         sheet="Virtual accounts",
     )
-    notes = (
-        "Credits count here when they carry the account's reference; the others are exceptions.",
-        "No endpoint lists a conversion: it is proved by what balances moved between two looks.",
-        "The implied rate holds rate and fee together; the service states neither.",
+    conversions = make_grid(
+        "What became of them, by account and interval of its balance",
+        "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
+        r.conversions,
+        _conversion_row,
+        sheet="Conversions",
     )
-    return Section("collections", title, "", (grid, *_conversions(r)), notes)
+    return Section("collections", title, "", (grid, *filled(conversions)), NOTES["collections"])
 
 
-def _conversions(r: Reconciliation) -> tuple[Grid, ...]:
-    rows = r.conversions.to_pylist()
-    if not rows:
-        return ()
-    return (
-        make_grid(
-            "What became of them, by account and interval of its balance",
-            "Account | Until | >Credits | >Amount | >Stablecoin | >Implied rate | Proof",
-            rows,
-            _conversion_row,
-            sheet="Conversions",
-        ),
-    )
-
-
-def _conversion_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _conversion_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     low, high = row["implied_rate"], row["implied_rate_to"]
     rate = "–" if low is None else value_text(low)
     if low is not None and high is not None and high != low:
         rate = f"{value_text(low)} to {value_text(high)}"
-    state = row["state"].replace("_", " ")
     proved = row["state"] in {"proved", "proved_as_group"}
-    coins = row["converted"]
     edge = f"{row['edge_credits']} of them may lie outside" if row["edge_credits"] else ""
     return (
         make_cell(row["account"], row["asset"]),
-        make_cell("" if row["closed_at"] is None else day(row["closed_at"].date())),
+        "" if row["closed_at"] is None else day(row["closed_at"].date()),
         make_cell(row["credits"], edge),
-        make_cell("–" if row["fiat"] is None else amount_words(row["fiat"], row["currency"])),
-        make_cell("–" if coins is None else amount_words(coins, row["asset"])),
-        make_cell(rate),
-        make_cell(state, row["reason"], tone="" if proved else "warn"),
+        amount_cell(row, "fiat", absent="–"),
+        amount_cell(row, "converted", "asset", "–"),
+        rate,
+        make_cell(row["state"].replace("_", " "), row["reason"], tone="" if proved else "warn"),
     )
 
 
-def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+def _collection_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     unproved = row["proof"].startswith(NOT_PROVABLE)
     return (
         make_cell(row["name"] or "no name", short_account(row["iban"])),
-        make_cell(row["reference"] or "none"),
-        make_cell("–" if unproved else f"{row['credits']:,}"),
-        make_cell("–" if unproved else amount_words(row["amount"], row["currency"])),
-        make_cell(row["target_cryptocurrency"] or "–"),
+        row["reference"] or "none",
+        "–" if unproved else f"{row['credits']:,}",
+        "–" if unproved else amount_words(row["amount"], row["currency"]),
+        row["target_cryptocurrency"] or "–",
         make_cell(row["proof"], tone="bad" if unproved else "ok"),
     )
 
@@ -457,19 +409,15 @@ def _collection_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 
 
 def _assumptions(closing: Closing) -> Section:
-    r = closing.r
-    left_out = _left_out(r)
-    grids = (
-        make_grid(
-            "Left out of matching, by rule",
-            "Class | Rule | >Lines | >Amount",
-            left_out,
-            lambda row: (
-                make_cell(LINE_CLASSES.get(row.line_class, row.line_class)),
-                make_cell(row.rule),
-                make_cell(f"{row.lines:,}"),
-                make_cell(amounts_words(row.amounts)),
-            ),
+    grid = make_grid(
+        "Left out of matching, by rule",
+        "Class | Rule | >Lines | >Amount",
+        _left_out(closing.r),
+        lambda row: (
+            LINE_CLASSES.get(row["line_class"], row["line_class"]),
+            row["rule"],
+            f"{row['lines']:,}",
+            amounts_words(row["amounts"]),
         ),
     )
     notes = (
@@ -480,21 +428,13 @@ def _assumptions(closing: Closing) -> Section:
         "Coins sent to a company wallet: the service says delivered, unless evidence was added.",
         "Ledger: not provided." if closing.ledger is None else "Ledger: compared, see Accounts.",
     )
-    return Section("assumptions", "Assumptions used", "", grids if left_out else (), notes)
+    return Section("assumptions", "Assumptions used", "", filled(grid), notes)
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule set apart; the amount of an own transfer is there once."""
-
-    line_class: str
-    rule: str
-    lines: int
-    amounts: Sequence[tuple[Decimal, str]]
-
-
-def _left_out(r: Reconciliation) -> list[LeftOut]:
-    """The lines of other business by class and rule."""
-    apart = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(_OF_LEFT).to_pylist()
+def _left_out(r: Reconciliation) -> list[dict[str, Any]]:
+    """Lines of other business by class and rule; the amount of an own transfer counts once."""
+    names = ["entry_id", "line_class", "rule_name", "amount", "currency"]
+    apart = r.lines.filter(pc.is_valid(r.lines["line_class"])).select(names).to_pylist()
     listed = {line["entry_id"] for line in apart}
     pairs = r.internal_transfers.select(["out_id", "in_id"]).to_pylist()
     second = {pair["in_id"] for pair in pairs if pair["out_id"] in listed}
@@ -502,21 +442,18 @@ def _left_out(r: Reconciliation) -> list[LeftOut]:
     for line in apart:
         groups.setdefault((line["line_class"], line["rule_name"] or ""), []).append(line)
     return [
-        LeftOut(
-            line_class=line_class,
-            rule=rule,
-            lines=len(lines),
-            amounts=[
+        {
+            "line_class": line_class,
+            "rule": rule,
+            "lines": len(lines),
+            "amounts": [
                 (line["amount"], line["currency"])
                 for line in lines
                 if line["entry_id"] not in second
             ],
-        )
+        }
         for (line_class, rule), lines in sorted(groups.items())
     ]
-
-
-_OF_LEFT: Final = ["entry_id", "line_class", "rule_name", "amount", "currency"]
 
 
 def _evidence(closing: Closing) -> Section:
@@ -526,8 +463,8 @@ def _evidence(closing: Closing) -> Section:
         "What | >Rows | Hash",
         closing.fingerprints,
         lambda mark: (
-            make_cell(mark.name.replace("_", " ")),
-            make_cell("" if mark.rows is None else f"{mark.rows:,}"),
+            mark.name.replace("_", " "),
+            "" if mark.rows is None else f"{mark.rows:,}",
             Cell(mark.sha256, code=True),
         ),
     )

@@ -26,7 +26,7 @@ from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.api import Client
-    from treasury.api.service_calls import Service
+    from treasury.api.client import Service
 
 __all__ = [
     "AssetAmount",

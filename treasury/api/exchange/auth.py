@@ -17,18 +17,9 @@ from urllib.parse import urlencode
 import httpx
 import msgspec
 
+from treasury import errors
 from treasury.api.codec import UNREADABLE
 from treasury.api.exchange.transport import Call, Transport
-from treasury.errors import (
-    BadCredentials,
-    Forbidden,
-    InvalidRequest,
-    NotFound,
-    NotOffered,
-    ServiceError,
-    Unauthorized,
-    UnexpectedResponse,
-)
 from treasury.ground.decoding import decode_json
 from treasury.settings import Credential, Secret
 
@@ -40,7 +31,7 @@ EARLY = 30.0
 """Seconds before its expiry at which a token is replaced."""
 
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,16384}")
-_REFUSALS = (InvalidRequest, Unauthorized, Forbidden)
+_REFUSALS = (errors.InvalidRequest, errors.Unauthorized, errors.Forbidden)
 
 
 class _Grant(msgspec.Struct, frozen=True):
@@ -66,7 +57,7 @@ class TokenAuth(httpx.Auth):
         self._lock = threading.Lock()
         self._token: _Token | None = None
         self._refused: str | None = None
-        self._failed: tuple[float, ServiceError | None] = (0.0, None)
+        self._failed: tuple[float, errors.ServiceError | None] = (0.0, None)
 
     def __repr__(self) -> str:
         return f"TokenAuth({self._credential.client_id!r})"
@@ -96,7 +87,7 @@ class TokenAuth(httpx.Auth):
                     raise failure
                 try:
                     token = self._token = self._fetch()
-                except ServiceError as error:
+                except errors.ServiceError as error:
                     self._failed = (self._now(), error)
                     raise
             return token
@@ -116,7 +107,7 @@ class TokenAuth(httpx.Auth):
         except _REFUSALS as error:
             self._refused = f"{error.status}" + (f" {error.code}" if error.code else "")
             raise self._bad_credentials(self._refused) from None
-        except (NotFound, NotOffered) as error:
+        except (errors.NotFound, errors.NotOffered) as error:
             raise _no_token(f"{error.status}") from None
         self._transport.redactor.hide(grant.access_token)
         early = min(EARLY, grant.expires_in / 2)
@@ -152,16 +143,16 @@ class TokenAuth(httpx.Auth):
             raise _no_token("without a token")
         return grant
 
-    def _bad_credentials(self, answer: str) -> BadCredentials:
-        return BadCredentials(
+    def _bad_credentials(self, answer: str) -> errors.BadCredentials:
+        return errors.BadCredentials(
             f"the token address refused {self._credential.client_id} ({answer})",
             do="check client_id, the secret, and that both belong to this environment",
             operation=OPERATION,
         )
 
 
-def _no_token(answer: str) -> UnexpectedResponse:
-    return UnexpectedResponse(
+def _no_token(answer: str) -> errors.UnexpectedResponse:
+    return errors.UnexpectedResponse(
         f"the token address answered {answer}",
         do="check token_url in treasury.toml",
         operation=OPERATION,

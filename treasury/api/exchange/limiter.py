@@ -12,15 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
-
-__all__ = ["Limiter", "Slot"]
-
-
-class Slot(msgspec.Struct, frozen=True):
-    """Leave to make one call; `epoch` counts the halvings before it was given."""
-
-    epoch: int
+__all__ = ["Limiter"]
 
 
 class Limiter:
@@ -39,13 +31,16 @@ class Limiter:
         return int(self._limit)
 
     @contextmanager
-    def slot(self, timeout: float) -> Iterator[Slot | None]:
-        """A slot, waited for in turn; None where none came free within `timeout` seconds."""
+    def slot(self, timeout: float) -> Iterator[int | None]:
+        """Leave to make a call, waited for in turn; None where none came within `timeout` seconds.
+
+        It is the number of the halvings before it was given.
+        """
         with self._changed:
             free = self._changed.wait_for(lambda: self._taken < self.limit, max(0.0, timeout))
             if free:
                 self._taken += 1
-            slot = Slot(self._epoch) if free else None
+            slot = self._epoch if free else None
         try:
             yield slot
         finally:
@@ -54,10 +49,10 @@ class Limiter:
                     self._taken -= 1
                     self._changed.notify_all()
 
-    def refused(self, slot: Slot) -> None:
+    def refused(self, slot: int) -> None:
         """The service said 429 to a call made with `slot`."""
         with self._changed:
-            if slot.epoch == self._epoch:
+            if slot == self._epoch:
                 self._limit = max(1.0, self._limit / 2)
                 self._epoch += 1
 

@@ -20,6 +20,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
+import msgspec
 
 from treasury.errors import SettingsError
 from treasury.settings import is_loopback
@@ -43,36 +44,28 @@ class UnreadableAnswer(httpx.RequestError):
     """An answer that is not read to its end: too long, or in an encoding nobody asked for."""
 
 
-class Exchange:
+class Exchange(msgspec.Struct):
     """What one attempt of a call may still take: time, and bytes from the network."""
 
-    def __init__(
-        self,
-        until: float,
-        answer_bytes: int,
-        monotonic: Callable[[], float],
-        *,
-        brings_token: bool = False,
-    ) -> None:
-        self.until = until
-        self.answer_bytes = answer_bytes
-        self.brings_token = brings_token
-        self._left = FRAMING
-        self._monotonic = monotonic
+    until: float
+    answer_bytes: int
+    monotonic: Callable[[], float]
+    brings_token: bool = False
+    left: int = FRAMING
 
     def remaining(self, timeout: float | None) -> float:
         """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
-        seconds = self.until - self._monotonic()
+        seconds = self.until - self.monotonic()
         return seconds if timeout is None else min(timeout, seconds)
 
     def expect_body(self) -> None:
         """Allow for a body, now that the headers of an answer are complete."""
-        self._left += 2 * self.answer_bytes
+        self.left += 2 * self.answer_bytes
 
     def count(self, received: int) -> None:
         """Take note of bytes that came; UnreadableAnswer where they are too many."""
-        self._left -= received
-        if self._left < 0:
+        self.left -= received
+        if self.left < 0:
             raise UnreadableAnswer("sent more beside its answer than is read")
 
 
@@ -221,7 +214,6 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """A connection to the first address of `host` that answers."""
         try:
             addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -261,7 +253,6 @@ class _Stream(httpcore.NetworkStream):
             self._inner.write(buffer[start : start + PIECE], wait)
 
     def close(self) -> None:
-        """Close the connection."""
         self._inner.close()
 
     def start_tls(
@@ -270,7 +261,6 @@ class _Stream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        """The same connection, encrypted."""
         wait = _remaining(timeout, httpcore.ConnectTimeout)
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, wait))
 

@@ -3,8 +3,8 @@
 A read is repeated after a passing failure, with growing pauses, as long as the deadline allows, and
 so is a write with an idempotency key. A write with a version is repeated only where the service
 itself turned it away, for its token or for rate; any other write only where nothing has left this
-machine. A write is refused only where the service itself says so (`refusals`); any other end of one
-that may have left is an `OutcomeUnknown`. How many calls are under way at once follows what the
+machine. A write is refused only where the service itself says so (`is_refusal`); any other end of
+one that may have left is an `OutcomeUnknown`. How many calls are under way at once follows what the
 service bears (`limiter`).
 """
 
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from treasury import errors
 from treasury.api.exchange.limiter import Limiter
 from treasury.api.exchange.network import (
     Exchange,
@@ -31,17 +32,8 @@ from treasury.api.exchange.network import (
     current_exchange,
     exchanging,
 )
-from treasury.api.exchange.refusals import is_refusal
 from treasury.api.exchange.response_body import BoundedTransport, Redactor
-from treasury.api.service_errors import error_for, one_line, read_refusal, where
-from treasury.errors import (
-    OutcomeUnknown,
-    RateLimited,
-    ServiceError,
-    ServiceUnreachable,
-    SettingsError,
-    UnexpectedResponse,
-)
+from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
 __all__ = ["Call", "CallLimits", "Clock", "Kind", "Transport", "unknown"]
@@ -148,7 +140,7 @@ class Transport:
             try:
                 httpx.URL(address)
             except httpx.InvalidURL as error:  # a host that nobody has filled in yet
-                raise SettingsError(
+                raise errors.SettingsError(
                     f"{address} is not an address that can be called",
                     do=f"fill in the services' addresses in {FILE_NAME}",
                 ) from error
@@ -297,8 +289,8 @@ def _is_unsure(call: Call, outcome: Failure) -> bool:
     return not isinstance(outcome, httpx.Response) or not is_refusal(outcome, call.operation)
 
 
-def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceError:
-    kind: type[ServiceError]
+def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> errors.ServiceError:
+    kind: type[errors.ServiceError]
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)
         if _is_unsure(call, outcome):
@@ -310,16 +302,16 @@ def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> ServiceE
         error.may_have_executed = unsure
         if unsure:
             error.do = f"an earlier attempt may have been carried out; {call.look_up}"
-        if isinstance(error, RateLimited) and "retry-after" in outcome.headers:
+        if isinstance(error, errors.RateLimited) and "retry-after" in outcome.headers:
             error.do = f"the service asks to wait {pause:.0f} s; run it again after that"
         return error
     if isinstance(outcome, UnreadableAnswer):
-        kind, failure = UnexpectedResponse, str(outcome)
+        kind, failure = errors.UnexpectedResponse, str(outcome)
         message = f"{call.operation}: the service {outcome}"
         do = "check that the address is the service's own, then report it to the provider"
     else:
         reason, host = _silence(outcome), urlsplit(call.url).netloc.rpartition("@")[2]
-        kind, failure = ServiceUnreachable, f"gave no answer ({reason})"
+        kind, failure = errors.ServiceUnreachable, f"gave no answer ({reason})"
         message = f"{call.operation}: no answer from {host} ({reason})"
         do = "check the address in treasury.toml and the network, then run it again"
     if unsure:
@@ -341,9 +333,9 @@ def _silence(outcome: httpx.RequestError) -> str:
             return type(outcome).__name__
 
 
-def unknown(call: Call, how: str, trace: str | None = None) -> OutcomeUnknown:
+def unknown(call: Call, how: str, trace: str | None = None) -> errors.OutcomeUnknown:
     """The error of a write that may have been carried out, and how to find out."""
-    return OutcomeUnknown(
+    return errors.OutcomeUnknown(
         f"{call.operation}: the service {how}; it may have been carried out"
         f"{where(call.ids, trace)}",
         look_up=call.look_up,

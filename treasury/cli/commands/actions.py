@@ -1,4 +1,4 @@
-"""The commands about actions and the journal: what people decide, and what then happens once.
+"""The commands about actions: what people decide, and what then happens once.
 
 Whatever moves something asks first and names it in full, with the totals by currency; `--yes`
 answers for a script. Who decides is the person at this shell; nobody can be named.
@@ -7,14 +7,15 @@ answers for a script. Who decides is the person at this shell; nobody can be nam
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import pyarrow as pa
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import desk_zone, format_option, print_options, print_rows
+from treasury.cli.command_view import CommandView, pass_view, print_options
+from treasury.cli.output import format_option, print_rows
 from treasury.errors import InputError
 from treasury.ground.wording import instant_words
 from treasury.text import clean
@@ -22,7 +23,7 @@ from treasury.text import clean
 if TYPE_CHECKING:
     from treasury.actions import Action, Actions, Batch
 
-__all__ = ["actions", "journal"]
+__all__ = ["actions", "ask", "desk_of", "yes_option"]
 
 ID = "action_ids"
 OUTCOMES = ("carried-out", "not-carried-out")
@@ -31,26 +32,24 @@ STATES = (
     "withdrawn",
 )  # fmt: skip
 
-_COLUMNS = pa.schema(
-    [
-        ("id", pa.string()),
-        ("state", pa.string()),
-        ("kind", pa.string()),
-        ("amount", pa.decimal128(38, 18)),
-        ("currency", pa.string()),
-        ("text", pa.string()),
-        ("proposed_by", pa.string()),
-        ("proposed_at", pa.timestamp("us", tz="UTC")),
-        ("approved_by", pa.string()),
-        ("needed", pa.int64()),
-        ("target", pa.string()),
-        ("record", pa.string()),
-        ("status", pa.string()),
-        ("why", pa.string()),
-    ]
-)
-_SPARE = ("why", "kind", "approved_by", "proposed_by")
-_TABLE_COLUMNS = ("id", "state", "kind", "amount", "proposed_by", "approved_by", "text", "why")
+_approver = attrgetter("actor.name")
+_TEXT, _INSTANT = pa.string(), pa.timestamp("us", tz="UTC")
+_COLUMNS: Final[dict[str, tuple[pa.DataType, Callable[[Action], Any]]]] = {
+    "id": (_TEXT, lambda action: action.id),
+    "state": (_TEXT, lambda action: action.state),
+    "kind": (_TEXT, lambda action: action.kind),
+    "amount": (pa.decimal128(38, 18), lambda action: action.money and action.money.amount),
+    "currency": (_TEXT, lambda action: action.money and action.money.currency),
+    "text": (_TEXT, lambda action: action.text),
+    "proposed_by": (_TEXT, lambda action: action.proposed_by.name),
+    "proposed_at": (_INSTANT, lambda action: action.proposed_at),
+    "approved_by": (_TEXT, lambda action: ", ".join(map(_approver, action.approvals)) or None),
+    "needed": (pa.int64(), lambda action: action.needed),
+    "target": (_TEXT, lambda action: action.target or None),
+    "record": (_TEXT, lambda action: action.outcome and action.outcome.record),
+    "status": (_TEXT, lambda action: action.outcome and action.outcome.status),
+    "why": (_TEXT, lambda action: action.why or None),
+}
 
 
 @click.group()
@@ -58,14 +57,14 @@ def actions() -> None:
     """Propose, approve and execute what changes something at the services."""
 
 
-def _desk(context: click.Context) -> Actions:
-    workspace = workspace_of(context)
-    context.call_on_close(workspace.close_clients)
-    return workspace.actions
+def desk_of(view: CommandView) -> Actions:
+    """The actions of a workspace, whose connections end with the command."""
+    view.context.call_on_close(view.workspace.close_clients)
+    return view.workspace.actions
 
 
 _ids = click.argument(ID, nargs=-1, required=True, metavar="ID...")
-_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 _without_key = click.option(
     "--without-key",
     is_flag=True,
@@ -97,8 +96,8 @@ def kinds(kind: str | None, form: str) -> None:
 @click.option("--reason", help="Why; kept in the journal.")
 @click.option("--live", is_flag=True, help="Check against the services, not the last sync.")
 @_without_key
-@click.pass_context
-def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: Any) -> None:
+@pass_view
+def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) -> None:
     """Propose an action of KIND; sends nothing."""
     contents: dict[str, Any] = {}
     for field in fields:
@@ -106,7 +105,7 @@ def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: 
         if not equals or name in {*contents, *how}:
             raise InputError(f"{clean(field)} is not FIELD=VALUE", do="write amount=100.00")
         contents[name] = value
-    action = _desk(context).propose(kind, **how, **contents)
+    action = desk_of(view).propose(kind, **how, **contents)
     _print_actions([action])
 
 
@@ -114,21 +113,19 @@ def propose(context: click.Context, /, kind: str, fields: Sequence[str], **how: 
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--kind", help="Only those of this kind.")
 @print_options
-def list_actions(context: click.Context, state: Any, kind: str | None, form: str) -> None:
+def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
     """List actions, oldest first."""
-    rows = [_row(action) for action in _desk(context).list(state=state, kind=kind)]
-    table = pa.Table.from_pylist(rows, schema=_COLUMNS)
-    print_rows(table, form, columns=_TABLE_COLUMNS, spare=_SPARE, title="Actions")
+    view.rows(_table(desk_of(view).list(state=state, kind=kind)), layout="actions", title="Actions")
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
 @print_options
-def show(context: click.Context, action_id: str, form: str) -> None:
+def show(view: CommandView, action_id: str) -> None:
     """Show an action: what it does, who agreed, what was seen, where it stands."""
-    action = _desk(context).get(action_id)
-    if form != "table":
-        print_rows(pa.Table.from_pylist([_row(action)], schema=_COLUMNS), form)
+    action = desk_of(view).get(action_id)
+    if not view.is_table:
+        view.rows(_table([action]))
         return
     click.echo(f"{action.id}  {action.state}  {action.kind}\n{clean(action.text)}")
     click.echo(f"agreed: {', '.join(map(clean, action.people))}; needed: {action.needed}")
@@ -136,7 +133,7 @@ def show(context: click.Context, action_id: str, form: str) -> None:
         click.echo(f"  {fact.name}: {clean(fact.value)}")
     if action.outcome is not None:
         outcome = action.outcome
-        at = instant_words(outcome.at.astimezone(desk_zone()), "%Y-%m-%d %H:%M")
+        at = instant_words(outcome.at.astimezone(view.zone), "%Y-%m-%d %H:%M")
         click.echo(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
         click.echo(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
     if action.why:
@@ -147,13 +144,11 @@ def show(context: click.Context, action_id: str, form: str) -> None:
 @actions.command()
 @_ids
 @click.option("--reason", help="Why; kept in the journal.")
-@_yes
-@click.pass_context
-def approve(
-    context: click.Context, action_ids: Sequence[str], reason: str | None, yes: bool
-) -> None:
+@yes_option
+@pass_view
+def approve(view: CommandView, action_ids: Sequence[str], reason: str | None, yes: bool) -> None:
     """Approve actions that somebody else proposed, all of them or none."""
-    desk = _desk(context)
+    desk = desk_of(view)
     batch = desk.batch(*action_ids)
     _confirm("Approve", batch, yes=yes)
     _print_actions(desk.approve(*batch.ids, shown=batch, reason=reason))
@@ -162,38 +157,38 @@ def approve(
 @actions.command()
 @click.argument("action_id", metavar="ID")
 @click.option("--reason", required=True, help="Why; kept in the journal.")
-@click.pass_context
-def reject(context: click.Context, action_id: str, reason: str) -> None:
+@pass_view
+def reject(view: CommandView, action_id: str, reason: str) -> None:
     """Turn an action down."""
-    _print_actions([_desk(context).reject(action_id, reason)])
+    _print_actions([desk_of(view).reject(action_id, reason)])
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
 @click.option("--reason", default="", help="Why; kept in the journal.")
-@click.pass_context
-def withdraw(context: click.Context, action_id: str, reason: str) -> None:
+@pass_view
+def withdraw(view: CommandView, action_id: str, reason: str) -> None:
     """Take back an action that you proposed."""
-    _print_actions([_desk(context).withdraw(action_id, reason)])
+    _print_actions([desk_of(view).withdraw(action_id, reason)])
 
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
 @click.option("--reason", help="Why; as before if not given.")
 @_without_key
-@click.pass_context
-def again(context: click.Context, action_id: str, reason: str | None, without_key: bool) -> None:
+@pass_view
+def again(view: CommandView, action_id: str, **how: Any) -> None:
     """Propose the same once more, on what is so now."""
-    _print_actions([_desk(context).again(action_id, reason=reason, without_key=without_key)])
+    _print_actions([desk_of(view).again(action_id, **how)])
 
 
 @actions.command()
 @_ids
-@_yes
-@click.pass_context
-def execute(context: click.Context, action_ids: Sequence[str], yes: bool) -> None:
+@yes_option
+@pass_view
+def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
     """Carry out actions that are ready, each once."""
-    desk = _desk(context)
+    desk = desk_of(view)
     batch = desk.batch(*action_ids)
     _confirm("Execute", batch, yes=yes)
     ran = desk.execute_all(batch.ids)
@@ -210,10 +205,10 @@ def execute(context: click.Context, action_ids: Sequence[str], yes: bool) -> Non
 
 @actions.command()
 @click.argument(ID, nargs=-1, metavar="[ID...]")
-@click.pass_context
-def recover(context: click.Context, action_ids: Sequence[str]) -> None:
+@pass_view
+def recover(view: CommandView, action_ids: Sequence[str]) -> None:
     """Settle what a crash or a lost answer left open; sends nothing that could act twice."""
-    settled = _desk(context).recover(*action_ids)
+    settled = desk_of(view).recover(*action_ids)
     if not settled:
         click.echo("nothing is open")
     _print_actions(settled)
@@ -224,23 +219,20 @@ def recover(context: click.Context, action_ids: Sequence[str]) -> None:
 @click.option("--outcome", required=True, type=click.Choice(OUTCOMES), help="What became of it.")
 @click.option("--reason", required=True, help="How you know; kept in the journal.")
 @click.option("--record", help="The id of the record that it made, where you know it.")
-@click.pass_context
-def settle(
-    context: click.Context, action_id: str, outcome: str, reason: str, record: str | None
-) -> None:
+@pass_view
+def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
     """Say what became of an action whose outcome is unknown."""
     carried_out = outcome == OUTCOMES[0]
-    desk = _desk(context)
-    _print_actions([desk.settle(action_id, carried_out=carried_out, reason=reason, record=record)])
+    _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 
 
 @actions.command()
 @print_options
-def policy(context: click.Context, form: str) -> None:
+def policy(view: CommandView) -> None:
     """Show how many people each kind of action needs, and who they may be."""
     from treasury.actions import KINDS
 
-    rules = _desk(context).policy
+    rules = desk_of(view).policy
     rows = [
         {
             "kind": kind.name,
@@ -253,8 +245,8 @@ def policy(context: click.Context, form: str) -> None:
         }
         for kind in KINDS.values()
     ]
-    print_rows(pa.Table.from_pylist(rows), form, title=f"Policy {rules.hash[:12]}")
-    if form == "table" and rules.one_person:
+    view.rows(pa.Table.from_pylist(rows), title=f"Policy {rules.hash[:12]}")
+    if view.is_table and rules.one_person:
         click.echo("This workspace has one person: nobody else approves anything.")
 
 
@@ -262,24 +254,10 @@ def _limits(limits: dict[str, Any] | None) -> str:
     return ", ".join(f"{currency} {amount}" for currency, amount in (limits or {}).items())
 
 
-def _row(action: Action) -> dict[str, Any]:
-    money, outcome = action.money, action.outcome
-    return {
-        "id": action.id,
-        "state": action.state,
-        "kind": action.kind,
-        "amount": None if money is None else money.amount,
-        "currency": None if money is None else money.currency,
-        "text": action.text,
-        "proposed_by": action.proposed_by.name,
-        "proposed_at": action.proposed_at,
-        "approved_by": ", ".join(approval.actor.name for approval in action.approvals) or None,
-        "needed": action.needed,
-        "target": action.target or None,
-        "record": None if outcome is None else outcome.record,
-        "status": None if outcome is None else outcome.status,
-        "why": action.why or None,
-    }
+def _table(several: Iterable[Action]) -> pa.Table:
+    schema = pa.schema([(name, kind) for name, (kind, _) in _COLUMNS.items()])
+    rows = [{name: read(action) for name, (_, read) in _COLUMNS.items()} for action in several]
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _print_actions(several: Iterable[Action]) -> None:
@@ -294,10 +272,10 @@ def _confirm(verb: str, batch: Batch, *, yes: bool) -> None:
     """Say in full what is about to be decided, and ask."""
     for action_id, line in zip(batch.ids, batch.lines, strict=True):
         click.echo(f"{action_id}  {clean(line)}")
-    _ask(f"{verb} {batch.text}", yes=yes)
+    ask(f"{verb} {batch.text}", yes=yes)
 
 
-def _ask(question: str, *, yes: bool) -> None:
+def ask(question: str, *, yes: bool) -> None:
     """Say what is about to be decided, and ask; without a terminal only `--yes` goes on."""
     click.echo(question)
     if yes:
@@ -305,55 +283,3 @@ def _ask(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise InputError("nobody is there to confirm; nothing was decided", do="add --yes")
     click.confirm("Go on?", abort=True)
-
-
-@click.group()
-def journal() -> None:
-    """Look at what people decided."""
-
-
-@journal.command()
-@click.option("--reason", required=True, help="Why this copy is the one to go on with.")
-@_yes
-@click.pass_context
-def adopt(context: click.Context, reason: str, yes: bool) -> None:
-    """Go on with an older copy of a journal, or a copy of a workspace; what was open lapses."""
-    _ask("Go on with this copy: what was decided after it, or elsewhere, is not in it.", yes=yes)
-    lapsed = _desk(context).adopt_journal(reason)
-    for action in lapsed:
-        click.echo(f"{action.id}  lapsed: {clean(action.text)}")
-    click.echo(f"The journal is adopted; {len(lapsed)} open actions lapsed.")
-
-
-@journal.command("list")
-@click.option("--kind", help="Only entries of this kind; `match.` for all that begin so.")
-@click.option("--subject", help="Only entries about this action, line or request.")
-@print_options
-def list_entries(context: click.Context, kind: str | None, subject: str | None, form: str) -> None:
-    """List entries: who decided what, when, how that person was known, and who signed."""
-    import msgspec
-
-    decided = workspace_of(context).journal
-    entries, signatures = decided.entries(kind, subject), decided.signatures()
-    rows = [
-        {
-            "number": entry.seq,
-            "at": entry.at,
-            "kind": entry.kind,
-            "subject": entry.subject,
-            "by": entry.actor.name,
-            "known_from": entry.actor.source,
-            "assurance": entry.actor.assurance,
-            "signature": str(signatures[entry.seq]),
-            "body": msgspec.json.encode(entry.body).decode(),
-        }
-        for entry in entries
-    ]
-    texts = ("kind", "subject", "by", "known_from", "assurance", "signature", "body")
-    instant = pa.timestamp("us", tz="UTC")
-    schema = pa.schema(
-        [("number", pa.int64()), ("at", instant), *((name, pa.string()) for name in texts)]
-    )
-    table = pa.Table.from_pylist(rows, schema=schema)
-    spare = ("signature", "assurance", "known_from", "subject")
-    print_rows(table, form, columns=schema.names[:-1], spare=spare, title="Journal")

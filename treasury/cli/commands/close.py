@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pyarrow as pa
 
-from treasury.cli.commands.desk import workspace_of
+from treasury.cli.command_view import CommandView, month_argument, print_options
 from treasury.cli.layout import echo_folded
-from treasury.cli.months import month_argument
-from treasury.cli.output import print_options, print_rows
 from treasury.text import clean
 
 if TYPE_CHECKING:
@@ -37,17 +35,13 @@ __all__ = ["close", "verify"]
 )
 @print_options
 def close(
-    context: click.Context,
-    *,
+    view: CommandView,
     month: str | None,
-    sign: bool,
+    *,
     withdraw: bool,
     reason: str,
-    ledger: str | None,
-    pdf: bool,
-    notebook: bool,
     out: str | None,
-    form: str,
+    **how: Any,
 ) -> None:
     """Prepare a month to be closed, or sign what a colleague prepared, and write its pack.
 
@@ -56,20 +50,19 @@ def close(
     own login, and locks the month. A month that is closed is written again from what it was closed
     on.
     """
-    if sign and withdraw:
+    if how["sign"] and withdraw:
         raise click.UsageError("--sign and --withdraw do the opposite of each other")
     if bool(reason) != withdraw:
         raise click.UsageError("--withdraw and --reason go together")
-    workspace = workspace_of(context)
-    period = workspace.month(month)
+    period = view.workspace.month(month)
     if withdraw:
-        withdrawn = workspace.periods.withdraw(period, reason)
+        withdrawn = view.workspace.periods.withdraw(period, reason)
         by = clean(withdrawn.close.prepared_by)
         click.echo(f"{withdrawn.month}: what {by} prepared is withdrawn")
         return
-    pack = workspace.close(period, out, sign=sign, ledger=ledger, pdf=pdf, notebook=notebook)
-    if form != "table":
-        print_rows(pack_rows(pack), form)
+    pack = view.workspace.close(period, out, **how)
+    if not view.is_table:
+        view.rows(pack_rows(pack))
         return
     echo_folded(str(pack.checklist))
     for path in pack.paths:
@@ -97,7 +90,7 @@ def pack_rows(pack: ClosePack) -> pa.Table:
     "--with-workspace", is_flag=True, help="Also against the commit and the journal it rests on."
 )
 @print_options
-def verify(context: click.Context, pack: str, *, with_workspace: bool, form: str) -> None:
+def verify(view: CommandView, pack: str, with_workspace: bool) -> None:
     """Check every file of PACK and compute it again; exits 1 naming what differs.
 
     It needs nothing but the folder. Note the seal that it prints elsewhere: whoever changed the
@@ -107,12 +100,10 @@ def verify(context: click.Context, pack: str, *, with_workspace: bool, form: str
     """
     from treasury.report.pack.pack_verification import verify_pack
 
-    verified = (
-        workspace_of(context).verify_pack(pack) if with_workspace else verify_pack(Path(pack))
-    )
-    if form == "table":
+    verified = view.workspace.verify_pack(pack) if with_workspace else verify_pack(Path(pack))
+    if view.is_table:
         click.echo(str(verified))
     else:
-        print_rows(verified.to_arrow(), form)
+        view.rows(verified.to_arrow())
     if not verified.holds:
         raise SystemExit(1)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.months import month_argument
-from treasury.cli.output import print_rows, view_options
-from treasury.text import clean
+from treasury.cli.command_view import CommandView, by_two_people, month_argument, view_options
+
+if TYPE_CHECKING:
+    from treasury.close.coins.agreed_measurement import Measurement
+    from treasury.workspace import Workspace
 
 __all__ = ["coins"]
-
-SHOWN = (
-    "coin", "name", "measurement", "closing_quantity", "opening", "acquired", "disposed",
-    "remeasured", "closing", "gain", "value", "valued_by", "problem",
-)  # fmt: skip
 
 
 @click.group()
@@ -31,56 +29,33 @@ def coins() -> None:
 @click.option("--movements", is_flag=True, help="Each acquisition, disposal and measurement.")
 @click.option("--unproved", is_flag=True, help="Coins that stand in no pool, and why.")
 @view_options
-def show_coins(
-    context: click.Context,
-    *,
-    month: str | None,
-    movements: bool,
-    unproved: bool,
-    as_of: str | None,
-    form: str,
-) -> None:
+def show_coins(view: CommandView, month: str | None, movements: bool, unproved: bool) -> None:
     """Show a month's coins: quantity, carrying amount, realised gain, value, and what is wrong."""
     if movements and unproved:
         raise click.UsageError("--movements and --unproved show different tables")
-    accounts = workspace_of(context, as_of).coins(month)
+    accounts = view.workspace.coins(month)
     if movements:
-        print_rows(accounts.movements, form, title="Movements of coins", empty="none")
+        view.rows(accounts.movements, title="Movements of coins", empty="none")
     elif unproved:
-        print_rows(accounts.unproved, form, title="Coins in no pool", empty="none")
+        view.rows(accounts.unproved, title="Coins in no pool", empty="none")
     else:
-        print_rows(accounts.coins, form, columns=SHOWN, title=accounts.title, empty="no coins")
-    for note in accounts.notes:
-        click.echo(clean(note), err=True)
+        view.rows(accounts.coins, layout="coins", title=accounts.title, empty="no coins")
+    view.notes(accounts.notes)
 
 
 @coins.command("measurement")
-@click.option("--propose", is_flag=True, help="Propose what stands below [coins] in policy.toml.")
-@click.option("--accept", is_flag=True, help="Put what a colleague proposed in force.")
-@click.option("--reason", default="", help="Why it is proposed; it is journaled.")
-@view_options
-def coins_measurement(
-    context: click.Context,
-    *,
-    propose: bool,
-    accept: bool,
-    reason: str,
-    as_of: str | None,
-    form: str,
-) -> None:
+@by_two_people(
+    "what stands below [coins]", "it is",
+    title="Measurement", empty="no coin is measured: disclosure only",
+)  # fmt: skip
+def coins_measurement(workspace: Workspace) -> Measurement:
     """Show how coins are measured; two people change it, with the auditor."""
-    if propose and accept:
-        raise click.UsageError("--propose and --accept are for two people")
-    if reason and not propose:
-        raise click.UsageError("--reason goes with --propose")
-    verbs = workspace_of(context, as_of).measurement
-    rows = verbs.propose(reason) if propose else verbs.accept() if accept else verbs.list()
-    print_rows(rows.arrow, form, title="Measurement", empty="no coin is measured: disclosure only")
+    return workspace.measurement
 
 
 @coins.command("openings")
 @view_options
-def coins_openings(context: click.Context, as_of: str | None, form: str) -> None:
+def coins_openings(view: CommandView) -> None:
     """List what pools held, and were carried at, where the company states it."""
-    rows = workspace_of(context, as_of).measurement.openings()
-    print_rows(rows.arrow, form, title="Openings of coins", empty="none is stated")
+    rows = view.workspace.measurement.openings()
+    view.rows(rows.arrow, title="Openings of coins", empty="none is stated")

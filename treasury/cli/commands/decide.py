@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.months import month_argument
-from treasury.cli.output import print_options, print_rows, view_options
+from treasury.cli.command_view import (
+    Command,
+    CommandView,
+    month_argument,
+    pass_view,
+    print_options,
+    view_options,
+)
+from treasury.cli.output import dry_run_option, say_verdict
 from treasury.decisions.verdicts import typed_expectations
 from treasury.text import clean
 
@@ -24,36 +29,30 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "decide", "match", "periods", "request", "rules"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Check it and say what would be journaled; write nothing."
-)
-
-
 seq_option = click.option(
     "--seq",
     type=int,
     metavar="N",
     help="Only the one at this place in the journal, as `list` shows.",
 )
+reason_option = click.option("--reason", required=True, help="Why; it is journaled.")
 
 
-def reason_option(*, required: bool) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """The option `--reason`."""
-    if required:
-        return click.option("--reason", required=True, help="Why; it is journaled.")
-    return click.option("--reason", default="", help="Why; it is journaled.")
+def reasoned_options(function: Command) -> Command:
+    """What a decision is given: the view, `--reason`, and `--dry-run`."""
+    return reason_option(dry_run_option(pass_view(function)))
 
 
-def _say(names: Iterable[str], verdict: str, *, dry_run: bool) -> None:
-    for name in names:
-        click.echo(f"{name}: {verdict}" + (" (not written)" if dry_run else ""))
+def deciding_options(function: Command) -> Command:
+    """`reasoned_options`, of a decision that may go without a reason."""
+    option = click.option("--reason", default="", help="Why; it is journaled.")
+    return option(dry_run_option(pass_view(function)))
 
 
-def _say_late(decisions: Iterable[Decision]) -> None:
-    """Where a line's month is closed, say which month the decision posts in."""
+def _say_decided(verdict: str, *decisions: Decision, dry_run: bool) -> None:
+    """Say what was decided; where a line's month is closed, which month it posts in."""
+    for decision in decisions:
+        say_verdict(decision.entry_id, verdict, dry_run=dry_run)
     for decision in decisions:
         if decision.closed_month:
             click.echo(
@@ -76,31 +75,20 @@ def match() -> None:
 @match.command("open")
 @click.option("--assigned-to", metavar="NAME", help="Only what was handed to this person.")
 @view_options
-def match_open(
-    context: click.Context, assigned_to: str | None, as_of: str | None, form: str
-) -> None:
+def match_open(view: CommandView, assigned_to: str | None) -> None:
     """List the lines that a person has to settle, oldest first."""
-    table = workspace_of(context, as_of).matches.open().arrow
+    table = view.workspace.matches.open().arrow
     if assigned_to:
         is_assigned = [name == assigned_to for name in table["assigned_to"].to_pylist()]
         table = table.filter(pa.array(is_assigned, pa.bool_()))
-    if form == "table":
+    if view.is_table:
         from treasury.report import reason_words
 
         reasons = [reason_words(reason or "") for reason in table["reason"].to_pylist()]
         at = table.column_names.index("reason")
         table = table.set_column(at, "reason", pa.array(reasons, pa.string()))
         table = with_short_ids(table)
-    print_rows(table, form, columns=OPEN_COLUMNS, spare=OPEN_SPARE, title="Lines to be settled")
-
-
-OPEN_COLUMNS = (
-    "line", "booking_date", "statement_account", "direction", "amount", "outcome", "suggestion",
-    "reason", "counterparty_name", "assigned_to",
-)  # fmt: skip
-OPEN_SPARE = (
-    "assigned_to", "statement_account", "counterparty_name", "outcome", "direction", "reason",
-)  # fmt: skip
+    view.rows(table, layout="open_lines", title="Lines to be settled")
 
 
 def with_short_ids(table: pa.Table) -> pa.Table:
@@ -115,63 +103,44 @@ def with_short_ids(table: pa.Table) -> pa.Table:
 @match.command("list")
 @click.option("--moved", is_flag=True, help="Only those whose facts have changed since.")
 @view_options
-def match_list(context: click.Context, moved: bool, as_of: str | None, form: str) -> None:
+def match_list(view: CommandView, moved: bool) -> None:
     """List the decisions that stand, and what of their facts has changed since."""
-    table = workspace_of(context, as_of).matches.list().arrow
+    table = view.workspace.matches.list().arrow
     if moved:
         table = table.filter(pa.array(map(bool, table["moved"].to_pylist()), pa.bool_()))
-    if form == "table":
+    if view.is_table:
         table = with_short_ids(table)
-    print_rows(
-        table, form, columns=DECIDED_COLUMNS, spare=DECIDED_SPARE, title="Decisions that stand"
-    )
-
-
-DECIDED_COLUMNS = (
-    "seq", "line", "verb", "reference", "booking_date", "direction", "amount", "decided_by",
-    "decided_at", "reason", "moved", "to", "proposed_by",
-)  # fmt: skip
-DECIDED_SPARE = (
-    "proposed_by", "to", "decided_at", "direction", "booking_date", "moved", "reason", "seq",
-)  # fmt: skip
+    view.rows(table, layout="decided_lines", title="Decisions that stand")
 
 
 @match.command("accept")
 @click.argument("line")
 @click.argument("expectations", nargs=-1, required=True)
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
+@deciding_options
 def match_accept(
-    context: click.Context, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
+    view: CommandView, line: str, expectations: tuple[str, ...], reason: str, dry_run: bool
 ) -> None:
     """Say that LINE belongs to EXPECTATIONS, one or several.
 
     A line for several virtual accounts is divided: CODE=AMOUNT for each, together its amount.
     """
-    typed, desk = typed_expectations(expectations), workspace_of(context)
-    accept = partial(desk.matches.accept, line, typed, reason=reason)
-    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
-    decision = accept(dry_run=dry_run)
-    _say([decision.entry_id], "accepted", dry_run=dry_run)
-    _say_late([decision])
+    typed = typed_expectations(expectations)
+    accept = partial(view.workspace.matches.accept, line, typed, reason=reason)
+    _require_agreed_lines(view.workspace, accept(dry_run=True), dry_run=dry_run)
+    _say_decided("accepted", accept(dry_run=dry_run), dry_run=dry_run)
 
 
 @match.command("file")
 @click.argument("line")
 @click.argument("file")
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
-def match_file(context: click.Context, line: str, file: str, reason: str, dry_run: bool) -> None:
+@deciding_options
+def match_file(view: CommandView, line: str, file: str, reason: str, dry_run: bool) -> None:
     """Say that LINE is the one debit of the payment FILE: it pays all that was not rejected."""
-    desk = workspace_of(context)
-    accept = partial(desk.matches.accept_file, line, file, reason=reason)
-    _require_agreed_lines(desk, accept(dry_run=True), dry_run=dry_run)
+    accept = partial(view.workspace.matches.accept_file, line, file, reason=reason)
+    _require_agreed_lines(view.workspace, accept(dry_run=True), dry_run=dry_run)
     decision = accept(dry_run=dry_run)
     requests = f"{len(decision.expectations)} requests of {clean(file)}"
-    _say([decision.entry_id], f"accepted for {requests}", dry_run=dry_run)
-    _say_late([decision])
+    _say_decided(f"accepted for {requests}", decision, dry_run=dry_run)
 
 
 def _require_agreed_lines(desk: Workspace, *planned: Decision, dry_run: bool) -> None:
@@ -202,74 +171,55 @@ def _require_agreed(
 @match.command("reject")
 @click.argument("line")
 @click.argument("expectation")
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
+@deciding_options
 def match_reject(
-    context: click.Context, line: str, expectation: str, reason: str, dry_run: bool
+    view: CommandView, line: str, expectation: str, reason: str, dry_run: bool
 ) -> None:
     """Say that LINE does not belong to EXPECTATION."""
-    desk = workspace_of(context)
-    reject = partial(desk.matches.reject, line, expectation, reason=reason)
-    _require_agreed_lines(desk, reject(dry_run=True), dry_run=dry_run)
-    decision = reject(dry_run=dry_run)
-    _say([decision.entry_id], "rejected", dry_run=dry_run)
-    _say_late([decision])
+    reject = partial(view.workspace.matches.reject, line, expectation, reason=reason)
+    _require_agreed_lines(view.workspace, reject(dry_run=True), dry_run=dry_run)
+    _say_decided("rejected", reject(dry_run=dry_run), dry_run=dry_run)
 
 
 @match.command("ignore")
 @click.argument("lines", nargs=-1, required=True)
-@reason_option(required=True)
-@dry_run_option
-@click.pass_context
-def match_ignore(
-    context: click.Context, lines: tuple[str, ...], reason: str, dry_run: bool
-) -> None:
+@reasoned_options
+def match_ignore(view: CommandView, lines: tuple[str, ...], reason: str, dry_run: bool) -> None:
     """Close LINES with a reason: they belong to nothing that is expected."""
-    desk = workspace_of(context)
-    ignore = partial(desk.matches.ignore, *lines, reason=reason)
-    _require_agreed_lines(desk, *ignore(dry_run=True), dry_run=dry_run)
-    decisions = ignore(dry_run=dry_run)
-    _say([decision.entry_id for decision in decisions], "closed", dry_run=dry_run)
-    _say_late(decisions)
+    ignore = partial(view.workspace.matches.ignore, *lines, reason=reason)
+    _require_agreed_lines(view.workspace, *ignore(dry_run=True), dry_run=dry_run)
+    _say_decided("closed", *ignore(dry_run=dry_run), dry_run=dry_run)
 
 
 @match.command("assign")
 @click.argument("line")
 @click.argument("name")
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
-def match_assign(context: click.Context, line: str, name: str, reason: str, dry_run: bool) -> None:
+@deciding_options
+def match_assign(view: CommandView, line: str, name: str, reason: str, dry_run: bool) -> None:
     """Hand LINE to the colleague NAME; it stays open."""
-    decision = workspace_of(context).matches.assign(line, name, reason=reason, dry_run=dry_run)
-    _say([decision.entry_id], f"assigned to {decision.to}", dry_run=dry_run)
+    decision = view.workspace.matches.assign(line, name, reason=reason, dry_run=dry_run)
+    say_verdict(decision.entry_id, f"assigned to {decision.to}", dry_run=dry_run)
 
 
 @match.command("undo")
 @click.argument("line")
 @click.argument("expectation", required=False)
 @seq_option
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
+@deciding_options
 def match_undo(
-    context: click.Context,
-    *,
+    view: CommandView,
     line: str,
     expectation: str | None,
+    *,
     seq: int | None,
     reason: str,
     dry_run: bool,
 ) -> None:
     """Take back the last decision on LINE, or on the pair: what stood before stands again."""
-    desk = workspace_of(context)
-    undo = partial(desk.matches.undo, line, expectation, reason=reason)
+    undo = partial(view.workspace.matches.undo, line, expectation, reason=reason)
     planned = undo(seq=seq, dry_run=True)
-    _require_agreed_lines(desk, planned, dry_run=dry_run)
-    decision = undo(seq=planned.undoes, dry_run=dry_run)
-    _say([decision.entry_id], "undone", dry_run=dry_run)
-    _say_late([decision])
+    _require_agreed_lines(view.workspace, planned, dry_run=dry_run)
+    _say_decided("undone", undo(seq=planned.undoes, dry_run=dry_run), dry_run=dry_run)
 
 
 # Open items in a sheet
@@ -279,7 +229,7 @@ def match_undo(
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @dry_run_option
 @print_options
-def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> None:
+def decide(view: CommandView, file: Path, dry_run: bool) -> None:
     """Take the decisions of a sheet that `treasury exceptions --sheet` wrote.
 
     Says first what each row would do, in items and in currency, and which rows are refused and why.
@@ -287,17 +237,17 @@ def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> N
     """
     from treasury.close.result_words import count
 
-    desk = workspace_of(context)
+    desk = view.workspace
     plan = desk.decide(file, dry_run=True)
-    if form == "table":
-        _print_plan(plan)
+    if view.is_table:
+        _print_plan(view, plan)
     if plan.planned and not dry_run:
-        if form == "table" and sys.stdin.isatty():
+        if view.is_table and sys.stdin.isatty():
             who = clean(desk.journal.who().name)
             click.confirm(f"Write {count(len(plan.planned), 'decision')} as {who}", abort=True)
         plan = desk.decide(file, agreed=plan)
-    if form != "table":
-        print_rows(plan.arrow, form)
+    if not view.is_table:
+        view.rows(plan.arrow)
     else:
         decisions = count(len(plan.planned), "decision")
         if plan.is_journaled:
@@ -308,23 +258,16 @@ def decide(context: click.Context, *, file: Path, dry_run: bool, form: str) -> N
         raise SystemExit(1)
 
 
-def _print_plan(plan: SheetPlan) -> None:
+def _print_plan(view: CommandView, plan: SheetPlan) -> None:
     """The rows, the sums, and what changes beside them."""
-    print_rows(plan.arrow, "table", columns=ROW_COLUMNS, spare=ROW_SPARE, title="Each row")
-    print_rows(plan.totals, "table", title=f"What {plan.file} does, of {plan.month}")
+    view.rows(plan.arrow, layout="sheet_rows", title="Each row")
+    view.rows(plan.totals, title=f"What {plan.file} does, of {plan.month}")
     if plan.effects is None:
         return
     if plan.effects.unknown:
         click.echo(f"what else changes is not known: {clean(plan.effects.unknown)}")
     for effect in plan.effects:
         click.echo(clean(f"also changes: {effect}"))
-
-
-ROW_COLUMNS = (
-    "row", "outcome", "decision", "name", "amount", "owner", "expected_by", "reason",
-    "proposed_by", "why",
-)  # fmt: skip
-ROW_SPARE = ("proposed_by", "expected_by", "owner", "reason", "name")
 
 
 # Remarks on ramp requests
@@ -361,14 +304,12 @@ REMARKS = (
 def _remark(command: str, verb: str, verdict: str, help_text: str) -> None:
     @request.command(command, help=help_text)
     @click.argument("name")
-    @reason_option(required=True)
-    @dry_run_option
-    @click.pass_context
-    def remark(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
-        desk = workspace_of(context)
-        make = partial(getattr(desk.funding, verb), name, reason)
-        _require_agreed(desk.remark_effects(make(dry_run=True)), dry_run=dry_run)
-        _say([make(dry_run=dry_run).name], verdict, dry_run=dry_run)
+    @reasoned_options
+    def remark(view: CommandView, name: str, reason: str, dry_run: bool) -> None:
+        make = partial(getattr(view.workspace.funding, verb), name, reason)
+        effects = view.workspace.remark_effects(make(dry_run=True))
+        _require_agreed(effects, dry_run=dry_run)
+        say_verdict(make(dry_run=dry_run).name, verdict, dry_run=dry_run)
 
 
 for remark in REMARKS:
@@ -377,12 +318,10 @@ for remark in REMARKS:
 
 @request.command("void-file")
 @click.argument("file")
-@reason_option(required=True)
-@dry_run_option
-@click.pass_context
-def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> None:
+@reasoned_options
+def void_file(view: CommandView, file: str, reason: str, dry_run: bool) -> None:
     """Take the payment FILE back: what is in it is to be paid again. By another than its maker."""
-    desk = workspace_of(context)
+    desk = view.workspace
     requests = desk.funding.void_file(file, reason, dry_run=True)
     if not dry_run:
         requests = desk.funding.void_file(file, reason)
@@ -393,9 +332,7 @@ def void_file(context: click.Context, file: str, reason: str, dry_run: bool) -> 
 @request.command("answers")
 @click.argument("files", nargs=-1, type=click.Path())
 @view_options
-def bank_answers(
-    context: click.Context, files: tuple[str, ...], as_of: str | None, form: str
-) -> None:
+def bank_answers(view: CommandView, files: tuple[str, ...]) -> None:
     """Show what banks answered to the payment files made here, by file, batch and payment.
 
     Of the reports in FILES (pain.002), of which nothing is stored; without FILES of those that
@@ -404,39 +341,28 @@ def bank_answers(
     from treasury.statements import read_statements
 
     reading = read_statements(files) if files else None
-    answers = workspace_of(context, as_of).funding.answers(reading.statuses if reading else None)
-    print_rows(
-        answers.arrow, form, columns=ANSWER_COLUMNS, spare=ANSWER_SPARE, title="Banks' answers"
-    )
+    answers = view.workspace.funding.answers(reading.statuses if reading else None)
+    view.rows(answers.arrow, layout="bank_answers", title="Banks' answers")
     if reading is None:
         return
-    for problem in reading.problems:
-        click.echo(clean(str(problem)), err=True)
+    view.notes(reading.problems)
     if reading.entries.num_rows:
         click.echo("statements among FILES: `treasury statements read` shows them", err=True)
     if reading.lost_count or not reading.files:
-        context.exit(1)
-
-
-ANSWER_COLUMNS = (
-    "file", "level", "reference", "outcome", "status", "reasons", "details", "amount", "said_at",
-)  # fmt: skip
-ANSWER_SPARE = ("details", "said_at", "amount")
+        view.context.exit(1)
 
 
 @request.command("accept-payee")
 @click.argument("name")
-@reason_option(required=True)
-@dry_run_option
-@click.pass_context
-def accept_payee(context: click.Context, name: str, reason: str, dry_run: bool) -> None:
+@reasoned_options
+def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> None:
     """Accept the name that the bank knows for the payee of NAME. By another than its file's maker.
 
     It holds for that IBAN and name until either changes.
     """
     from treasury.decisions.remarks import LIABILITY
 
-    desk = workspace_of(context)
+    desk = view.workspace
     accept = partial(desk.funding.accept_payee, name, reason)
     payee = accept(dry_run=True)
     click.echo(f"ordered:  {clean(payee.name)}, {clean(payee.iban)}")
@@ -446,42 +372,29 @@ def accept_payee(context: click.Context, name: str, reason: str, dry_run: bool) 
         if sys.stdin.isatty():
             click.confirm("Accept the name", abort=True)
         accept(agreed=payee)
-    _say([name], "the payee's name is accepted", dry_run=dry_run)
+    say_verdict(name, "the payee's name is accepted", dry_run=dry_run)
 
 
 @request.command("undo")
 @click.argument("name")
 @seq_option
-@reason_option(required=False)
-@dry_run_option
-@click.pass_context
-def request_undo(
-    context: click.Context, name: str, seq: int | None, reason: str, dry_run: bool
-) -> None:
+@deciding_options
+def request_undo(view: CommandView, name: str, seq: int | None, reason: str, dry_run: bool) -> None:
     """Take the last remark on NAME back."""
-    desk = workspace_of(context)
+    desk = view.workspace
     undo = partial(desk.funding.undo, name, reason)
     planned = undo(seq=seq, dry_run=True)
     _require_agreed(desk.remark_effects(planned), dry_run=dry_run)
     remark = undo(seq=planned.undoes, dry_run=dry_run)
-    _say([remark.name], "undone", dry_run=dry_run)
+    say_verdict(remark.name, "undone", dry_run=dry_run)
 
 
 @request.command("list")
 @view_options
-def request_list(context: click.Context, as_of: str | None, form: str) -> None:
+def request_list(view: CommandView) -> None:
     """List the remarks that stand."""
-    remarks = workspace_of(context, as_of).funding.list().arrow
-    print_rows(remarks, form, columns=REMARK_COLUMNS, spare=REMARK_SPARE, title="Remarks")
-
-
-REMARK_COLUMNS = (
-    "seq", "request_id", "mark", "reason", "marked_by", "marked_at", "proposed_by", "file",
-    "filed_by", "filed_at", "hash_state", "hash_by",
-)  # fmt: skip
-REMARK_SPARE = (
-    "proposed_by", "hash_by", "hash_state", "filed_at", "filed_by", "marked_at", "seq",
-)  # fmt: skip
+    remarks = view.workspace.funding.list().arrow
+    view.rows(remarks, layout="remarks", title="Remarks")
 
 
 # Rules
@@ -495,37 +408,37 @@ def rules() -> None:
 @rules.command("preview")
 @click.argument("file", type=click.Path(dir_okay=False))
 @print_options
-def rules_preview(context: click.Context, file: str, form: str) -> None:
+def rules_preview(view: CommandView, file: str) -> None:
     """Show what the rules in FILE would move in all that is stored, in currency; save nothing."""
-    effect = workspace_of(context).rules.preview(file)
-    if form != "table":
-        print_rows(effect.lines, form)
+    effect = view.workspace.rules.preview(file)
+    if not view.is_table:
+        view.rows(effect.lines)
         return
-    print_rows(effect.totals, form, title="Lines that would move")
-    print_rows(effect.lines, form, columns=_MOVED, title="Each of them")
-    print_rows(effect.requests, form, columns=_WAITING, title="Requests due otherwise")
+    view.rows(effect.totals, title="Lines that would move")
+    view.rows(effect.lines, layout="moved_lines", title="Each of them")
+    view.rows(effect.requests, layout="requests_due", title="Requests due otherwise")
     if effect.closed.num_rows:
         click.echo(f"{effect.closed.num_rows} lines of closed months stay as they were closed")
 
 
 @rules.command("save")
 @click.argument("file", type=click.Path(dir_okay=False))
-@reason_option(required=True)
-@click.pass_context
-def rules_save(context: click.Context, file: str, reason: str) -> None:
+@reason_option
+@pass_view
+def rules_save(view: CommandView, file: str, reason: str) -> None:
     """Put the rules in FILE in force; content and effect are journaled."""
-    effect = workspace_of(context).rules.save(file, reason)
-    print_rows(effect.totals, "table", title="Lines that moved")
+    effect = view.workspace.rules.save(file, reason)
+    view.rows(effect.totals, title="Lines that moved")
     click.echo(f"rules {effect.rules.hash[:12]} are in force")
 
 
 @rules.command("history")
 @print_options
-def rules_history(context: click.Context, form: str) -> None:
+def rules_history(view: CommandView) -> None:
     """List every content of the rules that was saved."""
-    changing = workspace_of(context).rules
-    print_rows(changing.history().arrow, form, title="Rules")
-    if form == "table" and not changing.is_journaled():
+    changing = view.workspace.rules
+    view.rows(changing.history().arrow, title="Rules")
+    if view.is_table and not changing.is_journaled():
         click.echo("rules.toml was changed by hand since: save it to have it journaled")
 
 
@@ -539,53 +452,51 @@ def periods() -> None:
 
 @periods.command("reopen")
 @click.argument("month")
-@reason_option(required=True)
-@click.pass_context
-def periods_reopen(context: click.Context, month: str, reason: str) -> None:
+@reason_option
+@pass_view
+def periods_reopen(view: CommandView, month: str, reason: str) -> None:
     """Let the last closed MONTH go."""
-    period = workspace_of(context).periods.reopen(month, reason)
+    period = view.workspace.periods.reopen(month, reason)
     click.echo(f"{period.month} is open again")
 
 
 @periods.command("list")
 @view_options
-def periods_list(context: click.Context, as_of: str | None, form: str) -> None:
+def periods_list(view: CommandView) -> None:
     """List every close there was, and what waits for a signature."""
-    print_rows(workspace_of(context, as_of).periods.list().arrow, form, title="Periods")
+    view.rows(view.workspace.periods.list().arrow, title="Periods")
 
 
 @periods.command("roll-forward")
 @month_argument
 @click.option("--per-request", is_flag=True, help="One row a request instead of totals.")
 @view_options
-def periods_roll_forward(
-    context: click.Context, month: str | None, per_request: bool, as_of: str | None, form: str
-) -> None:
+def periods_roll_forward(view: CommandView, month: str | None, per_request: bool) -> None:
     """Show a month's open items from opening to closing."""
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     period = workspace.month(month)
     roll_forward = workspace.periods.roll_forward(period)
     table = roll_forward.items if per_request else roll_forward.totals
-    print_rows(table, form, title=f"Open items of {period}")
+    view.rows(table, title=f"Open items of {period}")
 
 
 @periods.command("late")
 @view_options
-def periods_late(context: click.Context, as_of: str | None, form: str) -> None:
+def periods_late(view: CommandView) -> None:
     """List what was learnt about closed months after their close."""
-    print_rows(workspace_of(context, as_of).periods.late().arrow, form, title="Late items")
+    view.rows(view.workspace.periods.late().arrow, title="Late items")
 
 
 @periods.command("verify")
 @click.argument("month")
 @print_options
-def periods_verify(context: click.Context, month: str, form: str) -> None:
+def periods_verify(view: CommandView, month: str) -> None:
     """Hold a closed MONTH against what its close journaled and stored, and say what that was."""
-    verified = workspace_of(context).periods.verify(month)
-    if form == "table":
+    verified = view.workspace.periods.verify(month)
+    if view.is_table:
         click.echo(str(verified))
     else:
-        print_rows(verified.facts(), form)
+        view.rows(verified.facts())
 
 
 # Two answers
@@ -602,24 +513,15 @@ def periods_verify(context: click.Context, month: str, form: str) -> None:
     help="As it was known then; give it twice, or once to compare with now.",
 )
 @print_options
-def compare(
-    context: click.Context, month: str | None, instants: tuple[str, ...], form: str
-) -> None:
+def compare(view: CommandView, month: str | None, instants: tuple[str, ...]) -> None:
     """Show what moved between two answers for a month, and why."""
     if len(instants) > 2:
         raise click.UsageError("--as-of is given more than twice")
-    workspace = workspace_of(context)
+    workspace = view.workspace
     ends = [workspace.at(instant) for instant in instants] + [workspace] * (len(instants) == 1)
     first, last = (end.reconcile(month) for end in ends)
     comparison = workspace.compare(first, last)
-    if form == "table":
+    if view.is_table:
         click.echo(comparison.title)
-        print_rows(comparison.totals, form, title="Lines that moved")
-    print_rows(comparison.arrow, form, columns=_MOVED, title="Each of them")
-
-
-_MOVED = (
-    "booking_date", "account", "direction", "amount", "from_outcome", "from_reference",
-    "to_outcome", "to_reference", "cause", "why",
-)  # fmt: skip
-_WAITING = ("state", "due", "overdue", "direction", "reference", "send", "next_step")
+        view.rows(comparison.totals, title="Lines that moved")
+    view.rows(comparison.arrow, layout="moved_lines", title="Each of them")

@@ -8,36 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow as pa
 
-from treasury.cli.layout import echo_folded, terminal_width
-from treasury.cli.months import month_argument, months_argument
-from treasury.cli.output import (
-    as_of_option,
-    keep_desk_zone,
+from treasury.cli.command_view import (
+    CommandView,
+    month_argument,
+    months_argument,
     print_options,
-    print_rows,
     view_options,
 )
+from treasury.cli.layout import echo_folded, terminal_width
+from treasury.cli.output import as_of_option
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS, Turn
-from treasury.workspace import Workspace, find_workspace
 
 if TYPE_CHECKING:
     from treasury.report import Fees
 
 __all__ = ["awaiting_funds", "exceptions", "fees", "reconcile", "sql", "status", "trace"]
-
-
-def folder_of(context: click.Context) -> Path:
-    """The workspace's folder, as the options of this command line say."""
-    return Path(context.obj) if context.obj else find_workspace()
-
-
-def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
-    """The workspace, or the view of it as known at an instant."""
-    workspace = Workspace(folder_of(context))
-    keep_desk_zone(context, workspace.settings.zone)
-    return workspace.at(as_of) if as_of else workspace
 
 
 @click.command()
@@ -55,47 +42,31 @@ def workspace_of(context: click.Context, as_of: str | None = None) -> Workspace:
 )
 @view_options
 def reconcile(
-    context: click.Context,
-    *,
-    month: str | None,
-    only_open: bool,
-    engine: str | None,
-    into: str | None,
-    as_of: str | None,
-    form: str,
+    view: CommandView, month: str | None, only_open: bool, engine: str | None, into: str | None
 ) -> None:
     """Reconcile a month: every bank line with its one outcome and the reason."""
     from treasury.close.result_words import LINES_NOT_KNOWN, are_lines_known, count
     from treasury.items.item_facts import needing_a_person
     from treasury.report import outcome_word, reconciliation_summary
 
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     result = workspace.reconcile(month, engine=engine, into=into)
     lines = result.lines
     if only_open:
         lines = pa.concat_tables(map(needing_a_person, (result.earlier_lines, result.lines)))
-    if form == "table":
+    if view.is_table:
         echo_folded(reconciliation_summary(result, zone=workspace.settings.zone))
         late = len(workspace.periods.late(result.month)) if workspace.is_closed(result.month) else 0
         if late:
             click.echo(f"LATE        {count(late, 'item')} since the close: treasury periods late")
         words = [outcome_word(row) for row in lines.to_pylist()]
         lines = lines.append_column("on_screen", pa.array(words, pa.string()))
-    print_rows(
+    view.rows(
         lines,
-        form,
-        columns=LINE_COLUMNS,
-        spare=LINE_SPARE,
+        layout="bank_lines",
         title="Bank lines",
         empty="none" if are_lines_known(result) else LINES_NOT_KNOWN,
     )
-
-
-LINE_COLUMNS = (
-    "booking_date", "statement_account", "direction", "amount", "on_screen", "reference", "reason",
-    "counterparty_name", "remittance",
-)  # fmt: skip
-LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", "direction")
 
 
 @click.command()
@@ -110,22 +81,20 @@ LINE_SPARE = ("remittance", "reason", "counterparty_name", "statement_account", 
 )
 @view_options
 def exceptions(
-    context: click.Context,
-    *,
+    view: CommandView,
     month: str | None,
+    *,
     turn: Turn | None,
     kind: str | None,
     blocking: bool,
     sheet: Path | None,
-    as_of: str | None,
-    form: str,
 ) -> None:
     """List everything that is open in a month: each item once, whose move it is, what to do."""
     from treasury.report.screen import open_words
 
     if kind is not None and kind not in KINDS:
         raise InputError(f"there is no kind {kind!r:.60}", do=f"give one of {', '.join(KINDS)}")
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     items = workspace.open_items(month)
     chosen = items.select(turn=turn, kind=kind)
     chosen = chosen.blocking if blocking else chosen
@@ -136,15 +105,14 @@ def exceptions(
     rows = chosen.arrow
     is_remarked = any(item.remark for item in chosen)
     closed = ", as it was closed" if workspace.is_closed(items.month) else ""
-    print_rows(
-        items_view(rows, items) if form == "table" else rows,
-        form,
-        columns=[name for name in ITEM_COLUMNS if is_remarked or name != "remark"],
-        spare=ITEM_SPARE,
+    view.rows(
+        items_view(rows, items) if view.is_table else rows,
+        layout="open_items",
+        without=() if is_remarked else ("remark",),
         title=f"Open items of {items.month.title}{closed}",
         empty=f"none of these; {open_words(items)} in all" if len(items) else open_words(items),
     )
-    if closed and form == "table":
+    if closed and view.is_table:
         now = items.month.next
         click.echo(f"What is open since: treasury exceptions {now}, treasury periods late")
 
@@ -177,35 +145,23 @@ _SHORT = 8
 """Characters of an id, after its kind, that are enough where they tell it from the others."""
 
 
-ITEM_COLUMNS = (
-    "turn", "owner", "state", "name", "amount", "since", "age", "next_step", "remark", "item_id",
-)  # fmt: skip
-ITEM_SPARE = ("owner", "item_id", "remark", "since", "age", "turn")
-
-
 @click.command("awaiting-funds")
 @view_options
-def awaiting_funds(context: click.Context, as_of: str | None, form: str) -> None:
+def awaiting_funds(view: CommandView) -> None:
     """List requests that wait for their funds, and what to do about each."""
     from treasury.report import funding_totals, funding_view
 
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     rows = workspace.awaiting_funds().arrow
-    if form != "table":
-        print_rows(rows, form)
+    if not view.is_table:
+        view.rows(rows)
         return
-    print_rows(
+    view.rows(
         funding_view(rows, zone=workspace.settings.zone),
-        form,
-        spare=FUNDING_SPARE,
+        layout="awaiting_funds",
         title="Requests awaiting funds",
     )
     echo_folded(funding_totals(rows))
-
-
-FUNDING_SPARE = (
-    "request", "approved", "evidence_to", "direction", "to", "seen", "overdue", "due",
-)  # fmt: skip
 
 
 @click.command()
@@ -224,29 +180,18 @@ FUNDING_SPARE = (
 )
 @print_options
 def fees(
-    context: click.Context,
-    *,
-    month: str | None,
-    as_of: str | None,
-    per_request: bool,
-    by: str | None,
-    trend: bool,
-    cost: bool,
-    gas: bool,
-    calculate: bool,
-    invoice: str | None,
-    form: str,
+    view: CommandView, month: str | None, *, calculate: bool, invoice: str | None, **answer: Any
 ) -> None:
     """Report the fees of the requests completed in a month or several."""
-    if sum((per_request, by is not None, trend, cost, gas, invoice is not None)) > 1:
+    if sum(wish not in (None, False) for wish in (*answer.values(), invoice)) > 1:
         raise InputError(
             "--per-request, --by, --trend, --cost, --gas and --invoice are six answers",
             do="ask for one",
         )
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     if invoice is not None:
         tied = workspace.tie_invoice(invoice, month)
-        print_rows(tied.lines, form, title=tied.title, empty="nothing on either side")
+        view.rows(tied.lines, title=tied.title, empty="nothing on either side")
         if not tied.agrees:
             raise SystemExit(1)
         return
@@ -254,17 +199,16 @@ def fees(
         result = workspace.fees(month, calculate=calculate)
     finally:
         workspace.close_clients()
-    if cost:
-        _print_costs(result, form)
-    elif gas:
-        _print_gas(result, form)
+    if answer["cost"]:
+        _print_costs(view, result)
+    elif answer["gas"]:
+        _print_gas(view, result)
     else:
-        names = None if by is None else [name.strip() for name in by.split(",")]
-        _print_fees(result, form, per_request=per_request, trend=trend, names=names)
+        _print_fees(view, result, **answer)
 
 
 def _print_fees(
-    result: Fees, form: str, *, per_request: bool, trend: bool, names: list[str] | None
+    view: CommandView, result: Fees, *, per_request: bool, trend: bool, by: str | None, **_: object
 ) -> None:
     """The fees of a month or several, as each request, by month, or summed by what is named."""
     table = result.totals
@@ -272,98 +216,62 @@ def _print_fees(
         table = result.requests
     elif trend:
         table = result.trend
-    elif names is not None:
-        table = result.by(*names)
-    columns = REQUEST_COLUMNS if per_request else ()
-    print_rows(
-        table,
-        form,
-        columns=columns,
-        spare=FEE_SPARE,
-        title=result.title,
-        empty="no request completed",
-    )
-    if form != "table":
-        return
-    if result.accruals.num_rows:
-        print_rows(result.accruals, form, title="Accruals: funded, not completed at month end")
-    if result.to_check.num_rows and not per_request:
-        print_rows(result.to_check, form, columns=CHECK_COLUMNS, title="Fees to check")
+    elif by is not None:
+        table = result.by(*(name.strip() for name in by.split(",")))
+    layout = "fee_requests" if per_request else "fees"
+    view.rows(table, layout=layout, title=result.title, empty="no request completed")
+    if view.is_table and result.accruals.num_rows:
+        view.rows(result.accruals, title="Accruals: funded, not completed at month end")
+    if view.is_table and result.to_check.num_rows and not per_request:
+        view.rows(result.to_check, layout="fees_to_check", title="Fees to check")
 
 
-def _print_costs(fees: Fees, form: str) -> None:
+def _print_costs(view: CommandView, fees: Fees) -> None:
     """What conversions cost by pair and month; as a table also what has no value, and why."""
     costs = fees.costs
     is_mixed = len(set(costs.by_pair["difference_is"].to_pylist()) - {""}) > 1
-    print_rows(
+    view.rows(
         costs.by_pair,
-        form,
-        columns=(*COST_COLUMNS, *(("difference_is",) if is_mixed else ())),
-        spare=COST_SPARE,
+        layout="conversion_costs",
+        without=() if is_mixed else ("difference_is",),
         title=f"Conversions of {fees.months.title}: {costs.title}",
         empty="no conversion",
     )
-    if form != "table":
+    if not view.is_table:
         return
     if costs.not_valued:
-        print_rows(costs.without_value, form, columns=WITHOUT_VALUE, title="Without a value")
+        view.rows(costs.without_value, layout="without_value", title="Without a value")
     if costs.rests_on:
         echo_folded(f"Reference rates: {'; '.join(costs.rests_on)}")
 
 
-def _print_gas(fees: Fees, form: str) -> None:
+def _print_gas(view: CommandView, fees: Fees) -> None:
     """What gas cost by month, use and coin; as a table also that of each request and transfer."""
     gas = fees.gas
-    print_rows(
+    view.rows(
         gas.by_use,
-        form,
         title=f"Gas of {fees.months.title}: {gas.title}",
         empty="no gas is known: `treasury wallets add` reads an explorer's list of transactions",
     )
-    if form != "table":
+    if not view.is_table:
         return
     if gas.each.num_rows:
-        print_rows(gas.each, form, columns=GAS_COLUMNS, spare=GAS_SPARE, title="Each transaction")
+        view.rows(gas.each, layout="gas_payments", title="Each transaction")
     if gas.rests_on:
         echo_folded(f"Reference rates: {'; '.join(gas.rests_on)}")
-
-
-GAS_COLUMNS = (
-    "paid_on", "used_for", "reference", "chain", "wallet", "failed", "gas", "gas_value",
-    "not_valued", "coin", "value_currency",
-)  # fmt: skip
-GAS_SPARE = ("coin", "value_currency", "wallet", "chain", "failed")
-COST_COLUMNS = (
-    "month", "pair", "conversions", "given_value", "stated_fee", "reference_difference",
-    "reference_difference_bp", "lowest_bp", "highest_bp", "cost", "not_valued",
-)  # fmt: skip
-COST_SPARE = ("given_value", "cost", "lowest_bp", "highest_bp", "month")
-WITHOUT_VALUE = ("converted_on", "source", "reference", "pair", "not_valued")
-REQUEST_COLUMNS = (
-    "reference", "completed_on", "pair", "chain", "bank_account", "fiat_gross", "fee", "fiat_net",
-    "crypto", "exchange_rate", "rate_deviation_bp", "rate_bp", "tier", "expected_fee", "finding",
-)  # fmt: skip
-"""What a person reads of each request; the other forms have all columns."""
-FEE_SPARE = (
-    "rate_deviation_bp", "exchange_rate", "bank_account", "chain", "rate_bp", "tier",
-    "expected_fee", "crypto", "fiat_net", "completed_on", "pair",
-)  # fmt: skip
-CHECK_COLUMNS = (
-    "reference", "completed_on", "fiat_gross", "fee", "expected_fee", "expected_by", "finding",
-)  # fmt: skip
 
 
 @click.command()
 @month_argument
 @view_options
-def status(context: click.Context, month: str | None, as_of: str | None, form: str) -> None:
+def status(view: CommandView, month: str | None) -> None:
     """Show the first screen: what is proved, what is open."""
-    workspace = workspace_of(context, as_of)
-    if form != "table":
-        print_rows(workspace.facts(month).arrow, form)
+    workspace = view.workspace
+    if not view.is_table:
+        view.rows(workspace.facts(month).arrow)
         return
     echo_folded(workspace.status(month, width=terminal_width()))
-    watching = None if as_of else workspace.watching()
+    watching = None if view.as_of else workspace.watching()
     if watching:
         echo_folded(f"SYNC        {watching}")
 
@@ -371,10 +279,10 @@ def status(context: click.Context, month: str | None, as_of: str | None, form: s
 @click.command()
 @click.argument("query")
 @view_options
-def sql(context: click.Context, query: str, as_of: str | None, form: str) -> None:
+def sql(view: CommandView, query: str) -> None:
     """Run QUERY, one SELECT, over the tables of the lake."""
-    rows: Any = workspace_of(context, as_of).sql(query)
-    print_rows(rows.arrow, form, empty="no rows", as_stored=True)
+    rows: Any = view.workspace.sql(query)
+    view.rows(rows.arrow, empty="no rows", as_stored=True)
 
 
 @click.command()
@@ -382,19 +290,19 @@ def sql(context: click.Context, query: str, as_of: str | None, form: str) -> Non
 @as_of_option
 @click.option("--provider", is_flag=True, help="Print a message to send to the provider instead.")
 @print_options
-def trace(context: click.Context, what: str, as_of: str | None, provider: bool, form: str) -> None:
+def trace(view: CommandView, what: str, provider: bool) -> None:
     """Follow one payment from end to end: each hop with its evidence, or what is missing.
 
     WHAT is a reference, an IBAN, an amount, a transaction hash, or an id or its beginning.
     """
-    payment = workspace_of(context, as_of).trace(what)
-    if provider and form != "table":
+    payment = view.workspace.trace(what)
+    if provider and not view.is_table:
         raise click.UsageError("--provider prints a message, and takes no --format")
     if provider and not payment.hops:
         raise InputError(f"{payment.asked!r} stands for several payments", do="name one by its id")
     if provider:
         click.echo(payment.provider_text(), nl=False)
-    elif form == "table":
+    elif view.is_table:
         echo_folded(str(payment))
     else:
-        print_rows(payment.to_arrow(), form)
+        view.rows(payment.to_arrow())

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.months import month_argument
+from treasury.cli.command_view import CommandView, month_argument, pass_view
 from treasury.cli.output import as_of_option
 from treasury.close.ledger.provided_ledger import MAPPING
 from treasury.errors import InputError, StorageError
@@ -32,12 +31,10 @@ JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
 @click.option(
     "--mapping-template", is_flag=True, help="Print such a file to fill in, and write nothing."
 )
-@click.pass_context
+@pass_view
 def export(
-    context: click.Context,
-    *,
+    view: CommandView,
     month: str | None,
-    as_of: str | None,
     out: Path | None,
     mapping: Path | None,
     mapping_template: bool,
@@ -52,7 +49,7 @@ def export(
             "export writes to a folder, or prints a mapping file",
             do="give either --out FOLDER or --mapping-template",
         )
-    workspace = workspace_of(context, as_of)
+    workspace = view.workspace
     books = workspace.accounting(month)
     if out is None:
         click.echo(books.mapping(), nl=False)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from typing import Any, Final, get_args
 
 import click
 import msgspec
 
-from treasury.cli.commands.desk import folder_of
+from treasury.cli.command_view import CommandView, pass_view
 from treasury.cli.settings_file import NewSettings
 from treasury.errors import InputError, StatementError, TreasuryError
 from treasury.settings import (
@@ -29,9 +29,6 @@ from treasury.settings import (
 )
 from treasury.text import clean
 from treasury.workspace import Workspace
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["init"]
 
@@ -72,14 +69,14 @@ NAMES: Final = ("maker", "checker")
 @click.option("--currency", metavar="CODE", help="The currency of bank files that state none.")
 @click.option("--ask/--no-ask", default=None, help="Ask for the rest; on a terminal if not given.")
 @click.option("--offline", is_flag=True, help="Do not ask the services whether they answer.")
-@click.pass_context
-def init(context: click.Context, /, **given: Any) -> None:
+@pass_view
+def init(view: CommandView, /, **given: Any) -> None:
     """Begin a workspace: say whose it is, what it is connected to, which accounts it has.
 
     Each answer is tried at once: addresses and credentials at the services, accounts by reading a
     bank file. Without the services a workspace reads, proves and exports bank files.
     """
-    folder = folder_of(context)
+    folder = view.folder
     if (folder / FILE_NAME).exists():
         raise InputError(
             f"{folder / FILE_NAME} exists", do="edit it, or name another folder with --workspace"
@@ -191,30 +188,21 @@ class _Answers:
     def accounts(self) -> tuple[BankAccount, ...]:
         """The accounts of the bank files that were named, and of those that are asked for."""
         accounts: dict[tuple[str, str], BankAccount] = {}
-        sources: tuple[tuple[str, Source], ...] = (
-            ("bank_files", "own_bank"),
-            ("reports", "provider_report"),
-        )
-        for name, source in sources:
+        sources: dict[str, Source] = {"bank_files": "own_bank", "reports": "provider_report"}
+        for name, source in sources.items():
             for file in self._given[name]:
-                accounts |= {
-                    (account.account, account.currency): account
-                    for account in self._read(file, source)
-                }
+                accounts |= self._read(file, source)
         while self._asks and (file := click.prompt("A bank file, empty to end", default="")):
             try:
                 source = click.prompt(
                     "Whose account is it", type=click.Choice(get_args(Source)), default="own_bank"
                 )
-                accounts |= {
-                    (account.account, account.currency): account
-                    for account in self._read(file, source)
-                }
+                accounts |= self._read(file, source)
             except TreasuryError as error:
                 self._say(error)
         return tuple(accounts.values())
 
-    def _read(self, file: str, source: Source) -> Iterator[BankAccount]:
+    def _read(self, file: str, source: Source) -> dict[tuple[str, str], BankAccount]:
         """The accounts in a bank file, each said with what its statements prove."""
         from treasury.statements import check_statements, read_statements
 
@@ -225,18 +213,13 @@ class _Answers:
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:
             account = click.prompt("The file names no account; its IBAN")
             reading = read_statements([file], account=account)
-        if currency is None and self._asks and not all(_column(reading.statements, "currency")):
+        if currency is None and self._asks and not all(reading.statements["currency"].to_pylist()):
             currency = click.prompt("The file states no currency; the account's", default="EUR")
         if account is not None and currency is not None:
             reading = read_statements([file], account=account, currencies={account: currency})
         checks = check_statements(reading).to_pylist()
-        names = dict(
-            zip(
-                _column(reading.statements, "account"),
-                _column(reading.statements, "account_name"),
-                strict=True,
-            )
-        )
+        names = {row["account"]: row["account_name"] for row in reading.statements.to_pylist()}
+        accounts = {}
         for number, code in dict.fromkeys((row["account"], row["currency"]) for row in checks):
             if number is None or code is None:
                 lacking = "account" if number is None else "currency"
@@ -251,19 +234,18 @@ class _Answers:
                     f" {row['entry_count']:,} movements, {word}: {clean(row['proof'])}"
                 )
             name = clean(names.get(number) or "")
-            yield BankAccount(account=number, source=source, currency=code, name=name)
+            accounts[number, code] = BankAccount(
+                account=number, source=source, currency=code, name=name
+            )
         for problem in reading.problems:
             click.echo(clean(str(problem)), err=True)
+        return accounts
 
     def _say(self, error: TreasuryError) -> None:
         """Say what is wrong, so that it is asked again; raised where nobody is asked."""
         if not self._asks:
             raise error
         click.echo(f"treasury: {clean(str(error))}", err=True)
-
-
-def _column(table: pa.Table, name: str) -> list[str | None]:
-    return cast("list[str | None]", table[name].to_pylist())
 
 
 def _try(settings: Settings) -> None:

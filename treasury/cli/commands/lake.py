@@ -10,8 +10,8 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import format_option, print_options, print_rows, view_options
+from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
+from treasury.cli.output import format_option, print_rows
 from treasury.errors import SettingsError
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
@@ -30,8 +30,8 @@ def tables(name: str | None, form: str) -> None:
     from treasury.desk.dictionary import column_rows, table_rows
 
     rows = table_rows() if name is None else column_rows(name)
-    columns = () if name is None else ("column", "type", "unit", "meaning", "source", "section")
-    print_rows(rows, form, columns=columns, title=name or "Tables")
+    layout = "" if name is None else "table_columns"
+    print_rows(rows, form, layout=layout, title=name or "Tables")
 
 
 @click.command()
@@ -39,39 +39,29 @@ def tables(name: str | None, form: str) -> None:
 @click.option("--since", required=True, metavar="INSTANT", help="After then: 2026-10-31T23:00Z.")
 @click.option("--until", metavar="INSTANT", help="Up to then; the last commit if not given.")
 @view_options
-def changes(
-    context: click.Context,
-    *,
-    table: str,
-    since: str,
-    until: str | None,
-    as_of: str | None,
-    form: str,
-) -> None:
+def changes(view: CommandView, table: str, since: str, until: str | None) -> None:
     """List what changed in TABLE, from what to what: a row for each field."""
-    rows = workspace_of(context, as_of).changes(table, since=since, until=until)
-    print_rows(rows.arrow, form, title=f"Changes in {table}", empty="none")
+    rows = view.workspace.changes(table, since=since, until=until)
+    view.rows(rows.arrow, title=f"Changes in {table}", empty="none")
 
 
 @click.command()
 @click.argument("table", default="ramp_requests")
 @click.option("--status", help="Only this status, such as AWAITING_FUNDS.")
 @view_options
-def durations(
-    context: click.Context, table: str, status: str | None, as_of: str | None, form: str
-) -> None:
+def durations(view: CommandView, table: str, status: str | None) -> None:
     """List how long each record of TABLE was in each status, and how that is known."""
-    rows = workspace_of(context, as_of).status_durations(table).arrow
+    rows = view.workspace.status_durations(table).arrow
     if status is not None:
         rows = rows.filter(pc.equal(rows["status"], status))
-    if form == "table":
+    if view.is_table:
         for name in ("seconds", "at_least", "at_most"):
             texts = pa.array(map(_span, rows[name].to_pylist()), pa.string())
             rows = rows.set_column(rows.column_names.index(name), name, texts)
         rows = rows.rename_columns(
             ["lasted" if name == "seconds" else name for name in rows.column_names]
         )
-    print_rows(rows, form, title=f"Durations in {table}")
+    view.rows(rows, title=f"Durations in {table}")
 
 
 def _span(seconds: int | None) -> str | None:
@@ -91,13 +81,13 @@ def _span(seconds: int | None) -> str | None:
     help="Ask no more for what a repair could not find again of TABLE.",
 )
 @print_options
-def doctor(context: click.Context, repair: bool, accept_loss: tuple[str, ...], form: str) -> None:
+def doctor(view: CommandView, repair: bool, accept_loss: tuple[str, ...]) -> None:
     """Say what is there, what is missing or damaged, and the next step of each."""
-    examination = workspace_of(context).doctor(repair=repair, accept_loss=accept_loss)
-    if form == "table":
+    examination = view.workspace.doctor(repair=repair, accept_loss=accept_loss)
+    if view.is_table:
         click.echo(str(examination))
     else:
-        print_rows(examination.arrow, form)
+        view.rows(examination.arrow)
     if examination.damaged:
         sys.exit(3)
 
@@ -109,24 +99,24 @@ def lake() -> None:
 
 @lake.command("status")
 @print_options
-def lake_status(context: click.Context, form: str) -> None:
+def lake_status(view: CommandView) -> None:
     """Show size, files, rows, the last runs, and what is kept for whom."""
     from treasury.lake import lake_status as status_of
 
-    status = status_of(workspace_of(context).lake)
-    print_rows(status.tables, form, title="Stored tables", empty="nothing is stored yet")
-    if form == "table":
+    status = status_of(view.workspace.lake)
+    view.rows(status.tables, title="Stored tables", empty="nothing is stored yet")
+    if view.is_table:
         click.echo(str(status))
 
 
 @lake.command("sweep")
-@click.pass_context
-def sweep(context: click.Context) -> None:
+@pass_view
+def sweep(view: CommandView) -> None:
     """Remove superseded files that nobody needs; happens by itself after some commits.
 
     In the lake's home, what no head of the last day names and is older than that.
     """
-    lake = workspace_of(context).lake
+    lake = view.workspace.lake
     swept = lake.sweep()
     click.echo(
         f"removed {swept.files:,} files of {swept.size:,} bytes"
@@ -152,47 +142,47 @@ def clone(url: str, folder: str) -> None:
 
 
 @lake.command("pull")
-@click.pass_context
-def pull(context: click.Context) -> None:
+@pass_view
+def pull(view: CommandView) -> None:
     """Bring from the lake's home what this desk lacks, each file compared with its hash."""
-    click.echo(str(_sharing(context).pull()))
+    click.echo(str(_sharing(view).pull()))
 
 
 @lake.command("push")
-@click.pass_context
-def push(context: click.Context) -> None:
+@pass_view
+def push(view: CommandView) -> None:
     """Bring to the lake's home what only this desk has: the lake itself, staged work, pins.
 
     Verbs that write do so by themselves; this is for the first time, and after having been offline.
     """
-    click.echo(str(_sharing(context).push()))
+    click.echo(str(_sharing(view).push()))
 
 
-def _sharing(context: click.Context) -> Sharing:
-    workspace = workspace_of(context)
-    if workspace.lake.sharing is None:
+def _sharing(view: CommandView) -> Sharing:
+    sharing = view.workspace.lake.sharing
+    if sharing is None:
         raise SettingsError(
-            f"{workspace.folder} shares its lake with nobody",
+            f"{view.workspace.folder} shares its lake with nobody",
             do=f'add [lake] with home = "s3://bucket/folder", or a folder, to {FILE_NAME}',
         )
-    return workspace.lake.sharing
+    return sharing
 
 
 @lake.command("pin")
 @click.option("--why", required=True, help="What it is kept for: October 2026 closed.")
 @click.option("--commit", type=int, help="The commit's number; the last one if not given.")
-@click.pass_context
-def pin(context: click.Context, why: str, commit: int | None) -> None:
+@pass_view
+def pin(view: CommandView, why: str, commit: int | None) -> None:
     """Keep a commit readable, file by file, for good."""
-    workspace = workspace_of(context)
+    workspace = view.workspace
     pinned = workspace.lake.pin(why, workspace.now(), commit=commit)
     click.echo(f"commit {pinned.commit.number} of {pinned.commit.at:%F %T}Z is kept: {pinned.why}")
 
 
 @lake.command("unpin")
 @click.argument("commit", type=int)
-@click.pass_context
-def unpin(context: click.Context, commit: int) -> None:
+@pass_view
+def unpin(view: CommandView, commit: int) -> None:
     """Let pinned COMMIT go; one that a closed month rests on stays."""
-    workspace_of(context).lake.unpin(commit)
+    view.workspace.lake.unpin(commit)
     click.echo(f"commit {commit} is no longer kept")

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from treasury.cli.commands.desk import folder_of
+from treasury.cli.command_view import CommandView, pass_view
 from treasury.errors import InputError
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
@@ -22,8 +22,8 @@ FIRST: Final = "operations"
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("name", default=FIRST)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def notebook(context: click.Context, name: str, options: tuple[str, ...]) -> None:
+@pass_view
+def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
     """Open the notebook NAME in JupyterLab: operations, monthly_reconciliation and others.
 
     It is copied into the workspace, where it is yours: one that is there already is opened as it
@@ -39,7 +39,7 @@ def notebook(context: click.Context, name: str, options: tuple[str, ...]) -> Non
             "notebooks need jupyterlab, which is not installed",
             do="install it: pip install 'treasury[notebooks]'",
         )
-    folder = folder_of(context).resolve()
+    folder = view.folder.resolve()
     own = folder / "notebooks" / f"{name}.ipynb"
     if not own.exists():
         own.parent.mkdir(parents=True, exist_ok=True)

@@ -10,14 +10,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import click
 
 from treasury.calendar import Month, parse_instant
-from treasury.cli.commands.desk import folder_of
+from treasury.cli.command_view import CommandView, pass_view
 from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.cli.progress import TerminalProgress
+from treasury.cli.settings_file import from_template
 from treasury.errors import InputError, TreasuryError
 from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
 from treasury.settings import FILE_NAME, load_settings, require_plain_path
@@ -26,32 +29,6 @@ from treasury.workspace import RULES_FILE, Workspace
 __all__ = ["add_wallet_files", "demo", "practice", "prepare", "sandbox"]
 
 SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
-
-RULES = """\
-# What is other business at the practice company: bank lines that the services do not explain.
-
-[[classes]]
-name = "tax"
-line_class = "other_business"
-source = "own_bank"
-direction = "DBIT"
-remittance = "^(VAT return|Wage withholding tax) "
-
-[[classes]]
-name = "rent"
-line_class = "other_business"
-source = "own_bank"
-direction = "DBIT"
-remittance = "^Rent "
-
-[[classes]]
-name = "customers' invoices"
-line_class = "other_business"
-source = "own_bank"
-direction = "CRDT"
-bank_transaction_code = "PMNT/RCDT"
-remittance = "^Invoice HLT-"
-"""
 
 FIRST_DAY = date(2026, 5, 1)
 """The first day that the explorers' exports cover."""
@@ -65,34 +42,6 @@ TOKEN_HEADINGS = {
 
 MARK = "# Made by: "
 """What stands in a practice workspace's settings before the options of its company."""
-DESK = """\
-# Written for practice: this company and its money do not exist.
-{mark}{options}
-[workspace]
-company = "{company}"
-environment = "sandbox"
-time_zone = "Europe/Brussels"
-now = {now}
-
-[services]
-token_url = "{at.token_url}"
-finance.base_url = "{at.finance_url}"
-ramp.base_url = "{at.ramp_url}"
-"""
-CREDENTIAL = """
-[credentials.{name}]
-client_id = "{client_id}"
-client_secret = "env:{variable}"
-"""
-ACCOUNT = """
-[[accounts]]
-account = "{0}"
-name = "{1}"
-currency = "{2}"
-source = "{3}"
-"""
-
-
 scenario_option = click.option(
     "--scenario",
     type=click.Choice(SCENARIOS),
@@ -133,26 +82,17 @@ seed_option = click.option("--seed", type=int, default=7, show_default=True, hel
 def sandbox(
     *,
     port: int,
-    seed: int,
-    profile: str,
-    scenario: str,
     bank_files: str | None,
     explorer_files: str | None,
     truth: str | None,
     state: str | None,
     clock: str | None,
-    webhook: str | None,
     volume: str,
+    **options: Any,
 ) -> None:
     """Serve both services for practice on loopback, until interrupted."""
-    company = Sandbox(
-        seed,
-        scenario=scenario,
-        profile=profile,
-        state=Path(state) if state else None,
-        webhook=webhook,
-        volume=Volume.parse(volume),
-    )
+    folder = Path(state) if state else None
+    company = Sandbox(state=folder, volume=Volume.parse(volume), **options)
     if clock:
         instant = parse_instant(clock)
         if instant > company.now:
@@ -181,23 +121,18 @@ def sandbox(
 @click.command()
 @scenario_option
 @seed_option
-@click.pass_context
-def demo(context: click.Context, scenario: str, seed: int) -> None:
+@pass_view
+def demo(view: CommandView, scenario: str, seed: int) -> None:
     """Run the whole job on the practice company and show the first screen."""
-    company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
+    company, folder = Sandbox(seed, scenario=scenario), view.folder
     with company.serve() as served:
         workspace = prepare(folder, company, served)
         requests = begin_payments(folder, company)
         month = Month.of(company.now.astimezone(workspace.settings.zone).date()).previous
-        files = sorted((folder / "bank").glob("*.xml"))
         try:
             with TerminalProgress() as progress:
                 _step("sync", lambda: workspace.sync(progress=progress))
-            _step("statements", lambda: workspace.statements.add(files))
-            for published in rate_files(folder):
-                _step("rates", partial(workspace.rates.add, published))
-            _step("wallets", partial(add_wallet_files, workspace, company))
-            play_payments(workspace, company, requests)
+            _play(workspace, company, requests, _step)
             _step("close", lambda: workspace.close(month).report)
         finally:
             workspace.close_clients()
@@ -209,20 +144,16 @@ def demo(context: click.Context, scenario: str, seed: int) -> None:
 @scenario_option
 @seed_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.pass_context
-def practice(context: click.Context, scenario: str, seed: int, command: tuple[str, ...]) -> None:
+@pass_view
+def practice(view: CommandView, scenario: str, seed: int, command: tuple[str, ...]) -> None:
     """Run COMMAND beside a running sandbox, in a synced practice workspace."""
-    company, folder = Sandbox(seed, scenario=scenario), folder_of(context)
+    company, folder = Sandbox(seed, scenario=scenario), view.folder
     with company.serve() as served:
         workspace = prepare(folder, company, served)
         requests = begin_payments(folder, company)
         try:
             workspace.sync()
-            workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
-            for published in rate_files(folder):
-                workspace.rates.add(published)
-            add_wallet_files(workspace, company)
-            play_payments(workspace, company, requests)
+            _play(workspace, company, requests, lambda _, work: work())
         finally:
             workspace.close_clients()
         variables = os.environ | {"TREASURY_WORKSPACE": str(folder.resolve())}
@@ -233,6 +164,21 @@ def practice(context: click.Context, scenario: str, seed: int, command: tuple[st
                 f"{command[0]} cannot be run: {error.strerror}", do="name a command that exists"
             ) from error
     sys.exit(code)
+
+
+def _play(
+    workspace: Workspace,
+    company: Sandbox,
+    requests: Sequence[str],
+    step: Callable[[str, Callable[[], object]], object],
+) -> None:
+    """What the company's desk does after its sync, until the month can be closed."""
+    files = sorted((workspace.folder / "bank").glob("*.xml"))
+    step("statements", lambda: workspace.statements.add(files))
+    for published in rate_files(workspace.folder):
+        step("rates", partial(workspace.rates.add, published))
+    step("wallets", partial(add_wallet_files, workspace, company))
+    play_payments(workspace, company, requests)
 
 
 def _run_beside(command: Sequence[str], variables: Mapping[str, str]) -> int:
@@ -271,7 +217,9 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
             f"{path} is a real desk's",
             do="name another folder with --workspace for the practice company",
         )
-    made_by = _made_by(path)
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    # The options of the company that it is of; empty where it does not say.
+    made_by = next((line.removeprefix(MARK) for line in lines if line.startswith(MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(
             f"{folder} is the workspace of another practice company, {made_by}",
@@ -281,19 +229,14 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
         os.environ[SECRET_VARIABLE.format(name.upper())] = secret
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(settings_text(company, served), "utf-8")
-    (folder / RULES_FILE).write_text(RULES, "utf-8")
+    rules = resources.files("treasury.cli").joinpath("templates/practice_rules.toml").read_bytes()
+    (folder / RULES_FILE).write_bytes(rules)
     bank = folder / "bank"
     for old in bank.glob("*.xml"):
         old.unlink()
     company.write_bank_files(bank)
     company.write_rate_file(folder / "rates")
     return Workspace(folder)
-
-
-def _made_by(settings: Path) -> str:
-    """The options of the company that a practice workspace is of; empty where it does not say."""
-    lines = settings.read_text("utf-8").splitlines() if settings.exists() else []
-    return next((line.removeprefix(MARK) for line in lines if line.startswith(MARK)), "")
 
 
 def rate_files(folder: Path) -> list[Path]:
@@ -334,18 +277,8 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
 
 def settings_text(company: Sandbox, served: Served) -> str:
     """The treasury.toml of the practice company; the clock stands where the company's does."""
-    desk = DESK.format(
-        company=company.company_name, now=company.now.isoformat(), at=served, mark=MARK,
-        options=company.options,
-    )  # fmt: skip
-    credentials = (
-        CREDENTIAL.format(
-            name=name, client_id=client_id, variable=SECRET_VARIABLE.format(name.upper())
-        )
-        for name, (client_id, _) in company.credentials.items()
-    )
-    accounts = (ACCOUNT.format(*account) for account in company.bank_accounts)
-    return desk + "".join((*credentials, *accounts))
+    company_facts = {"company": company, "served": served, "mark": MARK}
+    return from_template("practice.toml", variable=SECRET_VARIABLE, **company_facts)
 
 
 def _step(name: str, work: Callable[[], object]) -> None:

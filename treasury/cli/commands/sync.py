@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import print_options, print_report, print_rows, view_options
+from treasury.cli.command_view import CommandView, pass_view, print_options, view_options
 from treasury.cli.progress import TerminalProgress
 from treasury.errors import NoticeError
 from treasury.ground.wording import instant_words
@@ -74,29 +73,13 @@ class Day(click.ParamType[date]):
     help="Read at most N older settled requests in detail; the rest waits for later syncs.",
 )
 @print_options
-def sync(
-    context: click.Context,
-    *,
-    credential: str | None,
-    tables: str | None,
-    since: date | None,
-    full: bool,
-    details: int | None,
-    form: str,
-) -> None:
+def sync(view: CommandView, tables: str | None, **scope: Any) -> None:
     """Pull what both services know into the lake."""
-    workspace = workspace_of(context)
     names = None if tables is None else [name.strip() for name in tables.split(",")]
+    workspace = view.workspace
     with TerminalProgress() as progress:
-        report = workspace.sync(
-            tables=names,
-            since=since,
-            full=full,
-            details=details,
-            credential=credential,
-            progress=progress,
-        )
-    print_report(report, form)
+        report = workspace.sync(tables=names, progress=progress, **scope)
+    view.report(report)
 
 
 @click.command()
@@ -108,15 +91,15 @@ def sync(
     help="How often the services are asked: 30s, 5m, 1h.",
 )
 @click.option("--credential", metavar="NAME", help="Read with this credential; the first if not.")
-@click.pass_context
-def watch(context: click.Context, *, every: timedelta, credential: str | None) -> None:
+@pass_view
+def watch(view: CommandView, every: timedelta, credential: str | None) -> None:
     """Sync, read the inbox and send notices, again and again until stopped.
 
     Each goes on whatever becomes of the others: a service that does not answer, a mail server that
     is away are tried again, soon and then ever later. Ctrl-C and SIGTERM end it when what is under
     way is done; asked twice, it ends at once.
     """
-    workspace = workspace_of(context)
+    workspace = view.workspace
 
     def tell(part: PartState) -> None:
         now = workspace.now().astimezone(workspace.settings.zone)
@@ -136,13 +119,13 @@ def watch(context: click.Context, *, every: timedelta, credential: str | None) -
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Say how many items each would be told; send none.")
-@click.pass_context
-def notify(context: click.Context, *, dry_run: bool) -> None:
+@pass_view
+def notify(view: CommandView, dry_run: bool) -> None:
     """Tell the people and webhooks of the settings what is new, once.
 
     What a channel was told is not told to it again. Exits with 5 where one of them failed.
     """
-    report = workspace_of(context).notices.send(dry_run=dry_run)
+    report = view.workspace.notices.send(dry_run=dry_run)
     click.echo(str(report))
     if report.failures:
         raise SystemExit(NoticeError.exit_code)
@@ -155,10 +138,10 @@ def notices() -> None:
 
 @notices.command("list")
 @view_options
-def notices_list(context: click.Context, as_of: str | None, form: str) -> None:
+def notices_list(view: CommandView) -> None:
     """List every notice: to whom, when, how many items, what became of it."""
-    rows = workspace_of(context, as_of).notices.list().arrow
-    print_rows(rows, form, title="Notices", empty="no notice was sent")
+    rows = view.workspace.notices.list().arrow
+    view.rows(rows, title="Notices", empty="no notice was sent")
 
 
 @notices.command("settle")
@@ -166,14 +149,14 @@ def notices_list(context: click.Context, as_of: str | None, form: str) -> None:
 @click.option("--arrived", "state", flag_value="arrived", help="It arrived; nothing is told again.")
 @click.option("--lost", "state", flag_value="lost", help="It did not; what it told is told again.")
 @click.option("--reason", required=True, help="How that is known; it is journaled.")
-@click.pass_context
+@pass_view
 def notices_settle(
-    context: click.Context, *, name: str, state: Literal["arrived", "lost"] | None, reason: str
+    view: CommandView, name: str, state: Literal["arrived", "lost"] | None, reason: str
 ) -> None:
     """Say of NOTICE, as `notices list` names it, whether it arrived."""
     if state is None:
         raise click.UsageError("say --arrived or --lost")
-    notice = workspace_of(context).notices.settle(name, state, reason)
+    notice = view.workspace.notices.settle(name, state, reason)
     click.echo(f"{notice.id}: {notice.state}")
 
 

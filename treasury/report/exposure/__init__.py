@@ -1,1 +1,1 @@
-"""Provider exposure as people see it: a section of the report, a figure by day, a letter."""
+"""Provider exposure as people see it: a section of the report, and a letter."""

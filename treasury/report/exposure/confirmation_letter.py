@@ -6,14 +6,14 @@ is escaped as in the report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from treasury.close.exposure.provider_exposure import ProviderExposure
-from treasury.close.result_words import amount_words, environment_words, moment
+from treasury.close.result_words import environment_words, moment
 from treasury.errors import InputError, StorageError
 from treasury.ground.durable import write_whole
 from treasury.report.grids import Cell, Grid, amount_cell, make_cell, make_grid
@@ -26,7 +26,6 @@ TEMPLATE: Final = "confirmation.html"
 BLANK: Final = Cell()
 NO_YEAR: Final = 0
 """The year of nothing, so that a date is written with its own."""
-Row = Mapping[str, Any]
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:
@@ -71,43 +70,36 @@ def write_letter(exposure: ProviderExposure, path: Path) -> Path:
 
 def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
     """Every table whole: what the provider is asked to confirm is never cut short."""
-    proved, doubted = exposure.proved.to_pylist(), exposure.not_provable.to_pylist()
-    sums = [row for row in exposure.currencies.to_pylist() if row["amount"]]
+    whole_grid = partial(make_grid, most=sys.maxsize)
     return (
-        _whole_grid(
+        whole_grid(
             "What our records prove, by currency",
-            "Currency | >Amount by our records | Your figure", sums,
-            lambda row: (make_cell(row["scope"]), amount_cell(row), BLANK),
+            "Currency | >Amount by our records | Your figure",
+            [row for row in exposure.currencies.to_pylist() if row["amount"]],
+            lambda row: (row["scope"], amount_cell(row), BLANK),
         ),
-        _whole_grid(
+        whole_grid(
             "What it is made of",
-            "What | Reference | Since | >Amount by our records | Your figure", proved,
+            "What | Reference | Since | >Amount by our records | Your figure",
+            exposure.proved.to_pylist(),
             lambda row: (
                 make_cell(row["kind"], row["state"]),
-                make_cell(row["reference"]),
-                make_cell(moment(row["since"], exposure.zone, exposure.month.year)),
+                row["reference"],
+                moment(row["since"], exposure.zone, exposure.month.year),
                 amount_cell(row),
                 BLANK,
             ),
         ),
-        _whole_grid(
+        whole_grid(
             "What our records do not prove: please state it",
-            "What | Reference | >May be | Why we ask | Your figure", doubted,
+            "What | Reference | >May be | Why we ask | Your figure",
+            exposure.not_provable.to_pylist(),
             lambda row: (
                 make_cell(row["kind"], row["currency"]),
-                make_cell(row["reference"]),
-                make_cell(
-                    "not known"
-                    if row["in_doubt"] is None
-                    else amount_words(row["in_doubt"], row["currency"])
-                ),
-                make_cell(row["problem"]),
+                row["reference"],
+                amount_cell(row, "in_doubt", absent="not known"),
+                row["problem"],
                 BLANK,
             ),
         ),
-    )  # fmt: skip
-
-
-def _whole_grid(caption: str, heads: str, rows: Sequence[Row], cells: Any) -> Grid:
-    grid = make_grid(caption, heads, rows, cells)
-    return msgspec.structs.replace(grid, rows=tuple(map(cells, rows)), more=0)
+    )

@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 
 from treasury.close.exposure.provider_exposure import ProviderExposure
 from treasury.close.result_words import amount_words, amounts_words, count, day, moment
-from treasury.report.grids import Cell, Grid, Section, amount_cell, make_cell, make_grid
+from treasury.report.grids import Section, amount_cell, filled, make_cell, make_grid
 from treasury.text import clean
 
 __all__ = ["FIGURE", "exposure_section"]
 
 FIGURE: Final = "exposure"
 TONES: Final = {"above": "bad", "not provable": "warn", "within": "ok"}
+VALUE: Final = ("value", "value_currency", "no reference rate")
 Row = Mapping[str, Any]
 
 
@@ -27,135 +28,90 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
         return Section("exposure", title, "Not known: the services have not been read.")
     if not exposure.positions.num_rows and exposure.whole["peak"] is None:
         return Section("exposure", title, f"Nothing stood there at {exposure.instant}.")
-    grids = filter(
-        None, (_sums(exposure), _ages(exposure), _positions(exposure), _doubts(exposure))
+    grids = filled(
+        make_grid(
+            "By currency, and against the limits",
+            "What | >Amount | >Value | >Most in the month | >Cleared since | >Limit | Standing",
+            [*exposure.currencies.to_pylist(), exposure.whole],
+            lambda row: _sum_row(row, exposure),
+            sheet="Exposure totals",
+        ),
+        make_grid(
+            "How long it has stood there",
+            "Age | Currency | >Positions | >Amount | >Value",
+            exposure.ages,
+            lambda row: (
+                row["age"],
+                row["currency"],
+                f"{row['positions']:,}",
+                amount_cell(row),
+                amount_cell(row, *VALUE),
+            ),
+            sheet="Exposure by age",
+        ),
+        make_grid(
+            "What stood there",
+            "What | Reference | >Amount | >Value | Since | Cleared | Evidence",
+            exposure.proved,
+            lambda row: (
+                make_cell(row["kind"], row["state"]),
+                row["reference"],
+                amount_cell(row),
+                amount_cell(row, *VALUE),
+                make_cell(
+                    _since(row, exposure),
+                    "" if row["age"] is None else count(row["age"], row["clock"]),
+                ),
+                make_cell(moment(row["cleared_at"], exposure.zone) or "–", row["cleared_by"]),
+                row["evidence"],
+            ),
+            sheet="Provider exposure",
+        ),
+        make_grid(
+            "Not provable: in no sum above",
+            "What | Reference | >In doubt | Since | Why",
+            exposure.not_provable,
+            lambda row: (
+                row["kind"],
+                row["reference"],
+                amount_cell(row, "in_doubt", absent="not known"),
+                _since(row, exposure),
+                make_cell(row["problem"], row["next_step"]),
+            ),
+            sheet="Provider exposure",
+        ),
     )
-    return Section(
-        "exposure",
-        title,
-        f"{exposure.title}.{_peak(exposure)}{_cleared(exposure)}",
-        tuple(grids),
-        tuple(map(clean, exposure.notes)),
-        FIGURE,
-    )
+    whole, most = exposure.whole, ""
+    if whole["peak"] is not None:
+        amount = amount_words(whole["peak"], whole["currency"])
+        most = f" The most in the month: {amount}, {moment(whole['peak_at'], exposure.zone)}."
+    cleared = ""
+    if exposure.cleared_to > exposure.at:
+        rows = exposure.proved.filter(pc.is_valid(exposure.proved["cleared_at"])).to_pylist()
+        sums = amounts_words((row["amount"], row["currency"]) for row in rows)
+        to = moment(exposure.cleared_to, exposure.zone)
+        cleared = f" Of it cleared by {to}: {sums or 'nothing'}."
+    lead = f"{exposure.title}.{most}{cleared}"
+    return Section("exposure", title, lead, grids, tuple(map(clean, exposure.notes)), FIGURE)
 
 
-def _peak(exposure: ProviderExposure) -> str:
-    whole = exposure.whole
-    if whole["peak"] is None:
-        return ""
-    most = amount_words(whole["peak"], whole["currency"])
-    return f" The most in the month: {most}, {moment(whole['peak_at'], exposure.zone)}."
-
-
-def _cleared(exposure: ProviderExposure) -> str:
-    if exposure.cleared_to <= exposure.at:
-        return ""
-    rows = exposure.proved.filter(pc.is_valid(exposure.proved["cleared_at"])).to_pylist()
-    sums = amounts_words((row["amount"], row["currency"]) for row in rows)
-    to = moment(exposure.cleared_to, exposure.zone)
-    return f" Of it cleared by {to}: {sums or 'nothing'}."
-
-
-def _sums(exposure: ProviderExposure) -> Grid:
-    return make_grid(
-        "By currency, and against the limits",
-        "What | >Amount | >Value | >Most in the month | >Cleared since | >Limit | Standing",
-        [*exposure.currencies.to_pylist(), exposure.whole],
-        lambda row: _sum_row(row, exposure),
-        sheet="Exposure totals",
-    )
-
-
-def _sum_row(row: Row, exposure: ProviderExposure) -> tuple[Cell, ...]:
+def _sum_row(row: Row, exposure: ProviderExposure) -> tuple[object, ...]:
     is_whole = row["scope"] == "all"
     doubt = f"{count(row['not_provable'], 'row')} in no sum" if row["not_provable"] else ""
     if doubt and row["in_doubt"] is not None:
         doubt += f", at most {amount_words(row['in_doubt'], row['currency'])}"
-    value = "no reference rate"
-    if row["value"] is not None:
-        value = amount_words(row["value"], row["value_currency"])
     days = f"{count(row['days_above'], 'day')} ended above" if row["days_above"] else ""
     if not days and None not in (row["peak"], row["limit"]) and row["peak"] > row["limit"]:
         days = "above it within a day"
     return (
         make_cell("All" if is_whole else row["scope"], doubt),
-        make_cell("–" if is_whole else amount_words(row["amount"], row["currency"])),
-        make_cell(value, row["valued_by"]),
-        make_cell(
-            "–" if row["peak"] is None else amount_words(row["peak"], row["currency"]),
-            moment(row["peak_at"], exposure.zone),
-        ),
+        "–" if is_whole else amount_words(row["amount"], row["currency"]),
+        amount_cell(row, *VALUE, row["valued_by"]),
+        amount_cell(row, "peak", absent="–", note=moment(row["peak_at"], exposure.zone)),
         amount_cell(row, "cleared"),
-        make_cell("–" if row["limit"] is None else amount_words(row["limit"], row["currency"])),
+        amount_cell(row, "limit", absent="–"),
         make_cell(row["standing"], days, TONES.get(row["standing"], "")),
     )
-
-
-def _ages(exposure: ProviderExposure) -> Grid | None:
-    if not exposure.ages.num_rows:
-        return None
-    return make_grid(
-        "How long it has stood there",
-        "Age | Currency | >Positions | >Amount | >Value",
-        exposure.ages,
-        lambda row: (
-            make_cell(row["age"]),
-            make_cell(row["currency"]),
-            make_cell(f"{row['positions']:,}"),
-            amount_cell(row),
-            _value(row),
-        ),
-        sheet="Exposure by age",
-    )
-
-
-def _positions(exposure: ProviderExposure) -> Grid | None:
-    if not exposure.proved.num_rows:
-        return None
-    return make_grid(
-        "What stood there",
-        "What | Reference | >Amount | >Value | Since | Cleared | Evidence",
-        exposure.proved,
-        lambda row: (
-            make_cell(row["kind"], row["state"]),
-            make_cell(row["reference"]),
-            amount_cell(row),
-            _value(row),
-            make_cell(_since(row, exposure), _age(row)),
-            make_cell(moment(row["cleared_at"], exposure.zone) or "–", row["cleared_by"]),
-            make_cell(row["evidence"]),
-        ),
-        sheet="Provider exposure",
-    )
-
-
-def _doubts(exposure: ProviderExposure) -> Grid | None:
-    if not exposure.not_provable.num_rows:
-        return None
-    return make_grid(
-        "Not provable: in no sum above",
-        "What | Reference | >In doubt | Since | Why",
-        exposure.not_provable,
-        lambda row: (
-            make_cell(row["kind"]),
-            make_cell(row["reference"]),
-            make_cell(
-                "not known"
-                if row["in_doubt"] is None
-                else amount_words(row["in_doubt"], row["currency"])
-            ),
-            make_cell(_since(row, exposure)),
-            make_cell(row["problem"], row["next_step"]),
-        ),
-        sheet="Provider exposure",
-    )
-
-
-def _value(row: Row) -> Cell:
-    if row["value"] is None:
-        return make_cell("no reference rate")
-    return amount_cell(row, "value", "value_currency")
 
 
 def _since(row: Row, exposure: ProviderExposure) -> str:
@@ -164,7 +120,3 @@ def _since(row: Row, exposure: ProviderExposure) -> str:
         return "not known"
     local = row["since"].astimezone(exposure.zone)
     return day(local.date(), (exposure.at - timedelta(microseconds=1)).year)
-
-
-def _age(row: Row) -> str:
-    return "" if row["age"] is None else count(row["age"], row["clock"])

@@ -60,14 +60,12 @@ def run_notebook(workspace: Path, month: Month, to: Path, *, ledger: Path | None
             progress_bar=False,
             execution_timeout=LONGEST,
         )
-    except PapermillExecutionError as error:
-        raise StorageError(
-            f"the notebook stopped at cell {error.cell_index + 1}: {error.ename}: {error.evalue}",
-            do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or leave --notebook out",
-        ) from error
     except (PapermillException, NoSuchKernel, RuntimeError, TimeoutError) as error:
+        problem = f"could not be run: {error}"
+        if isinstance(error, PapermillExecutionError):
+            problem = f"stopped at cell {error.cell_index + 1}: {error.ename}: {error.evalue}"
         raise StorageError(
-            f"the notebook could not be run: {error}",
+            f"the notebook {problem}",
             do=f"run `treasury notebook {Path(NOTEBOOK).stem}` to see why, or leave --notebook out",
         ) from error
     return to

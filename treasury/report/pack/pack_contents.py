@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
-from treasury.close.checklist import checklist
 from treasury.close.closing import Closing
 from treasury.close.evidence import (
     TABLES,
@@ -36,12 +34,10 @@ from treasury.close.pinned_inputs import write_inputs, write_table
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import open_regular
-from treasury.items import acceptance_table
 from treasury.lake.commits import Commit
-from treasury.report import excel
 from treasury.report.accounting_files import write_beancount, write_csv
 from treasury.report.drawing import figure_png
-from treasury.report.excel import workbook_beside
+from treasury.report.excel import answer_tables, workbook_beside
 from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 
@@ -120,47 +116,6 @@ def named_files(folder: Path) -> set[str]:
     except (OSError, msgspec.MsgspecError, RecursionError):
         return set()
     return {*evidence.files, *evidence.apart}
-
-
-def answer_tables(closing: Closing) -> dict[str, pa.Table]:
-    """Every table of the answer, by the name of its file."""
-    tables = {name: getattr(closing.r, name) for name in TABLES} | {
-        "checklist": checklist(closing).table,
-        "balances": closing.balances,
-        "fees": closing.fees.requests,
-        "conversion_costs": closing.fees.costs.by_pair,
-        "conversions_valued": closing.fees.costs.each,
-        "gas_costs": closing.fees.gas.by_use,
-        "gas_payments": closing.fees.gas.each,
-        "funding_times": closing.waits,
-        "roll_forward": closing.rolled.roll_forward,
-        "open_items": closing.items.arrow,
-        "requests_rolled_forward": closing.rolled.items,
-        "late_items": closing.rolled.late,
-        "corrections": closing.rolled.corrections,
-        "moved_decisions": closing.rolled.moved,
-        "open_actions": closing.rolled.actions,
-        "accepted_items": acceptance_table(closing.rolled.accepted),
-        "materiality": closing.rolled.limits,
-        "item_remarks": closing.rolled.remarks,
-        "coins": closing.coins.coins,
-        "coin_movements": closing.coins.movements,
-        "coins_unproved": closing.coins.unproved,
-        "coins_measured": closing.rolled.coins.measured,
-        "exposure": closing.exposure.positions,
-        "exposure_totals": closing.exposure.totals,
-        "exposure_days": closing.exposure.days,
-        "exposure_ages": closing.exposure.ages,
-        "exposure_limits": closing.rolled.exposure_limits,
-        "coin_openings": closing.rolled.coins.openings,
-        "coin_lots_before": closing.rolled.coins.lots,
-        "coin_events_before": closing.rolled.coins.events,
-    }
-    if closing.ledger is not None:
-        tables["ledger"] = closing.ledger.lines
-    if closing.bridge.rows.num_rows > excel.LONGEST_SHEET:  # else the workbook alone has it
-        tables["in_transit_bridge"] = closing.bridge.rows
-    return tables
 
 
 def is_apart(name: str) -> bool:

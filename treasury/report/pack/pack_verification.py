@@ -125,7 +125,11 @@ def compare_with_inputs(folder: Path) -> Recomputed:
     if findings:
         return Recomputed(tuple(findings))
     if evidence.format < FORMAT:
-        return Recomputed((), (_earlier(evidence),))
+        earlier = (
+            f"made by version {clean(evidence.code.version)}, whose packs hold no list of open"
+            " items: its files are as sealed, and were not computed again"
+        )
+        return Recomputed((), (earlier,))
     notes: list[str] = []
     # Computed from the pack's own inputs; what came from other months is as given.
     inputs, tables = folder / "inputs", folder / "tables"
@@ -189,13 +193,6 @@ def verify_with(folder: Path, journal: Journal, lake: Lake) -> Verified:
         against="from its own inputs, from the pinned commit and the journal",
         findings=tuple(findings),
         notes=tuple(dict.fromkeys(notes)),
-    )
-
-
-def _earlier(evidence: Evidence) -> str:
-    return (
-        f"made by version {clean(evidence.code.version)}, whose packs hold no list of open items:"
-        " its files are as sealed, and were not computed again"
     )
 
 

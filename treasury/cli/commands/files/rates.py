@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import print_rows, view_options
+from treasury.cli.command_view import CommandView, pass_view, view_options
 
 __all__ = ["rates"]
 
@@ -24,8 +23,8 @@ def rates() -> None:
 @rates.command("add")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--replace", is_flag=True, help="Take its rates where stored ones differ.")
-@click.pass_context
-def add_file(context: click.Context, *, file: Path, replace: bool) -> None:
+@pass_view
+def add_file(view: CommandView, file: Path, replace: bool) -> None:
     """Add FILE: the ECB's eurofxref-hist.csv, zipped or not, or a CSV or Parquet of your own.
 
     Your own has the columns day, base, quote, rate; a day is 2026-10-31, or an instant with its
@@ -34,14 +33,11 @@ def add_file(context: click.Context, *, file: Path, replace: bool) -> None:
     below, one that differs from another of its day, a day to come, an unknown currency or a float
     is refused by its line, and nothing is stored.
     """
-    click.echo(str(workspace_of(context).rates.add(file, replace=replace)))
+    click.echo(str(view.workspace.rates.add(file, replace=replace)))
 
 
 @rates.command("list")
 @view_options
-def list_rates(context: click.Context, as_of: str | None, form: str) -> None:
+def list_rates(view: CommandView) -> None:
     """List what rates there are: from which source, for which currencies, to which day."""
-    workspace = workspace_of(context)
-    if as_of:
-        workspace = workspace.at(as_of)
-    print_rows(workspace.rates.list().arrow, form, title="Reference rates", empty="none added")
+    view.rows(view.workspace.rates.list().arrow, title="Reference rates", empty="none added")

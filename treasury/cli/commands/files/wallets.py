@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from treasury.cli.commands.desk import workspace_of
-from treasury.cli.output import print_rows, view_options
+from treasury.cli.command_view import CommandView, pass_view, view_options
 from treasury.errors import InputError
 
 __all__ = ["wallets"]
@@ -37,20 +37,8 @@ def wallets() -> None:
     help="Its own heading of a column.",
 )
 @click.option("--replace", is_flag=True, help="Take this one's word where an earlier one differs.")
-@click.pass_context
-def add_file(
-    context: click.Context,
-    *,
-    file: Path,
-    chain: str,
-    address: str,
-    first: str | None,
-    last: str | None,
-    assets: tuple[str, ...],
-    source: str,
-    columns: tuple[str, ...],
-    replace: bool,
-) -> None:
+@pass_view
+def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence: Any) -> None:
     """Add FILE, an explorer's export as CSV or Parquet: hash, time, from, to, asset, amount.
 
     The explorer's list of transactions, with a column TxnFee(ETH) or TxnFee(POL), is read as it is:
@@ -65,18 +53,7 @@ def add_file(
                 f"--column {pair[:40]!r} names no heading", do="write it as hash=Txhash"
             )
         headings[name.strip().lower()] = heading.strip()
-    added = workspace_of(context).wallets.add_evidence(
-        file,
-        chain=chain,
-        address=address,
-        first=first,
-        last=last,
-        assets=assets,
-        source=source,
-        names=headings,
-        replace=replace,
-    )
-    click.echo(str(added))
+    click.echo(str(view.workspace.wallets.add_evidence(file, names=headings, **evidence)))
 
 
 @wallets.command("balance")
@@ -86,29 +63,14 @@ def add_file(
 @address_option
 @click.option("--at", required=True, metavar="DAY", help="A day at its end, or an instant.")
 @click.option("--source", required=True, help="Where it was read; kept with your name.")
-@click.pass_context
-def state_balance(
-    context: click.Context,
-    *,
-    balance: str,
-    asset: str,
-    chain: str,
-    address: str,
-    at: str,
-    source: str,
-) -> None:
+@pass_view
+def state_balance(view: CommandView, balance: str, asset: str, **where: Any) -> None:
     """State that a wallet held BALANCE of ASSET."""
-    added = workspace_of(context).wallets.add_balance(
-        balance, asset, chain=chain, address=address, at=at, source=source
-    )
-    click.echo(str(added))
+    click.echo(str(view.workspace.wallets.add_balance(balance, asset, **where)))
 
 
 @wallets.command("list")
 @view_options
-def list_evidence(context: click.Context, as_of: str | None, form: str) -> None:
+def list_evidence(view: CommandView) -> None:
     """List what was added: what it covers or states, who added it, from where."""
-    workspace = workspace_of(context)
-    if as_of:
-        workspace = workspace.at(as_of)
-    print_rows(workspace.wallets.list().arrow, form, title="Wallet evidence", empty="none added")
+    view.rows(view.workspace.wallets.list().arrow, title="Wallet evidence", empty="none added")

@@ -1,0 +1,30 @@
+"""What is documented of each operation: the authority it needs, and the statuses it refuses with.
+
+`operations.csv` has a row an operation. Neither specification lists scopes by endpoint; the
+authorities are the documented ones of deployed services (`docs/assumptions.md`): a 403 names them
+as likely, and they decide nothing. Every write may be refused for its content, token, right,
+record, method or rate, and one that has a body for its media type; 409 is a conflict, 422 or 409 a
+key that was used for another body.
+"""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+from typing import Final
+
+__all__ = ["LATER_DROPPED", "OPTIONAL", "REFUSES", "SCOPES"]
+
+with resources.files("treasury.api").joinpath("operations.csv").open(encoding="utf-8") as _file:
+    _ROWS: Final = list(csv.DictReader(_file))
+
+SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
+"""Authority by operation; the company, fees and reference data need none."""
+REFUSES: Final = {
+    row["operation"]: frozenset(map(int, row["refuses"].split())) for row in _ROWS if row["refuses"]
+}
+"""The statuses of a refusal, by operation; an operation that is not listed has none."""
+LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["absence"]}
+"""Where a 404 may speak of the operation as well as of the record: the answers look the same."""
+OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
+"""Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
