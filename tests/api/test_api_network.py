@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import hostile_service as ways
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -19,6 +20,7 @@ from fake_service import services_at
 from hostile_service import Hostile, Way
 
 from treasury.api import CallLimits, Client, Clock
+from treasury.api.exchange.network import Network
 from treasury.errors import OutcomeUnknown, ServiceUnreachable, SettingsError, TreasuryError
 from treasury.settings import Credential
 
@@ -173,4 +175,20 @@ def test_a_proxy_that_never_opens_the_way_ends_at_the_deadline(
 def test_a_proxy_of_another_kind_is_a_settings_error(credential: Credential, monkeypatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "socks4://127.0.0.1:1080")
     with pytest.raises(SettingsError, match="proxy of the kind socks4"):
+        Client(services_at(f"https://{HOST}"), credential)
+
+
+def test_where_no_address_is_encrypted_no_certificate_is_read_and_none_is_trusted(
+    credential: Credential, monkeypatch
+) -> None:
+    def no_certificates(**_: object) -> None:
+        raise AssertionError("certificates were read")
+
+    monkeypatch.setattr(httpx, "create_ssl_context", no_certificates)
+    with Client(services_at("http://127.0.0.1:9"), credential):
+        network = Network(connections=1, trust_env=False, is_encrypted=False)
+    assert network._tls.verify_mode is ssl.CERT_REQUIRED
+    assert network._tls.check_hostname
+    assert network._tls.get_ca_certs() == []
+    with pytest.raises(AssertionError, match="certificates"):
         Client(services_at(f"https://{HOST}"), credential)

@@ -101,8 +101,13 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
 class Network(httpx.BaseTransport):
     """HTTP/1.1 over httpcore's connections, straight or through the environment's proxy."""
 
-    def __init__(self, *, connections: int, trust_env: bool) -> None:
-        self._tls = httpx.create_ssl_context(trust_env=trust_env)
+    def __init__(self, *, connections: int, trust_env: bool, is_encrypted: bool = True) -> None:
+        """Not `is_encrypted` it trusts no certificate: reading them takes longer than a call."""
+        self._tls = (
+            httpx.create_ssl_context(trust_env=trust_env)
+            if is_encrypted
+            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        )
         self._trust_env = trust_env
         self._connections = connections
         proxies = getproxies() if trust_env else {}

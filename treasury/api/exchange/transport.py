@@ -151,7 +151,11 @@ class Transport:
         # machine is not handed to a proxy.
         away = not all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
         self.redactor = Redactor()
-        network = inner or Network(connections=self.limits.connections, trust_env=away)
+        network = inner or Network(
+            connections=self.limits.connections,
+            trust_env=away,
+            is_encrypted=any(urlsplit(address).scheme == "https" for address in addresses),
+        )
         self._http = httpx.Client(
             transport=BoundedTransport(
                 network, self.redactor, refusal_bytes=self.limits.refusal_bytes
