@@ -197,6 +197,7 @@ STANDING_ALONE = (
     "treasury.decisions.steps",
     "treasury.extract.steps",
     "treasury.items.steps",
+    "treasury.panels.queries",
     "treasury.statements.store.steps",
     "treasury.trace.queries",
 )

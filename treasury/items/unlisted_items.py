@@ -18,7 +18,7 @@ from treasury.text import clean
 __all__ = ["unlisted_items", "unseen_items"]
 
 _UNLISTED: Final = step_sql("treasury.items.steps", "unlisted_records")
-_FINDINGS: Final = step_sql("treasury.items.steps", "sync_findings")
+_FINDINGS: Final = step_sql("treasury.items.steps", "standing_findings")
 _FINDING_KINDS: Final = {
     "count": ("counts_differ", "NOT ALL HELD"),
     "refused": ("list_refused", "NOT READ"),

@@ -51,9 +51,18 @@ def _packed(alias: str) -> str:
 _OPEN: Final = _query("open_details")
 _PAID: Final = _query("paid_details")
 _BEFORE: Final = _query("first_details")
-_CHANGED: Final = _query(
-    "changed_details", before=_packed("b"), open=_packed("o"), paid=_packed("p")
+_CHANGED: Final = f"""\
+SELECT was, now, name, list(id) AS ids
+FROM (
+    SELECT o.id, {_packed("b")} AS was, {_packed("o")} AS now, NULL AS name
+    FROM open AS o JOIN before AS b ON b.id = o.id
+    UNION ALL
+    SELECT o.id, {_packed("p")}, {_packed("o")}, coalesce(p.name, '')
+    FROM open AS o JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
 )
+WHERE was IS DISTINCT FROM now
+GROUP BY was, now, name
+"""  # noqa: S608 - declared column names
 _TABLE: Final = _query(
     "payable_requests",
     details=", ".join(f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS),
