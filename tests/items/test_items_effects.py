@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from treasury.cli import treasury
 from treasury.items import Effects, OpenItems
 from treasury.journal import Actor
-from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict, verdict_step
+from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -90,9 +90,8 @@ def test_the_panels_first_step_and_the_shell_name_the_same_items(
     assert isinstance(asked, PendingVerdict)
     assert asked.effects is not None
     assert f"request:{request}" in ids(asked.effects)
-    (fact,) = [
-        one for one in verdict_step(asked, idle=True).facts if one.name == "Changes beside it"
-    ]
+    facts = asked.step(desk.settings.now()).facts
+    (fact,) = [one for one in facts if one.name == "Changes beside it"]
     wanted = ["match", "accept", line["entry_id"], request, "--dry-run"]
     done = CliRunner().invoke(treasury, ["-w", str(desk.folder), *wanted])
     assert done.exit_code == 0, done.output

@@ -26,11 +26,9 @@ IBAN = "LT353250012345678901"
 
 
 @pytest.fixture
-def paying(practice: Practice) -> Practice:
+def paying(month: Practice) -> Practice:
     """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
-    folder = practice.workspace.folder
-    practice.workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
-    return practice
+    return month
 
 
 @pytest.fixture

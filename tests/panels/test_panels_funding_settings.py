@@ -23,10 +23,9 @@ OF_BANK = 'batch_booking = true\nanswers = "rejections"'
 
 
 @pytest.fixture
-def paying(practice: Practice) -> Practice:
-    folder = practice.workspace.folder
-    practice.workspace.statements.add(sorted((folder / "bank").glob("*.xml")))
-    return practice
+def paying(month: Practice) -> Practice:
+    """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
+    return month
 
 
 def with_settings(practice: Practice, **lines: str) -> FundingPanel:

@@ -13,13 +13,7 @@ from treasury.cli import treasury
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
 from treasury.money import total
-from treasury.panels.steps.verdict_steps import (
-    PendingVerdict,
-    Verdict,
-    ask_verdict,
-    sentence,
-    verdict_step,
-)
+from treasury.panels.steps.verdict_steps import PendingVerdict, Verdict, ask_verdict, sentence
 from treasury.workspace import Workspace
 
 MONTH = "2026-10"
@@ -174,7 +168,8 @@ def test_what_speaks_against_a_decision_is_shown_before_it_is_confirmed(
     )
     question = ask_verdict(desk, verdict)
     assert isinstance(question, PendingVerdict)
-    facts = {fact.name: fact.lines for fact in verdict_step(question, idle=True).facts}
+    step = question.step(desk.settings.now())
+    facts = {fact.name: fact.lines for fact in step.facts}
     assert [line.text for line in facts["Although"]] == list(question.planned[0].despite)
     arguments = ["-w", str(desk.folder), "match", "accept", before_it, "PAY-2026-005308",
                  "--reason", "by telephone", "--dry-run"]  # fmt: skip

@@ -196,6 +196,7 @@ STANDING_ALONE = (
     "treasury.decisions.steps",
     "treasury.extract.steps",
     "treasury.items.steps",
+    "treasury.panels.queries",
     "treasury.statements.store.steps",
 )
 

@@ -12,16 +12,16 @@ pages, syncs and downloads. A subclass gives
     title                          what it is called
     listing() -> Listing           caption, query, order, key and searched columns, how a row reads
     read(snapshot)                 the lake itself, or `ArrowTables(name=table)` of computed rows
-    bar(idle=…), fields()          buttons below the list, and what is typed in beside them
+    bar(), fields()                buttons below the list, and what is typed in beside them
     views, tools, banners, more_notes, empty…            where it has any
     presses() -> {name: handler}   what its buttons do; `chosen_rows()` are the rows they are about
-    step() -> StepBlock | None     what is to be confirmed now
-    confirm(pending, press)        what the confirmed decision does, ended by `finish(message)`
-    verb_of(pending)               the button that it began with, which Go back points to
+    confirm(pending, press)        what the confirmed decision does, by `carry_out(…)`
 
-A decision is two presses. The first ends in `ask(pending)`, whose `nonce` is the key of its step;
-the second comes back with that key in `press.step` and does nothing where it is another. State is
-in the lake and the journal; a panel remembers only what is on screen.
+A decision is two presses. The first ends in `ask(pending)`, a `PendingDecision` that says how its
+`step` reads and whose `nonce` is the key of that; the second comes back with the key in
+`press.step` and does nothing where it is another. While a step is open nothing else is begun, and
+Go back points to the button that it began with. State is in the lake and the journal; a panel
+remembers only what is on screen.
 """
 
 from __future__ import annotations
@@ -43,30 +43,25 @@ __all__ = [
 
 
 class Panels:
-    """The panels of one workspace."""
+    """The panels of one workspace, `size` rows to a page.
+
+    As it was known at an earlier instant a workspace has only that of exceptions; the others raise
+    InputError.
+    """
 
     def __init__(self, desk: PanelDesk) -> None:
         self._desk = desk
 
     def approvals(self, *, size: int = SIZE) -> ApprovalsPanel:
-        """Everything that awaits a decision, `size` to a page; decide one or several in two steps.
-
-        Raises InputError in a workspace as it was known at an earlier instant.
-        """
+        """Everything that awaits a decision; decide one or several in two steps."""
         return ApprovalsPanel(self._desk, size=size)
 
     def funding(self, *, size: int = SIZE) -> FundingPanel:
-        """What waits for its funds: what to pay where with which reference, once it is approved.
-
-        Raises InputError in a workspace as it was known at an earlier instant.
-        """
+        """What waits for its funds: what to pay where with which reference, once it is approved."""
         return FundingPanel(self._desk, size=size)
 
     def matches(self, *, size: int = SIZE) -> MatchesPanel:
-        """The bank lines that need a person, with their candidates; decide, and take back.
-
-        Raises InputError in a workspace as it was known at an earlier instant.
-        """
+        """The bank lines that need a person, with their candidates; decide, and take back."""
         return MatchesPanel(self._desk, size=size)
 
     def exceptions(self, month: str | Month | None = None, *, size: int = SIZE) -> ExceptionsPanel:
@@ -77,15 +72,9 @@ class Panels:
         return ExceptionsPanel(self._desk, month, size=size)
 
     def transfers(self, *, size: int = SIZE) -> TransfersPanel:
-        """Transfers of every kind with their status and legs; trace one, propose a new one.
-
-        Raises InputError in a workspace as it was known at an earlier instant.
-        """
+        """Transfers of every kind with their status and legs; trace one, propose a new one."""
         return TransfersPanel(self._desk, size=size)
 
     def sync(self, *, size: int = SIZE) -> SyncPanel:
-        """How old what is known is, table by table; sync, watch it, stop it.
-
-        Raises InputError in a workspace as it was known at an earlier instant.
-        """
+        """How old what is known is, table by table; sync, watch it, stop it."""
         return SyncPanel(self._desk, size=size)

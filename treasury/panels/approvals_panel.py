@@ -7,49 +7,28 @@ second, from the journal. The panel itself remembers only what is on screen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from treasury.actions import KINDS
 from treasury.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
-from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import (
-    Button,
-    InputField,
-    ListRow,
-    Message,
-    Press,
-    StepBlock,
-    Text,
-    confirm_buttons,
-    detail,
-)
-from treasury.panels.frames.list_panel import Listing, ListPanel
-from treasury.panels.frames.panel import status
-from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.blocks import Button, InputField, ListRow, Message, Text
+from treasury.panels.frames.list_panel import Listing, ListPanel, view_buttons
+from treasury.panels.frames.panel import Press, Presses, status
+from treasury.panels.frames.panel_text import literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QueryPage, QuerySource
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.shown_request import COLUMNS, request_details, request_row
+from treasury.panels.shown_request import COLUMNS, request_row
 from treasury.panels.steps import proposed_actions
-from treasury.panels.steps.action_steps import PendingRequests, ask, decide, sending_state
-from treasury.panels.steps.known_decisions import (
-    RequestUpdate,
-    update_at_service,
-    updates_in_journal,
-)
+from treasury.panels.steps.action_steps import APPROVE, PendingRequests, ask, decide, sending_state
+from treasury.panels.steps.known_decisions import RequestUpdate, journal_updates, update_at_service
 from treasury.panels.steps.proposed_actions import VERBS, PendingActions
 
 __all__ = ["ApprovalsPanel"]
 
-APPROVE: Final = "ramp_request.approve"
-REJECT: Final = "ramp_request.reject"
-KIND_OF: Final = {"approve": APPROVE, "reject": REJECT}
-NOT_YET: Final = Text("Do not pay: not approved. Payment details follow the approval.", "warn")
-
-
+KIND_OF: Final = {"approve": APPROVE, "reject": "ramp_request.reject"}
 _SEARCHED: Final = (
     "id", "payment_reference", "created_by", "fiat_currency", "fiat_amount", "crypto_currency",
     "crypto_amount",
@@ -108,52 +87,39 @@ class ApprovalsPanel(ListPanel):
 
     def read(self, snapshot: Snapshot) -> QuerySource | Snapshot:
         """The lake, or the actions that the journal amounts to."""
-        self._updates = updates_in_journal(self._desk.journal.entries("action."))
+        self._updates = journal_updates(self._desk.journal.entries("action."))
         table = proposed_actions.action_table(self._actions.list())
         self._proposed = table.num_rows
         return ArrowTables(actions=table) if self._of_actions else snapshot
 
-    def views(self, *, idle: bool) -> tuple[Button, ...]:
+    def views(self) -> tuple[Button, ...]:
         """Both lists, once there are actions."""
         if not self._proposed and not self._of_actions:
             return ()
-        label = f"Actions ({self._proposed:,})"
-        return (
-            Button("requests", "Ramp requests", enabled=idle, pressed=not self._of_actions),
-            Button("actions", label, enabled=idle, pressed=self._of_actions),
-        )
+        labels = {"requests": "Ramp requests", "actions": f"Actions ({self._proposed:,})"}
+        return view_buttons(labels, "actions" if self._of_actions else "requests")
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """What can be decided of the list that is shown."""
         names = VERBS if self._of_actions else KIND_OF
         return tuple(
-            Button(name, VERBS[name].label, "plain" if place else "primary", enabled=idle)
+            Button(name, VERBS[name].label, "plain" if place else "primary")
             for place, name in enumerate(names)
         )
 
     def fields(self) -> tuple[InputField, ...]:
         """The reason of a decision."""
-        return (InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),)
-
-    def step(self) -> StepBlock | None:
-        """What is to be confirmed."""
-        match self._pending:
-            case PendingActions() as pending:
-                at = instant(self._desk.settings.now())
-                return proposed_actions.actions_step(pending, at, idle=self.is_idle)
-            case PendingRequests() as pending:
-                return _request_step(pending, idle=self.is_idle)
-        return None
+        return (InputField("reason", "Reason", "Kept in our journal"),)
 
     def _row(self, row: Mapping[str, Any]) -> ListRow:
         update = self._update_of(row)
         lines = () if update is None else update.lines
         settled = update is not None and update.settled
-        return request_row(literal_text(row["id"]), row, lines, settled=settled)
+        return request_row(row, lines, settled=settled)
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """The verbs, the two steps, and the two lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
@@ -162,18 +128,13 @@ class ApprovalsPanel(ListPanel):
         }
 
     def _show_list(self, *, of_actions: bool) -> None:
-        if self._pending is not None:
-            return
         self._of_actions, self._search = of_actions, ""
         self._chosen.clear()
         self._page = QueryPage(size=self._size)
         self.refresh()
 
     def _ask(self, verb: str, press: Press) -> None:
-        if self._pending is not None:
-            return
-        self.tell(None)
-        reason = press.typed.get("reason", "").strip() or None
+        reason = press.text("reason") or None
         rows = self.chosen_rows()
         if self._of_actions:
             actor = self._desk.journal.who()
@@ -212,7 +173,7 @@ class ApprovalsPanel(ListPanel):
         self.start(
             f"Reading {name} from the service",
             task,
-            lambda error: self.fail(f"{name} {verb} not decided", error, Text("Nothing was sent.")),
+            f"{name} {verb} not decided",
             "Nothing was sent.",
         )
 
@@ -223,20 +184,16 @@ class ApprovalsPanel(ListPanel):
             return
         verb = VERBS[pending.verb]
 
-        def task(work: Work) -> Message:
-            return self.finish(verb.carry_out(self._desk, pending, work))
-
         def failed(error: TreasuryError) -> Message:
             advice = Text("What was done so far is in the list below and in the journal.")
-            return self.finish(self.fail(f"{verb.asks}: not everything was done", error, advice))
+            return self.fail(f"{verb.asks}: not everything was done", error, advice)
 
-        self.start(f"{verb.asks} {pending.batch.text}", task, failed, "Nothing was changed.")
-
-    def verb_of(self, pending: PendingRequests | PendingActions) -> str:
-        """The button that the decision began with."""
-        if isinstance(pending, PendingActions):
-            return pending.verb
-        return "reject" if pending.kind == REJECT else "approve"
+        self.carry_out(
+            f"{verb.asks} {pending.batch.text}",
+            partial(verb.carry_out, self._desk, pending),
+            failed,
+            "Nothing was changed.",
+        )
 
     def _decide_requests(self, pending: PendingRequests) -> None:
         title = f"{'Approved' if pending.kind == APPROVE else 'Rejected'} {pending.name}"
@@ -245,7 +202,7 @@ class ApprovalsPanel(ListPanel):
             result = decide(self._desk, pending, work)
             outcome = result.outcome
             if outcome is None:
-                return self.finish(proposed_actions.batch_message(result, title))
+                return proposed_actions.batch_message(result, title)
             by, state = outcome.service_user or "no user", f"{outcome.status}, version"
             recorded = f"The service recorded it for {by}: {state} {outcome.version}."
             lines = [Text(outcome.text), Text(recorded)]
@@ -253,7 +210,7 @@ class ApprovalsPanel(ListPanel):
                 sentence = "Its answer was lost on the way, so the request was read back."
                 lines.append(Text(sentence, "warn"))
             lines.append(Text("Sync to take it off this list.", "quiet"))
-            return self.finish(status(title, *lines))
+            return status(title, *lines)
 
         def failed(error: TreasuryError) -> Message:
             is_unsent, sentence = sending_state(self._desk, pending, error)
@@ -263,9 +220,9 @@ class ApprovalsPanel(ListPanel):
                 if is_unsent
                 else f"Look at {pending.name} before deciding again"
             )
-            return self.finish(self.fail(title, error, Text(sentence)))
+            return self.fail(title, error, Text(sentence))
 
-        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
+        self.carry_out(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
     # What it knows
 
@@ -278,49 +235,3 @@ class ApprovalsPanel(ListPanel):
         updates = (self._updates.get(row["id"]), self._updates_at_service.get(row["id"]))
         newer = [update for update in updates if update is not None and update.is_newer_than(row)]
         return next((update for update in newer if update.settled), newer[0] if newer else None)
-
-
-def _request_step(pending: PendingRequests, *, idle: bool) -> StepBlock:
-    approve, single = pending.kind == APPROVE, len(pending.all) == 1
-    confirmed = pending.confirmed
-    warnings = (
-        *(Text(f"Since the last sync: {change}", "warn") for change in pending.changed),
-        *(
-            Text(f"Left out: {update_at_service(request).lines[0].text}", "warn")
-            for request in pending.left_out
-        ),
-    )
-    totals = _totals(pending)
-    several = (
-        detail("Total by currency", *(Text(subtotal, "strong") for subtotal in totals)),
-        detail("Decided by", Text(confirmed.actor.name, "strong")),
-        detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
-        detail("Read from the service", Text(instant(pending.read_at))),
-    )
-    # `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`: nothing is summed across.
-    total_text = f"{pending.name}: {', '.join(totals) or 'no amounts shown'}."
-    return StepBlock(
-        key=pending.nonce,
-        title=f"{KINDS[pending.kind].verb} {pending.name}?",
-        text=confirmed.text if single else total_text,
-        items=() if single else tuple(each.text for each in pending.all),
-        facts=request_details(confirmed, pending.read_at) if single else several,
-        notes=(*warnings, NOT_YET) if approve else warnings,
-        buttons=confirm_buttons("Confirm approval", idle=idle)
-        if approve
-        else confirm_buttons("Confirm rejection", "danger", idle=idle),
-        tone="go" if approve else "stop",
-    )
-
-
-def _totals(pending: PendingRequests) -> list[str]:
-    amounts: dict[str, list[Any]] = {}
-    for confirmed in pending.all:
-        if confirmed.money is not None:
-            amounts.setdefault(confirmed.money.currency, []).append(confirmed.money.amount)
-    return [
-        f"{len(several)} with {format_amount(total(several), currency)} in all"
-        if len(several) > 1
-        else format_amount(several[0], currency)
-        for currency, several in sorted(amounts.items())
-    ]

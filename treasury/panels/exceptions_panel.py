@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -17,37 +17,25 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored, TreasuryError
+from treasury.errors import InputError, NothingStored
 from treasury.items import KINDS, OPEN_ITEMS, TURNS, OpenItems
-from treasury.items.item_kinds import OWNERS, Turn
+from treasury.items.item_kinds import OWNERS
 from treasury.journal.period_history import closed_periods
 from treasury.lake import INTEGER, Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import (
-    Button,
-    Heading,
-    InputField,
-    ListRow,
-    Message,
-    Press,
-    StepBlock,
-    Text,
-)
-from treasury.panels.frames.list_panel import Listing
-from treasury.panels.frames.panel import alert, status
+from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
+from treasury.panels.frames.list_panel import Listing, view_buttons
+from treasury.panels.frames.panel import Press, Presses, status
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet, sheet_step
+from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet
 from treasury.text import clean
 
 __all__ = ["ExceptionsPanel"]
 
-_ORDERS: Final = {
-    "place": "place",
-    "amount": "currency, amount DESC NULLS LAST, place",
-}
+_ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST, place"}
 _EVERYBODY: Final = "all"
 _NOT_WRITTEN: Final = "Nothing was written."
 _WORKBOOK: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -108,32 +96,16 @@ class ExceptionsPanel(LookingPanel):
             empty=self._unknown or "Nothing is open: everything that could be was asked.",
         )  # fmt: skip
 
-    def views(self, *, idle: bool) -> tuple[Button, ...]:
+    def views(self) -> tuple[Button, ...]:
         """Whose move, with how many items each, and the orders."""
-        items = self._items
-        turns = {} if items is None else items.turns
-        sides = [
-            Button(
-                _EVERYBODY,
-                f"All ({sum(turns.values())})",
-                enabled=idle,
-                pressed=self._side == _EVERYBODY,
-            ),
-            *(
-                Button(
-                    turn,
-                    f"{TURNS[turn].capitalize()} ({number})",
-                    enabled=idle,
-                    pressed=self._side == turn,
-                )
-                for turn, number in turns.items()
-            ),
-        ]
-        orders = [
-            Button(order, label, enabled=idle, pressed=self._order == order)
-            for order, label in (("place", "By turn and age"), ("amount", "By amount"))
-        ]
-        return (*sides, *orders)
+        turns = {} if self._items is None else self._items.turns
+        labels: dict[str, str] = {
+            _EVERYBODY: f"All ({sum(turns.values())})",
+            **{turn: f"{TURNS[turn].capitalize()} ({number})" for turn, number in turns.items()},
+            "place": "By turn and age",
+            "amount": "By amount",
+        }
+        return view_buttons(labels, self._side, self._order)
 
     def more_notes(self) -> tuple[Text, ...]:
         """The month that it is about."""
@@ -146,7 +118,7 @@ class ExceptionsPanel(LookingPanel):
         words = f"{blocking} of them block its close" if blocking else "none blocks its close"
         return (Text(f"Open in {month.title}; {words}", "quiet"),)
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """The sides and the orders, beside what every list does."""
         sides = {turn: partial(self._list_by, turn=turn) for turn in (_EVERYBODY, *TURNS)}
         orders = {order: partial(self._list_by, order=order) for order in _ORDERS}
@@ -154,43 +126,31 @@ class ExceptionsPanel(LookingPanel):
         own |= {name: partial(self._remark, name) for name in ("remark", "answer")}
         return super().presses() | sides | orders | own
 
-    def tools(self, *, idle: bool) -> tuple[Button, ...]:
+    def tools(self) -> tuple[Button, ...]:
         """The items as a sheet to decide in, and the way back; a closed month has neither."""
         if self._items is None or self._is_closed:
             return ()
         return (
-            Button("sheet", "Download sheet", enabled=idle),
-            Button("decide", "Decide from a sheet…", enabled=idle, takes=".xlsx"),
+            Button("sheet", "Download sheet"),
+            Button("decide", "Decide from a sheet…", takes=".xlsx"),
         )
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """Trace one; or say something of it, or to whoever spoke of it last."""
         if self._items is None or self._is_closed:
-            return super().bar(idle=idle)
-        return (
-            *super().bar(idle=idle),
-            Button("remark", "Remark", enabled=idle),
-            Button("answer", "Answer", enabled=idle),
-        )
+            return super().bar()
+        return (*super().bar(), Button("remark", "Remark"), Button("answer", "Answer"))
 
     def fields(self) -> tuple[InputField, ...]:
         """What is said."""
         if self._items is None or self._is_closed:
             return ()
-        hint = "To whoever looks at it; proves nothing"
-        return (InputField("remark", "Remark", hint, self.error_of("remark")),)
-
-    def step(self) -> StepBlock | None:
-        """The sheet that is to be confirmed, else the trace that is being read."""
-        if self._pending is not None:
-            return sheet_step(self._pending, idle=self.is_idle)
-        return super().step()
+        return (InputField("remark", "Remark", "To whoever looks at it; proves nothing"),)
 
     def _remark(self, name: str, press: Press) -> None:
-        if self._items is None or self.step() is not None:
+        if self._items is None:
             return
-        self.tell(None)
-        month, text = self._items.month, press.typed.get("remark", "").strip()
+        month, text = self._items.month, press.text("remark")
         if not text:
             raise InputError("remark: is missing", do="say it in one line")
         (row, *more) = self.chosen_rows()
@@ -214,17 +174,13 @@ class ExceptionsPanel(LookingPanel):
             who = clean(self._desk.journal.who().name)
             return self.finish(status(f"{to}, by {who}", Text(f"{clean(row['name'])}: {text}")))
 
-        def failed(error: TreasuryError) -> Message:
-            return self.fail("Not remarked", error, Text(_NOT_WRITTEN))
-
-        self.start("Looking whether it is open still", task, failed, _NOT_WRITTEN)
+        self.start("Looking whether it is open still", task, "Not remarked", _NOT_WRITTEN)
 
     def _hand_sheet(self, press: Press) -> None:
         items = self._items
-        if items is None or self.step() is not None:
+        if items is None:
             return
-        turns: dict[str, Turn] = {turn: turn for turn in TURNS}
-        chosen = items.select(turn=turns.get(self._side))
+        chosen = items.where(lambda item: self._side in {_EVERYBODY, item.turn})
         name = f"open-items-{items.month}.xlsx"
         with tempfile.TemporaryDirectory() as folder:
             content = self._desk.exceptions_sheet(Path(folder) / name, chosen).read_bytes()
@@ -233,9 +189,6 @@ class ExceptionsPanel(LookingPanel):
         self.tell(status(f"Downloaded {name}", Text(f"{len(chosen):,} open items"), advice))
 
     def _take_sheet(self, press: Press) -> None:
-        if self.step() is not None:
-            return
-        self.tell(None)
         name, coded = press.typed.get("file", ""), press.typed.get("content", "")
         if not coded:
             raise InputError(
@@ -254,30 +207,18 @@ class ExceptionsPanel(LookingPanel):
             self.ask(answer)
             return None
 
-        def failed(error: TreasuryError) -> Message:
-            return self.fail("Not decided", error, Text(_NOT_WRITTEN))
-
-        self.start("Reading the sheet", task, failed, _NOT_WRITTEN)
+        self.start("Reading the sheet", task, "Not decided", _NOT_WRITTEN)
 
     def confirm(self, pending: PendingSheet, _: Press) -> None:
         """Journal what the sheet decides."""
 
         def task(work: Work) -> Message:
             work.pass_the_point("Writing the decisions to the journal")
-            return self.finish(settle_sheet(self._desk, pending))
+            return settle_sheet(self._desk, pending)
 
-        def failed(error: TreasuryError) -> Message:
-            return self.finish(alert("Not decided", error, Text(_NOT_WRITTEN)))
-
-        self.start("Checking that nothing has moved", task, failed, _NOT_WRITTEN)
-
-    def verb_of(self, _: PendingSheet) -> str:
-        """The button that the sheet came by."""
-        return "decide"
+        self.carry_out("Checking that nothing has moved", task, "Not decided", _NOT_WRITTEN)
 
     def _list_by(self, _: Press, *, turn: str | None = None, order: str | None = None) -> None:
-        if self.step() is not None:
-            return
         self._side, self._order = turn or self._side, order or self._order
         self._search = ""
         self._chosen.clear()
@@ -287,12 +228,7 @@ class ExceptionsPanel(LookingPanel):
 def _row(row: Mapping[str, Any]) -> ListRow:
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"] or "?")
     unit = row["clock"] if row["age"] == 1 else f"{row['clock']}s"
-    due = [Text(f"due {row['due']}", "quiet")] if row["due"] else []
-    since = [Text(f"since {row['since']}", "quiet")] if row["since"] else []
-    counted = [Text("counted with its line", "quiet")] if row["counted_in"] else []
-    remark = [Text(row["remark"], "quiet")] if row["remark"] else []
     return ListRow(
-        key=row["item_id"],
         label=f"{row['state']}, {row['name']}, {amount}",
         cells=(
             (
@@ -300,13 +236,13 @@ def _row(row: Mapping[str, Any]) -> ListRow:
                 Text(row["state"], "warn" if row["blocking"] else "plain"),
                 Text(KINDS[row["kind"]].label, "quiet"),
             ),
-            (Text(amount), *counted),
-            (
+            cell(Text(amount), row["counted_in"] and Text("counted with its line", "quiet")),
+            cell(
                 Text(f"{row['age']} {unit}" if row["age"] else "new", "strong"),
                 Text(row["owner"] or OWNERS[row["turn"]], "quiet"),
-                *since,
-                *due,
+                row["since"] and Text(f"since {row['since']}", "quiet"),
+                row["due"] and Text(f"due {row['due']}", "quiet"),
             ),
-            (Text(row["next_step"]), *remark),
+            cell(Text(row["next_step"]), row["remark"] and Text(row["remark"], "quiet")),
         ),
     )

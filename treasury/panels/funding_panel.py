@@ -8,22 +8,22 @@ submitted here. A remark that something was sent stands apart from what the bank
 from __future__ import annotations
 
 import hashlib
-import uuid
-from collections.abc import Callable, Mapping
-from datetime import date
+from collections.abc import Mapping
+from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar, Final
 
-import msgspec
-
 from treasury.actions import KINDS
 from treasury.actions.payment_orders import CreditTransfer, Payer, message_id, pain001
 from treasury.calendar import is_target_day, next_target_day
+from treasury.decisions.remarks import LIABILITY
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import is_iban, plain_account
+from treasury.journal.decision_history import AcceptedPayee
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
@@ -31,26 +31,26 @@ from treasury.panels.frames.blocks import (
     Button,
     Heading,
     InputField,
+    LineStyle,
     ListRow,
     Message,
-    Press,
     StepBlock,
     Text,
+    cell,
     confirm_buttons,
     detail,
 )
-from treasury.panels.frames.list_panel import Listing, ListPanel
-from treasury.panels.frames.panel import status
+from treasury.panels.frames.list_panel import Listing, ListPanel, PendingDecision
+from treasury.panels.frames.panel import Press, Presses, status
 from treasury.panels.frames.panel_text import instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.payable_requests import changed_details, payable_table
+from treasury.panels.payable_requests import SHOWN_DETAILS, changed_details, payable_table
 from treasury.panels.steps.action_steps import PendingRequests, decide, sending_state
 from treasury.panels.steps.filed_payments import note_file
-from treasury.panels.steps.payee_steps import PendingPayee, ask_payee, payee_step
 from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
-from treasury.text import visible
+from treasury.text import clean, visible
 
 __all__ = ["FundingPanel"]
 
@@ -61,21 +61,7 @@ COLUMNS: Final = (
     Heading("Amount", end=True),
     Heading("State", wide=True),
 )
-_COPIED: Final = {
-    "deposit_beneficiary": "beneficiary",
-    "deposit_iban": "IBAN",
-    "deposit_bic": "BIC",
-    "deposit_bank_name": "",
-    "deposit_account_number": "account number",
-    "deposit_sort_code": "sort code",
-    "deposit_routing_number": "routing number",
-    "deposit_intermediary_bank_name": "",
-    "deposit_intermediary_bic": "intermediary BIC",
-    "deposit_intermediary_account_number": "intermediary account",
-    "deposit_wallet_address": "address",
-}
-"""What each detail's Copy is called; a bank's name is typed nowhere."""
-_LOUD: Final = {
+_LOUD: Final[dict[str, LineStyle]] = {
     "PAY": "strong",
     "SEND CRYPTO": "strong",
     "SENT": "good",
@@ -91,26 +77,88 @@ _REMARKS: Final = {
     "undo": ("undo", "Remark taken back"),
 }
 """Each remark's button: the verb of `t.funding`, and what is said when it is made."""
-_DIFFERING: Final = """\
-SELECT reference, differs, count(*) OVER () AS in_all FROM funding WHERE differs <> ''
-ORDER BY number LIMIT ?
-"""
-_ANSWERED: Final = """\
-SELECT DISTINCT upper(trim(unnest([original_message_id, original_batch_id]))) AS id
-FROM payment_statuses WHERE vanished_at IS NULL
-"""
+_DIFFERING: Final = step_sql("treasury.panels.queries", "differing_details")
+_ANSWERED: Final = step_sql("treasury.panels.queries", "answered_ids")
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """Payments to confirm as a file; `nonce` is good for one answer."""
+class _PendingFile(PendingDecision, frozen=True, kw_only=True):
+    """Payments that a person is asked to confirm as a file."""
 
-    nonce: str
     payer: Payer
     transfers: tuple[CreditTransfer, ...]
     requests: tuple[str, ...]
     execution: date
     rejected: Mapping[str, int] = {}
     """By request, the place in the journal of the file before, which the bank has rejected."""
+
+    def step(self, now: datetime) -> StepBlock:
+        """Each payment, what they come to, from which account and when."""
+        whole = format_amount(sum((order.amount for order in self.transfers), Decimal()), "EUR")
+        count, payer = len(self.transfers), self.payer
+        noun = "payment" if count == 1 else "payments"
+        return StepBlock(
+            key=self.nonce,
+            title=f"Make a payment file of {count} {noun}?",
+            text=f"{count} {noun}, {whole} in all, from {payer.iban}. The file pays nothing"
+            " until it is uploaded and released at the bank.",
+            items=tuple(map(str, self.transfers)),
+            facts=(
+                detail("Total", Text(whole, "strong")),
+                detail("From", Text(payer.name), Text(payer.iban, "code")),
+                detail("To be executed on", Text(f"{self.execution:%d %b %Y}")),
+                detail("Read from the service", Text(instant(now))),
+            ),
+            buttons=confirm_buttons("Confirm and save file"),
+        )
+
+
+class _PendingHash(PendingRequests, frozen=True, kw_only=True):
+    """A transaction hash that a person is asked to submit, or to propose."""
+
+    def step(self, _: datetime) -> StepBlock:
+        """What is submitted for which request, and what speaks against it."""
+        confirmed = self.confirmed
+        verb = "submit" if confirmed.needed <= 1 else "propose"
+        return StepBlock(
+            key=self.nonce,
+            title=f"{KINDS[self.kind].verb} {self.name}?",
+            text=confirmed.text,
+            facts=tuple(
+                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
+            ),
+            notes=tuple(Text(note, "warn") for note in confirmed.notes),
+            buttons=confirm_buttons(f"Confirm and {verb}"),
+            tone="stop" if confirmed.notes else "go",
+        )
+
+
+class _PendingPayee(PendingDecision, frozen=True, kw_only=True):
+    """A close match to accept, of the payment of one request."""
+
+    request: str
+    reference: str
+    payee: AcceptedPayee
+
+    def step(self, _: datetime) -> StepBlock:
+        """The two names beside each other, the account, and what accepting means."""
+        payee = self.payee
+        known_as = clean(payee.known_as) or "a similar name, not given"
+        return StepBlock(
+            key=self.nonce,
+            title=f"Accept the payee of {clean(self.reference)}?",
+            text="The bank's name is accepted as that of this payee, for this account and these"
+            " names, until either changes.",
+            facts=(
+                detail("We order", Text(clean(payee.name), "strong")),
+                detail("The bank knows", Text(known_as)),
+                detail("Account", Text(clean(payee.iban), "code")),
+                detail("Reason", Text(clean(payee.reason))),
+                detail("Accepted by", Text(clean(payee.by), "strong")),
+            ),
+            notes=(Text(LIABILITY, "warn"),),
+            buttons=confirm_buttons("Confirm name", "danger"),
+            tone="stop",
+        )
 
 
 class FundingPanel(ListPanel):
@@ -165,100 +213,50 @@ class FundingPanel(ListPanel):
         if not self._changed:
             return ()
         lines = [Text(f"{name}: {change}") for name, change in self._changed]
-        more = self._more_changed
-        if more:
+        if more := self._more_changed:
             lines.append(Text(f"and {more:,} more requests; each says so in its row"))
         do = Text("Call the provider on a number you know before you pay.", "strong")
         return (Message("Deposit details differ from the last ones paid", (*lines, do), "alert"),)
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """What can be done about the chosen ones."""
         return (
-            Button("export", "Payment file…", "primary", enabled=idle),
-            Button("submit", "Submit hash…", enabled=idle),
-            Button("sent", "Mark as sent", enabled=idle),
-            Button("not_funded", "Will not fund", enabled=idle),
-            Button("not_uploaded", "Not uploaded", enabled=idle),
-            Button("payee", "Accept payee…", enabled=idle),
-            Button("undo", "Undo remark", enabled=idle),
+            Button("export", "Payment file…", "primary"),
+            Button("submit", "Submit hash…"),
+            Button("sent", "Mark as sent"),
+            Button("not_funded", "Will not fund"),
+            Button("not_uploaded", "Not uploaded"),
+            Button("payee", "Accept payee…"),
+            Button("undo", "Undo remark"),
         )
 
     def fields(self) -> tuple[InputField, ...]:
         """What the buttons need."""
-        accounts = self._payers()
-        pay_from = InputField(
-            "pay_from", "Pay from", "IBAN or its last digits", self.error_of("pay_from")
-        )
+        pay_from = InputField("pay_from", "Pay from", "IBAN or its last digits")
         return (
-            *((pay_from,) if len(accounts) > 1 else ()),
-            InputField(
-                "transaction_hash", "Transaction hash", "0x…", self.error_of("transaction_hash")
-            ),
-            InputField("reason", "Reason", "For a remark", self.error_of("reason")),
-        )
-
-    def step(self) -> StepBlock | None:
-        """What is to be confirmed."""
-        pending = self._pending
-        if isinstance(pending, Order):
-            amounts = [transfer.amount for transfer in pending.transfers]
-            whole = format_amount(sum(amounts, Decimal()), "EUR")
-            count, payer = len(pending.transfers), pending.payer
-            noun = "payment" if count == 1 else "payments"
-            return StepBlock(
-                key=pending.nonce,
-                title=f"Make a payment file of {count} {noun}?",
-                text=f"{count} {noun}, {whole} in all, from {payer.iban}. The file pays nothing"
-                " until it is uploaded and released at the bank.",
-                items=tuple(map(str, pending.transfers)),
-                facts=(
-                    detail("Total", Text(whole, "strong")),
-                    detail("From", Text(payer.name), Text(payer.iban, "code")),
-                    detail("To be executed on", Text(f"{pending.execution:%d %b %Y}")),
-                    detail("Read from the service", Text(instant(self._desk.settings.now()))),
-                ),
-                buttons=confirm_buttons("Confirm and save file", idle=self.is_idle),
-            )
-        if isinstance(pending, PendingPayee):
-            return payee_step(pending, idle=self.is_idle)
-        if not isinstance(pending, PendingRequests):
-            return None
-        confirmed = pending.confirmed
-        verb = "submit" if confirmed.needed <= 1 else "propose"
-        return StepBlock(
-            key=pending.nonce,
-            title=f"{KINDS[pending.kind].verb} {pending.name}?",
-            text=confirmed.text,
-            facts=tuple(
-                detail(fact.name.capitalize(), Text(fact.value)) for fact in confirmed.facts
-            ),
-            notes=tuple(Text(note, "warn") for note in confirmed.notes),
-            buttons=confirm_buttons(f"Confirm and {verb}", idle=self.is_idle),
-            tone="stop" if confirmed.notes else "go",
+            *((pay_from,) if len(self._payers()) > 1 else ()),
+            InputField("transaction_hash", "Transaction hash", "0x…"),
+            InputField("reason", "Reason", "For a remark"),
         )
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """The buttons and the two steps."""
-        return {
-            "export": self._export,
-            "submit": self._submit,
-            "payee": self._ask_payee,
-            **{name: partial(self._remark, name) for name in _REMARKS},
-        }
+        return {"export": self._export, "submit": self._submit, "payee": self._ask_payee}
+
+    def handlers(self) -> Presses:
+        """A remark is made whatever step is open."""
+        return super().handlers() | {name: partial(self._remark, name) for name in _REMARKS}
 
     def _export(self, press: Press) -> None:
-        if self._pending is not None:
-            return
         rows = self.chosen_rows()
         for row in rows:
             _require_order(row)
         payer = self._payer(press.typed.get("pay_from", ""))
         today = self._desk.settings.now().astimezone(self._desk.settings.zone).date()
         execution = today if is_target_day(today) else next_target_day(today)
-        order = Order(
-            nonce=uuid.uuid4().hex,
+        order = _PendingFile(
             payer=payer,
             transfers=tuple(map(self._transfer, rows)),
             requests=tuple(row["request"] for row in rows),
@@ -280,15 +278,13 @@ class FundingPanel(ListPanel):
         )
 
     def _submit(self, press: Press) -> None:
-        if self._pending is not None:
-            return
         rows = self.chosen_rows()
         if len(rows) != 1 or rows[0]["direction"] != "off-ramp":
             raise InputError(
                 "A transaction hash is of one off-ramp", do="choose the one that it pays"
             )
         transaction_hash = press.typed.get("transaction_hash", "")
-        reason = press.typed.get("reason", "").strip() or None
+        reason = press.text("reason") or None
         name = rows[0]["reference"] or rows[0]["request"]
 
         def task(work: Work) -> None:
@@ -302,29 +298,25 @@ class FundingPanel(ListPanel):
             )
             work.check()
             now = self._desk.settings.now()
-            self.ask(PendingRequests(uuid.uuid4().hex, SUBMIT, (draft,), read_at=now, changed=()))
+            self.ask(_PendingHash(kind=SUBMIT, all=(draft,), read_at=now))
 
         self.start(
-            f"Reading {name} from the service",
-            task,
-            lambda error: self.fail(f"{name}: not submitted", error, Text("Nothing was sent.")),
-            "Nothing was sent.",
+            f"Reading {name} from the service", task, f"{name}: not submitted", "Nothing was sent."
         )
 
     def _ask_payee(self, press: Press) -> None:
-        if self._pending is not None:
-            return
-        reason = press.typed.get("reason", "").strip()
+        reason = press.text("reason")
         if not reason:
             raise InputError("reason: is missing", do="say how you compared the names")
         (row, *more) = self.chosen_rows()
         if more:
             raise InputError("Several requests are chosen", do="compare one payee at a time")
-        self.tell(None)
-        self.ask(ask_payee(self._desk, row["request"], row["reference"], reason))
+        request, reference = row["request"], row["reference"]
+        payee = self._desk.funding.accept_payee(request, reason, dry_run=True)
+        self.ask(_PendingPayee(request=request, reference=reference, payee=payee))
 
     def _remark(self, name: str, press: Press) -> None:
-        reason = press.typed.get("reason", "").strip()
+        reason = press.text("reason")
         if not reason and name != "undo":
             raise InputError("reason: is missing", do="say how you know")
         verb, title = _REMARKS[name]
@@ -343,9 +335,9 @@ class FundingPanel(ListPanel):
         apart = Text("A remark is no evidence: the state follows the bank's statement.", "quiet")
         self.tell(status(f"{title} by {remarks[0].by}: {len(rows)}", *lines, apart))
 
-    def confirm(self, pending: Order | PendingPayee | PendingRequests, press: Press) -> None:
+    def confirm(self, pending: _PendingFile | _PendingPayee | _PendingHash, press: Press) -> None:
         """Make the payment file, accept the payee's name, or submit the hash."""
-        if isinstance(pending, PendingPayee):
+        if isinstance(pending, _PendingPayee):
             payee = self._desk.funding.accept_payee(
                 pending.request, pending.payee.reason, agreed=pending.payee
             )
@@ -353,7 +345,7 @@ class FundingPanel(ListPanel):
                 self.finish(status(f"Accepted {visible(payee.known_as)} by {visible(payee.by)}"))
             )
             return
-        if isinstance(pending, Order):
+        if isinstance(pending, _PendingFile):
             self._make_file(pending, press)
             return
 
@@ -361,26 +353,20 @@ class FundingPanel(ListPanel):
             result = decide(self._desk, pending, work)
             outcome = result.outcome
             if outcome is None:
-                return self.finish(batch_message(result, "Submitted"))
+                return batch_message(result, "Submitted")
             recorded = f"The service recorded it: {outcome.status}, version {outcome.version}."
             lines = (Text(outcome.text), Text(recorded), Text("Sync to see its state.", "quiet"))
-            return self.finish(status(f"Submitted the hash of {pending.name}", *lines))
+            return status(f"Submitted the hash of {pending.name}", *lines)
 
         def failed(error: TreasuryError) -> Message:
             is_unsent, sentence = sending_state(self._desk, pending, error)
             name = pending.name
             title = f"{name}: not submitted" if is_unsent else f"Look at {name} first"
-            return self.finish(self.fail(title, error, Text(sentence)))
+            return self.fail(title, error, Text(sentence))
 
-        self.start(f"Checking {pending.name}", task, failed, "Nothing was sent.")
+        self.carry_out(f"Checking {pending.name}", task, failed, "Nothing was sent.")
 
-    def verb_of(self, pending: Order | PendingPayee | PendingRequests) -> str:
-        """The button that the decision began with."""
-        if isinstance(pending, PendingPayee):
-            return "payee"
-        return "export" if isinstance(pending, Order) else "submit"
-
-    def _make_file(self, order: Order, press: Press) -> None:
+    def _make_file(self, order: _PendingFile, press: Press) -> None:
         if self._desk.snapshot().commit != self._commit:
             self._require_as_shown(order)
         now = self._desk.settings.now()
@@ -411,20 +397,13 @@ class FundingPanel(ListPanel):
             rejected=order.rejected,
         )
         self.hand_over(press, name, "application/xml", text)
-        self._pending = None
-        self._chosen.clear()
-        self.refresh()
-        self.tell(
-            status(
-                f"Made {name}",
-                *(Text(str(transfer)) for transfer in order.transfers),
-                Text("Next: upload it at the bank once, release it, then mark as sent", "strong"),
-            )
-        )
+        lines = [Text(str(transfer)) for transfer in order.transfers]
+        advice = Text("Next: upload it at the bank once, release it, then mark as sent", "strong")
+        self.tell(self.finish(status(f"Made {name}", *lines, advice)))
 
     # What it knows
 
-    def _attempt(self, order: Order) -> int:
+    def _attempt(self, order: _PendingFile) -> int:
         """The first attempt at these orders of which the bank has said nothing.
 
         A file with the id of one that is answered would be taken for answered before it is sent.
@@ -435,7 +414,7 @@ class FundingPanel(ListPanel):
             attempt += 1
         return attempt
 
-    def _require_as_shown(self, order: Order) -> None:
+    def _require_as_shown(self, order: _PendingFile) -> None:
         """ActionRefused where what was added since the list was read says otherwise of a payment.
 
         A bank's line may show it by now, or an answer that the bank has it.
@@ -538,7 +517,6 @@ def _row(row: Mapping[str, Any]) -> ListRow:
         payable = (Text(amount, "strong"), Text(digits, "code", "amount"))
         shown = payable if row["payable"] else (Text(amount),)
     return ListRow(
-        key=literal_text(row["request"]),
         label=f"{name}, {row['direction']}, {amount}, {row['state']}",
         cells=(
             (
@@ -557,30 +535,26 @@ def _pay_to(row: Mapping[str, Any]) -> tuple[Text, ...]:
     if not row["payable"]:
         why = "Do not pay: not approved" if not row["to"] else "Not to be paid now"
         return (Text(row["to"] or "", "quiet"), Text(why, "warn"))
-    lines = [_copied(row[name], label) for name, label in _COPIED.items() if row[name]]
-    if row["deposit_wallet_chain"]:
-        only = f"{row['asset']} on {row['deposit_wallet_chain']} only"
-        lines.append(Text(only, "strong"))
-    if row["differs"]:
-        lines.append(Text(f"CHANGED: {row['differs']}", "warn"))
-    if row["first_time"]:
-        lines.append(Text("Nothing was paid here before: check it with the provider", "warn"))
-    return tuple(lines) or (Text("The service gives no deposit details", "warn"),)
+    lines = cell(
+        *(_copied(row[name], label) for name, label in SHOWN_DETAILS.items() if row[name]),
+        row["deposit_wallet_chain"]
+        and Text(f"{row['asset']} on {row['deposit_wallet_chain']} only", "strong"),
+        row["differs"] and Text(f"CHANGED: {row['differs']}", "warn"),
+        row["first_time"]
+        and Text("Nothing was paid here before: check it with the provider", "warn"),
+    )
+    return lines or (Text("The service gives no deposit details", "warn"),)
 
 
 def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
-    style: Any = _LOUD.get(row["state"], "warn")
-    lines = [Text(row["state"], style), Text(row["next_step"])]
     evidence = f", statements to {row['evidence_to']:%d %b}" if row["evidence_to"] else ""
-    lines.append(
-        Text(
-            f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"],
-            "quiet",
-        )
+    at_bank = f"bank: {row['seen']}{evidence}" if row["direction"] == "on-ramp" else row["seen"]
+    return cell(
+        Text(row["state"], _LOUD.get(row["state"], "warn")),
+        Text(row["next_step"]),
+        Text(at_bank, "quiet"),
+        row["marked"] and Text(f"Remark, no evidence: {row['marked']}", "warn"),
     )
-    if row["marked"]:
-        lines.append(Text(f"Remark, no evidence: {row['marked']}", "warn"))
-    return tuple(lines)
 
 
 def _due(row: Mapping[str, Any]) -> str:
@@ -591,7 +565,7 @@ def _due(row: Mapping[str, Any]) -> str:
     return f"due {row['due']:%d %b}{late}"
 
 
-def _copied(text: str, label: str, style: Any = "plain") -> Text:
+def _copied(text: str, label: str, style: LineStyle = "plain") -> Text:
     """A line with its Copy; none where something in it does not show, for it would be pasted."""
     if visible(text) != text or literal_text(text) != text:
         return Text(f"{text} (holds what does not show: do not pay, ask the provider)", "warn")

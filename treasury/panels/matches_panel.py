@@ -7,7 +7,7 @@ lake or the journal has more than before. The steps are those of `verdict_steps`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
@@ -20,83 +20,40 @@ from treasury.close.result_words import OUTCOMES
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
 from treasury.decisions.verdicts import typed_expectations
 from treasury.errors import InputError, TreasuryError
+from treasury.ground.sql_files import step_sql
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import (
-    Button,
-    Heading,
-    InputField,
-    ListRow,
-    Message,
-    Press,
-    StepBlock,
-    Text,
-)
-from treasury.panels.frames.list_panel import Listing
-from treasury.panels.frames.panel import alert
-from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.blocks import Button, Heading, InputField, ListRow, Message, Text, cell
+from treasury.panels.frames.list_panel import Listing, view_buttons
+from treasury.panels.frames.panel import Press, Presses, alert
+from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
 from treasury.panels.frames.traced_list import LookingPanel
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.steps.verdict_steps import (
-    VERBS,
-    PendingVerdict,
-    Verdict,
-    ask_verdict,
-    settle,
-    verdict_step,
-)
+from treasury.panels.steps.verdict_steps import VERBS, PendingVerdict, Verdict, ask_verdict, settle
 from treasury.reconcile.standing_knowledge import Knowledge
 
 __all__ = ["MatchesPanel", "list_tables"]
 
 ListName = Literal["lines", "candidates", "decisions"]
 NOTHING_WRITTEN: Final = "Nothing was written."
-_OPEN: Final = """
-SELECT b.entry_id, b.booking_date, b.statement_account, b.account, b.direction, b.amount,
-    b.currency, b.counterparty_name, b.counterparty_account, b.end_to_end_id, b.creditor_reference,
-    b.remittance, b.file_name, b.position, o.outcome, o.reason, o.expectation_id,
-    e.code AS suggestion, o.margin, r.code AS runner_up, c.candidates, d.assigned_to
-FROM outcomes AS o
-JOIN bank_lines AS b USING (entry_id)
-LEFT JOIN expectations AS e ON e.expectation_id = o.expectation_id
-LEFT JOIN expectations AS r ON r.expectation_id = o.runner_up_id
-LEFT JOIN (SELECT entry_id, count(*) AS candidates FROM candidates GROUP BY entry_id) AS c
-    ON c.entry_id = o.entry_id
-LEFT JOIN (SELECT entry_id, max("to") AS assigned_to FROM decisions WHERE verb = 'assign'
-    GROUP BY entry_id) AS d ON d.entry_id = o.entry_id
-WHERE o.outcome IN (SELECT unnest(?)) AND coalesce(b.entry_status, 'BOOK') = 'BOOK'
-"""
-_CANDIDATES: Final = """
-SELECT c.entry_id, c.expectation_id, c.rank, c.score, c.reason, c.lost, e.kind, e.code, e.amount,
-    e.currency, e.direction, e.account, e.counterparty_account, e.opened_at, e.status, s.state,
-    s.received, s.remaining
-FROM candidates AS c
-JOIN open_lines USING (entry_id)
-JOIN expectations AS e ON e.expectation_id = c.expectation_id
-JOIN states AS s ON s.expectation_id = c.expectation_id
-"""
+_OPEN: Final = step_sql("treasury.panels.queries", "open_lines")
+_CANDIDATES: Final = step_sql("treasury.panels.queries", "line_candidates")
 _DECISIONS: Final = """
-SELECT CAST(seq AS VARCHAR) AS seq, any_value(entry_id) AS entry_id, any_value(verb) AS verb,
-    any_value(booking_date) AS booking_date, any_value(amount) AS amount,
-    any_value(currency) AS currency, min(expectation_id) AS expectation_id,
+SELECT CAST(seq AS VARCHAR) AS seq, entry_id, verb, booking_date, amount, currency,
+    min(expectation_id) AS expectation_id,
     string_agg(coalesce(reference, expectation_id), ', ') AS "references",
-    any_value(reason) AS reason, any_value("to") AS "to", any_value(decided_by) AS decided_by,
-    any_value(decided_at) AS decided_at, any_value(moved) AS moved,
-    any_value(proposed_by) AS proposed_by
-FROM decisions GROUP BY seq
+    reason, "to", decided_by, decided_at, moved, proposed_by
+FROM decisions GROUP BY ALL
 """
 _LINE: Final = Heading("Bank line")
-_BANK_SAYS: Final = Heading("What the bank says", wide=True)
 _VERBS_OF: Final[dict[ListName, tuple[str, ...]]] = {
     "lines": ("accept", "ignore", "assign"),
     "candidates": ("accept", "reject"),
     "decisions": ("undo",),
 }
-
-
 _NO_LINES: Final = "Not known: no bank line is stored. Add statements first."
 
 
@@ -142,18 +99,12 @@ class MatchesPanel(LookingPanel):
             tables["candidates"] = tables["candidates"].filter(of_line)
         return ArrowTables(**tables)
 
-    def views(self, *, idle: bool) -> tuple[Button, ...]:
+    def views(self) -> tuple[Button, ...]:
         """The lists; the candidates once a line is compared."""
         lines, decisions = (self._tables[name].num_rows for name in ("open_lines", "standing"))
-        buttons = [
-            Button("lines", f"Needs decision ({lines:,})", enabled=idle,
-                   pressed=self._list_name == "lines"),
-            Button("decisions", f"Decided ({decisions:,})", enabled=idle,
-                   pressed=self._list_name == "decisions"),
-        ]  # fmt: skip
-        if self._list_name == "candidates":
-            buttons.insert(1, Button("candidates", "Candidates", enabled=idle, pressed=True))
-        return tuple(buttons)
+        compared = {"candidates": "Candidates"} if self._list_name == "candidates" else {}
+        labels = {"lines": f"Needs decision ({lines:,})", **compared}
+        return view_buttons(labels | {"decisions": f"Decided ({decisions:,})"}, self._list_name)
 
     def banners(self) -> tuple[Message, ...]:
         """Decisions whose facts are no longer as they were seen."""
@@ -169,34 +120,28 @@ class MatchesPanel(LookingPanel):
         line = self._line
         return () if line is None else (Text(_line_label(line), "strong"), *_bank_texts(line))
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """The verbs of the list that is shown."""
         verbs = [
-            Button(verb, VERBS[verb].label, "primary" if place == 0 else "plain", enabled=idle)
+            Button(verb, VERBS[verb].label, "primary" if place == 0 else "plain")
             for place, verb in enumerate(_VERBS_OF[self._list_name])
         ]
         if self._list_name == "lines":
-            verbs.insert(1, Button("compare", "Compare candidates", enabled=idle))
+            verbs.insert(1, Button("compare", "Compare candidates"))
         return tuple(verbs)
 
     def fields(self) -> tuple[InputField, ...]:
         """Why, and for whom."""
-        reason = InputField("reason", "Reason", "Kept in our journal", self.error_of("reason"))
+        reason = InputField("reason", "Reason", "Kept in our journal")
         if self._list_name != "lines":
             return (reason,)
-        belongs = InputField(
-            "belongs_to", "Belongs to", "Reference or id; REFERENCE=AMOUNT for each of several",
-            self.error_of("belongs_to"),
-        )  # fmt: skip
-        return (reason, belongs, InputField("to", "Assign to", "A colleague", self.error_of("to")))
-
-    def step(self) -> StepBlock | None:
-        """What is to be confirmed."""
-        return None if self._pending is None else verdict_step(self._pending, idle=self.is_idle)
+        hint = "Reference or id; REFERENCE=AMOUNT for each of several"
+        belongs = InputField("belongs_to", "Belongs to", hint)
+        return (reason, belongs, InputField("to", "Assign to", "A colleague"))
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """The verbs, the two steps, and the lists."""
         return {
             **{verb: partial(self._ask, verb) for verb in VERBS},
@@ -207,8 +152,6 @@ class MatchesPanel(LookingPanel):
         }
 
     def _show_list(self, list_name: ListName, line: dict[str, Any] | None = None) -> None:
-        if self._pending is not None:
-            return
         self._list_name, self._line, self._search = list_name, line, ""
         self._chosen.clear()
         self.clear_fields()
@@ -225,9 +168,6 @@ class MatchesPanel(LookingPanel):
         self._show_list("candidates", line)
 
     def _ask(self, verb: str, press: Press) -> None:
-        if self._pending is not None:
-            return
-        self.tell(None)
         verdict = self._verdict(verb, press)
 
         def task(work: Work) -> Message | None:
@@ -238,17 +178,12 @@ class MatchesPanel(LookingPanel):
             self.ask(answer)
             return None
 
-        self.start(
-            "Checking what may be decided",
-            task,
-            lambda error: self.fail("Not decided", error, Text(NOTHING_WRITTEN)),
-            NOTHING_WRITTEN,
-        )
+        self.start("Checking what may be decided", task, "Not decided", NOTHING_WRITTEN)
 
     def _verdict(self, verb: str, press: Press) -> Verdict:
         if verb not in _VERBS_OF[self._list_name]:
             raise InputError(f"{verb} is for another list", do="choose there")
-        reason, to = (press.typed.get(name, "").strip() for name in ("reason", "to"))
+        reason, to = press.text("reason"), press.text("to")
         rows = self.chosen_rows()
         if verb == "ignore" and not reason:
             raise InputError("reason: is missing", do="say why nothing is expected of it")
@@ -256,9 +191,7 @@ class MatchesPanel(LookingPanel):
             raise InputError("to: is missing", do="say whom the line is for")
         if verb == "assign" and len(rows) > 1:
             raise InputError("Several lines are chosen", do="assign one at a time")
-        expectations = typed_expectations(
-            press.typed.get("belongs_to", "").replace(",", " ").split()
-        )
+        expectations = typed_expectations(press.text("belongs_to").replace(",", " ").split())
         if verb == "accept" and expectations:
             if len(rows) > 1:
                 raise InputError(
@@ -275,10 +208,7 @@ class MatchesPanel(LookingPanel):
         return Verdict(
             verb=verb,
             pairs=tuple(
-                (
-                    r["entry_id"],
-                    (r["expectation_id"],) if of_pair and r["expectation_id"] else (),
-                )
+                (r["entry_id"], (r["expectation_id"],) if of_pair and r["expectation_id"] else ())
                 for r in rows
             ),
             reason=reason,
@@ -288,18 +218,8 @@ class MatchesPanel(LookingPanel):
 
     def confirm(self, pending: PendingVerdict, _: Press) -> None:
         """Journal the verdict."""
-
-        def task(work: Work) -> Message:
-            return self.finish(settle(self._desk, pending, work))
-
-        def failed(error: TreasuryError) -> Message:
-            return self.finish(alert("Not decided", error, Text(NOTHING_WRITTEN)))
-
-        self.start("Checking that nothing has moved", task, failed, NOTHING_WRITTEN)
-
-    def verb_of(self, pending: PendingVerdict) -> str:
-        """The button that the verdict began with."""
-        return pending.verdict.verb
+        task = partial(settle, self._desk, pending)
+        self.carry_out("Checking that nothing has moved", task, "Not decided", NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
         """Leave the step, whatever its outcome, and match again before the lock is taken."""
@@ -324,7 +244,6 @@ class MatchesPanel(LookingPanel):
 
 def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str, pa.Table]:
     """What the lists are read from, worked out once."""
-    decided = standing_table(decisions, knowledge)
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in (
@@ -333,7 +252,7 @@ def list_tables(knowledge: Knowledge, decisions: Sequence[Decision]) -> dict[str
             ("candidates", knowledge.matches.candidates),
             ("expectations", knowledge.expectations),
             ("states", knowledge.matches.expectations),
-            ("decisions", decided),
+            ("decisions", standing_table(decisions, knowledge)),
         ):
             connection.register(name, table)
         open_lines = connection.execute(_OPEN, [list(NEEDS_A_PERSON)]).to_arrow_table()
@@ -359,24 +278,24 @@ def _bank_texts(row: Mapping[str, Any]) -> tuple[Text, ...]:
     account = row["counterparty_account"]
     counterparty = " · ".join(filter(None, (row["counterparty_name"], account)))
     texts = (row["end_to_end_id"], row["creditor_reference"], row["remittance"])
-    lines = [Text(counterparty)] if counterparty else []
-    lines += [Text(text, "code") for text in dict.fromkeys(texts) if text]
     at = "" if row["position"] is None else f", entry {row['position']}"
-    return (*lines, Text(f"{row['file_name']}{at}", "quiet"))
+    return cell(
+        Text(counterparty) if counterparty else None,
+        *(Text(text, "code") for text in dict.fromkeys(texts) if text),
+        Text(f"{row['file_name']}{at}", "quiet"),
+    )
 
 
 def _open_row(row: Mapping[str, Any]) -> ListRow:
     way = "in" if row["direction"] == "CRDT" else "out"
     outcome = OUTCOMES[row["outcome"]]
-    assigned = [Text(f"for {row['assigned_to']}", "quiet")] if row["assigned_to"] else []
     return ListRow(
-        key=literal_text(row["entry_id"]),
         label=f"{_line_label(row)}, {outcome}",
         cells=(
-            (
+            cell(
                 Text(f"{row['booking_date']}", "strong"),
                 Text(outcome, "warn"),
-                *assigned,
+                row["assigned_to"] and Text(f"for {row['assigned_to']}", "quiet"),
                 Text(f"{way}, {row['account'] or row['statement_account']}", "quiet"),
             ),
             (Text(format_amount(row["amount"], row["currency"])),),
@@ -388,47 +307,40 @@ def _open_row(row: Mapping[str, Any]) -> ListRow:
 
 def _why(row: Mapping[str, Any]) -> tuple[Text, ...]:
     """The candidate, its reason, and by how much it leads whom."""
-    best = (
-        [Text(row["suggestion"] or row["expectation_id"], "strong")]
-        if row["expectation_id"]
-        else []
+    best, number = row["suggestion"] or row["expectation_id"], row["candidates"] or 0
+    margin = "" if row["margin"] is None else f", {row['margin']:.2f} behind"
+    return cell(
+        row["expectation_id"] and Text(best, "strong"),
+        Text(row["reason"]),
+        row["runner_up"] and Text(f"next: {row['runner_up']}{margin}", "quiet"),
+        Text(f"{number} candidates", "quiet") if number > 1 else None,
     )
-    lead = []
-    if row["runner_up"]:
-        margin = "" if row["margin"] is None else f", {row['margin']:.2f} behind"
-        lead.append(Text(f"next: {row['runner_up']}{margin}", "quiet"))
-    number = row["candidates"] or 0
-    more = [Text(f"{number} candidates", "quiet")] if number > 1 else []
-    return (*best, Text(row["reason"]), *lead, *more)
 
 
 def _candidate_row(row: Mapping[str, Any]) -> ListRow:
     name = row["code"] or row["expectation_id"]
-    lost = [Text(row["lost"], "warn")] if row["lost"] else []
-    place = [Text("first", "good")] if row["rank"] == 1 else [Text(f"{row['rank']}.", "quiet")]
-    opened = [Text(f"since {instant(row['opened_at'])}", "quiet")] if row["opened_at"] else []
+    place = Text("first", "good") if row["rank"] == 1 else Text(f"{row['rank']}.", "quiet")
     account = row["counterparty_account"]
     # What it still waits for; of one that has ended nothing, whatever it lacks.
     still = f"still expected {_amount(row, 'remaining')}"
     ended = f"nothing is expected any more: {row['status']}"
     return ListRow(
-        key=literal_text(row["expectation_id"]),
         label=f"{name}, {_amount(row, 'amount')}, score {row['score']:.2f}",
         cells=(
-            (
+            cell(
                 Text(name, "strong"),
                 Text(row["expectation_id"], "code"),
                 Text((row["kind"] or "").replace("_", " "), "quiet"),
-                *opened,
+                row["opened_at"] and Text(f"since {instant(row['opened_at'])}", "quiet"),
             ),
             (
                 Text(_amount(row, "amount")),
                 Text(f"received {_amount(row, 'received')}", "quiet"),
                 Text(ended if row["status"] else still, "quiet"),
             ),
-            (Text(row["reason"]), *lost),
-            (Text(f"{row['score']:.2f}"), *place),
-            (Text(row["status"] or row["state"]), *([Text(account, "code")] if account else [])),
+            cell(Text(row["reason"]), row["lost"] and Text(row["lost"], "warn")),
+            (Text(f"{row['score']:.2f}"), place),
+            cell(Text(row["status"] or row["state"]), account and Text(account, "code")),
         ),
     )
 
@@ -441,20 +353,21 @@ def _amount(row: Mapping[str, Any], name: str) -> str:
 def _decision_row(row: Mapping[str, Any]) -> ListRow:
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"])
     about = row["references"] or row["to"] or ""
-    reason = [Text(f"Reason: {row['reason']}")] if row["reason"] else []
-    moved = [Text(f"Moved since: {row['moved']}", "warn")] if row["moved"] else []
-    proposer = [Text(f"proposed by {row['proposed_by']}", "quiet")] if row["proposed_by"] else []
     return ListRow(
-        key=row["seq"],
         label=f"{row['verb']} {amount}, by {row['decided_by']}",
         cells=(
-            (
-                Text(f"{row['booking_date'] or 'gone'}", "strong"),
-                Text(row["entry_id"], "code"),
-            ),
+            (Text(f"{row['booking_date'] or 'gone'}", "strong"), Text(row["entry_id"], "code")),
             (Text(amount),),
-            (Text(f"{VERBS[row['verb']].past_tense} {about}".strip()), *reason, *moved),
-            (Text(row["decided_by"]), *proposer, Text(instant(row["decided_at"]), "quiet")),
+            cell(
+                Text(f"{VERBS[row['verb']].past_tense} {about}".strip()),
+                row["reason"] and Text(f"Reason: {row['reason']}"),
+                row["moved"] and Text(f"Moved since: {row['moved']}", "warn"),
+            ),
+            cell(
+                Text(row["decided_by"]),
+                row["proposed_by"] and Text(f"proposed by {row['proposed_by']}", "quiet"),
+                Text(instant(row["decided_at"]), "quiet"),
+            ),
         ),
     )
 
@@ -471,7 +384,8 @@ _LISTINGS: Final[dict[ListName, Listing]] = {
         ),
         hint="Reference, name, account or amount",
         columns=(
-            _LINE, Heading("Amount", end=True), _BANK_SAYS, Heading("May belong to", wide=True),
+            _LINE, Heading("Amount", end=True), Heading("What the bank says", wide=True),
+            Heading("May belong to", wide=True),
         ),
         row=_open_row,
         empty="No bank line needs a decision.",

@@ -94,7 +94,6 @@ class PanelDesk(Protocol):
         *,
         tables: Iterable[str] | None = None,
         full: bool = False,
-        credential: str | None = None,
         progress: Progress | None = None,
     ) -> SyncReport:
         """Pull what the services know."""

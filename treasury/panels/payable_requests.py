@@ -8,125 +8,65 @@ payment reached: an account that changed is how money is lost.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, Final
 
 import pyarrow as pa
 
+from treasury.ground.sql_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import TEXT, Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 from treasury.text import clean
 
-__all__ = ["PAYABLE", "changed_details", "payable_table"]
+__all__ = ["PAYABLE", "SHOWN_DETAILS", "changed_details", "payable_table"]
 
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
-DETAILS: Final = {
-    "deposit_beneficiary": "beneficiary",
-    "deposit_iban": "IBAN",
-    "deposit_bic": "BIC",
-    "deposit_bank_name": "bank",
-    "deposit_account_number": "account number",
-    "deposit_sort_code": "sort code",
-    "deposit_routing_number": "routing number",
-    "deposit_currency": "currency",
-    "deposit_bank_account_type": "account type",
-    "deposit_intermediary_bank_name": "intermediary bank",
-    "deposit_intermediary_bic": "intermediary BIC",
-    "deposit_intermediary_account_number": "intermediary account",
-    "deposit_company_name": "company",
-    "deposit_email": "email",
-    "deposit_phone_number": "telephone",
-    "deposit_bank_country": "bank's country",
-    "deposit_bank_street_address": "bank's street",
-    "deposit_bank_city": "bank's city",
-    "deposit_bank_postal_code": "bank's postal code",
-    "deposit_beneficiary_address_line1": "beneficiary's street",
-    "deposit_beneficiary_address_line2": "beneficiary's street, line 2",
-    "deposit_beneficiary_city": "beneficiary's city",
-    "deposit_beneficiary_state": "beneficiary's state",
-    "deposit_beneficiary_postal_code": "beneficiary's postal code",
-    "deposit_beneficiary_country": "beneficiary's country",
-    "deposit_wallet_address": "address",
-    "deposit_wallet_chain": "chain",
-    "deposit_label": "label",
-    "deposit_is_active": "active",
-    "deposit_is_default": "default",
-    "deposit_version": "version",
-    "deposit_wallet_label": "label",
-    "deposit_wallet_is_active": "active",
-    "deposit_wallet_is_default": "default",
-    "deposit_wallet_version": "version",
-}
+_TABLE_OF_DETAILS: Final = (files("treasury.panels") / "deposit_details.csv").read_text("utf-8")
+_DETAILS: Final = tuple(csv.DictReader(_TABLE_OF_DETAILS.splitlines()))
+DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
 """Every column of the deposit details, and what it is called beside its value."""
-_ACCOUNTS: Final = frozenset(
-    {
-        "deposit_iban",
-        "deposit_bic",
-        "deposit_account_number",
-        "deposit_intermediary_bic",
-        "deposit_intermediary_account_number",
-    }
-)
+SHOWN_DETAILS: Final = {
+    row["column"]: "" if row["use"] == "shown" else row["name"]
+    for row in _DETAILS
+    if row["use"] != "compared"
+}
+"""What each detail's Copy is called; a bank's name is typed nowhere."""
+_ACCOUNTS: Final = frozenset(row["column"] for row in _DETAILS if row["use"] == "account")
 _COLUMNS: Final = ", ".join(DETAILS)
-_PLACE: Final = "coalesce(deposit_iban, deposit_account_number, deposit_wallet_address)"
-_LINE: Final = "ramp_type, coalesce(deposit_wallet_chain, fiat_currency)"
-_OPEN: Final = f"""\
-SELECT id, ramp_type, crypto_currency AS asset,
-    coalesce(deposit_wallet_chain, fiat_currency) AS line, {_COLUMNS}
-FROM ramp_requests
-WHERE status = 'AWAITING_FUNDS' AND vanished_at IS NULL
-    AND coalesce(deposit_is_active, TRUE) AND coalesce(deposit_wallet_is_active, TRUE)
-"""  # noqa: S608 - declared column names
-_PAID: Final = f"""\
-SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
-    {_COLUMNS}
-FROM ramp_requests
-WHERE status IN ('PROCESSING', 'SUCCEEDED') AND {_PLACE} IS NOT NULL
-QUALIFY row_number() OVER (
-    PARTITION BY {_LINE} ORDER BY coalesce(completed_at, approved_at, created_at) DESC, id
-) = 1
-"""  # noqa: S608 - declared column names
-_BEFORE: Final = f"""\
-SELECT id, {_COLUMNS}
-FROM ramp_requests_history
-WHERE status = 'AWAITING_FUNDS' AND {_PLACE} IS NOT NULL
-QUALIFY row_number() OVER (PARTITION BY id ORDER BY valid_from, version) = 1
-"""  # noqa: S608 - declared column names
-_PACKED: Final = "{{" + ", ".join(f"'{name}': {{0}}.{name}" for name in DETAILS) + "}}"
+
+
+def _query(name: str, **parts: str) -> str:
+    """A selection with the declared columns in their places."""
+    return step_sql("treasury.panels.queries", name).format(columns=_COLUMNS, **parts)
+
+
+def _packed(alias: str) -> str:
+    return "{" + ", ".join(f"'{name}': {alias}.{name}" for name in DETAILS) + "}"
+
+
+_OPEN: Final = _query("open_details")
+_PAID: Final = _query("paid_details")
+_BEFORE: Final = _query("first_details")
 _CHANGED: Final = f"""\
 SELECT was, now, name, list(id) AS ids
 FROM (
-    SELECT o.id, {_PACKED.format("b")} AS was, {_PACKED.format("o")} AS now, NULL AS name
+    SELECT o.id, {_packed("b")} AS was, {_packed("o")} AS now, NULL AS name
     FROM open AS o JOIN before AS b ON b.id = o.id
     UNION ALL
-    SELECT o.id, {_PACKED.format("p")}, {_PACKED.format("o")}, coalesce(p.name, '')
+    SELECT o.id, {_packed("p")}, {_packed("o")}, coalesce(p.name, '')
     FROM open AS o JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
 )
 WHERE was IS DISTINCT FROM now
 GROUP BY was, now, name
 """  # noqa: S608 - declared column names
-_PAYABLE_DETAILS: Final = ", ".join(
-    f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS
+_TABLE: Final = _query(
+    "payable_requests",
+    details=", ".join(f"CASE WHEN w.payable THEN o.{name} END AS {name}" for name in DETAILS),
 )
-_TABLE: Final = f"""\
-SELECT w.* EXCLUDE (number, payable), {_PAYABLE_DETAILS}, o.asset, w.payable,
-    concat_ws('; ', f.words, l.words) AS differs,
-    w.payable AND p.ramp_type IS NULL AS first_time,
-    w.number
-FROM (
-    SELECT *, marked = '' AND request IN (SELECT id FROM open)
-        AND state IN (SELECT state FROM payable_states) AS payable
-    FROM waiting
-) AS w
-LEFT JOIN open AS o ON o.id = w.request
-LEFT JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
-LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NULL) AS f ON f.id = w.request
-LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NOT NULL) AS l
-    ON l.id = w.request
-ORDER BY w.number
-"""  # noqa: S608 - declared column names
 
 
 def payable_table(waiting: pa.Table, source: QuerySource | Snapshot) -> pa.Table:

@@ -36,14 +36,13 @@ _KNOWN_HOW: Final = {
 
 
 def request_row(
-    key: str, row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
+    row: Mapping[str, Any], news: Iterable[Text] = (), *, settled: bool = False
 ) -> ListRow:
-    """A row of `ramp_requests`; `told` is what else is known of it."""
+    """A row of `ramp_requests`; `news` is what else is known of it."""
     request = RampSeen.from_row(row)
     gross, fee, net, crypto = _amounts(request)
     creator = request.created_by or "an unknown user"
     return ListRow(
-        key=key,
         label=f"{request.name}, {_direction(request)}, fiat gross {gross}, crypto {crypto}",
         cells=(
             (

@@ -6,7 +6,7 @@ Nothing of a sync that was stopped or failed is stored; its error stays in sight
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -17,28 +17,19 @@ import pyarrow as pa
 from treasury.errors import TreasuryError
 from treasury.extract import SERVICE_TABLES
 from treasury.lake import INSTANT, INTEGER, TEXT, Snapshot
-from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Press, Text
+from treasury.panels.frames.blocks import Button, Heading, ListRow, Message, Text
 from treasury.panels.frames.list_panel import Listing, ListPanel
-from treasury.panels.frames.panel import alert
+from treasury.panels.frames.panel import Presses
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource, count_rows
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.syncing import SyncProgress, synced
 
 __all__ = ["SyncPanel"]
 
 AGES: Final = pa.schema(
-    [
-        ("table", TEXT),
-        ("title", TEXT),
-        ("rows", INTEGER),
-        ("changed_at", INSTANT),
-        ("synced_at", INSTANT),
-    ]
+    {"table": TEXT, "title": TEXT, "rows": INTEGER, "changed_at": INSTANT, "synced_at": INSTANT}
 )
 """`changed_at` is the commit that last changed the table, `synced_at` the last sync of any."""
-_UNCHANGED: Final = "What was stored stays as it was."
 _WELL: Final = "watching every "
 """How the sentence of a watching begins that has no trouble."""
 
@@ -112,18 +103,14 @@ class SyncPanel(ListPanel):
             messages.append(Message("Watching is in trouble", (Text(watching),)))
         return tuple(messages)
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """A part of it, or all of it and everything compared."""
-        return (
-            Button("some", "Sync the chosen", enabled=idle),
-            Button("full", "Sync and compare everything", enabled=idle),
-        )
+        return (Button("some", "Sync the chosen"), Button("full", "Sync and compare everything"))
 
     def _row(self, row: Mapping[str, Any]) -> ListRow:
         changed, now = row["changed_at"], self._desk.settings.now()
         ago = "never stored" if changed is None else f"{_span(now - changed)} ago"
         return ListRow(
-            key=row["table"],
             label=f"{row['table']}, {row['rows']:,} rows, {ago}",
             cells=(
                 (Text(row["table"].replace("_", " "), "strong"), Text(row["title"], "quiet")),
@@ -148,42 +135,26 @@ class SyncPanel(ListPanel):
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
-        """A sync of all, of some, of everything compared."""
+    def presses(self) -> Presses:
+        """A sync of some, or of everything compared, beside that of all."""
         return {
-            "sync": partial(self._begin, full=False),
-            "full": partial(self._begin, full=True),
-            "some": lambda press: self._begin(
-                press, tables=[row["table"] for row in self.chosen_rows()], full=False
+            "full": partial(self._sync, full=True),
+            "some": lambda press: self._sync(
+                press, tables=[row["table"] for row in self.chosen_rows()]
             ),
         }
 
-    def _begin(
-        self, _: Press, *, tables: Collection[str] | None = None, full: bool = False
-    ) -> None:
-        def task(work: Work) -> Message:
-            report = self._desk.sync(tables=tables, full=full, progress=SyncProgress(work))
-            message = synced(report)
-            drift = (
-                ()
-                if report.drift is None
-                else tuple(Text(str(difference)) for difference in report.drift)
-            )
-            if report.drift == ():
-                drift = (Text("What was stored is what the services have", "good"),)
-            with self.turn:
-                self._failure = None
-                self._chosen.clear()
-                self.refresh()
-            return msgspec.structs.replace(message, lines=(*message.lines, *drift))
+    def after_sync(self) -> None:
+        """Nothing is in trouble any more, and nothing is chosen."""
+        self._failure = None
+        self._chosen.clear()
 
-        self.start("Syncing", task, self._failed, _UNCHANGED)
-
-    def _failed(self, error: TreasuryError) -> Message:
+    def not_synced(self, error: TreasuryError) -> Message:
+        """Say it, and keep it in sight."""
         with self.turn:
             at = instant(self._desk.settings.now())
             self._failure = Message(f"The sync of {at} failed", (Text(error.what),))
-        return alert("Not synced", error, Text(_UNCHANGED))
+        return super().not_synced(error)
 
 
 def _span(span: timedelta) -> str:

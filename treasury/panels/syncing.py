@@ -49,4 +49,7 @@ def synced(report: SyncReport) -> Message:
     unoffered = [Text(source.sentence) for source in report.unoffered]
     notices = [Text(notice, "warn") for notice in report.notices]
     brought = Text(f"{new:,} new and {changed:,} changed records, known at {instant(report.at)}")
-    return status("Synced", brought, *skipped, *unoffered, *notices)
+    drift = [Text(str(difference)) for difference in report.drift or ()]
+    if report.drift == ():
+        drift = [Text("What was stored is what the services have", "good")]
+    return status("Synced", brought, *skipped, *unoffered, *notices, *drift)

@@ -8,35 +8,35 @@ nowhere: who approves it and carries it out does so under Approvals.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar, Final, Literal
 
-import msgspec
 import pyarrow as pa
 
 from treasury.actions import OPEN, Confirmation, field_names, kind_of
 from treasury.errors import NothingStored, TreasuryError
+from treasury.ground.sql_files import step_sql
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
     Button,
-    Frame,
     Heading,
     InputField,
+    LineStyle,
     ListRow,
     Message,
-    Press,
     StepBlock,
     Text,
+    cell,
     confirm_buttons,
     detail,
 )
-from treasury.panels.frames.list_panel import Listing
-from treasury.panels.frames.panel import alert, status
-from treasury.panels.frames.panel_text import instant, literal_text
+from treasury.panels.frames.list_panel import Listing, PendingDecision, view_buttons
+from treasury.panels.frames.panel import Press, Presses, alert, status
+from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE
 from treasury.panels.frames.traced_list import LookingPanel, answer_now
 from treasury.panels.panel_desk import PanelDesk
@@ -50,39 +50,34 @@ KINDS: Final = {
     "fiat": "fiat_transfer.create",
     "internal": "account_transfer.create",
 }
-_NEW: Final = {
-    "crypto": "New crypto transfer…",
-    "fiat": "New fiat transfer…",
-    "internal": "New account transfer…",
-}
 _NOTHING: Final = "Nothing was proposed and nothing was sent."
-_TRANSFERS: Final = """
-SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
-FROM transfers AS t
-LEFT JOIN accounts AS s ON s.id = t.sender_account_id
-LEFT JOIN accounts AS r ON r.id = t.receiver_account_id
-WHERE t.vanished_at IS NULL
-"""
-_ACCOUNTS: Final = """
-SELECT a.id, a.external_id, a.name, a.chain, a.status, a.kyc_status, b.asset, b.total, b.available,
-    b.observed_at, a.id || ' ' || coalesce(b.asset, '') AS place
-FROM accounts AS a
-LEFT JOIN (
-    SELECT account_id, asset, CAST(sum(total) AS DECIMAL(38, 18)) AS total,
-        CAST(sum(available) AS DECIMAL(38, 18)) AS available, max(observed_at) AS observed_at
-    FROM (SELECT * FROM wallet_balances
-        QUALIFY row_number() OVER (PARTITION BY wallet_id, asset ORDER BY observed_at DESC) = 1)
-    GROUP BY account_id, asset
-) AS b ON b.account_id = a.id
-WHERE a.vanished_at IS NULL
-"""
+_TRANSFERS: Final = step_sql("treasury.panels.queries", "all_transfers")
+_ACCOUNTS: Final = step_sql("treasury.panels.queries", "account_holdings")
 
 
-class _PendingTransfer(msgspec.Struct, frozen=True):
-    """What a person is asked to confirm; `nonce` is good for one proposal."""
+class _PendingTransfer(PendingDecision, frozen=True, kw_only=True):
+    """A transfer that a person is asked to propose."""
 
-    nonce: str
     confirmed: Confirmation
+
+    def step(self, _: datetime) -> StepBlock:
+        """What is proposed, by whom, and who has to approve it."""
+        confirmed, more = self.confirmed, self.confirmed.needed - 1
+        who = f"{more} more person" if more == 1 else f"{more} more people"
+        needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
+        return StepBlock(
+            key=self.nonce,
+            title=f"Propose {confirmed.money}?",
+            text=confirmed.text,
+            notes=(Text(f"{needs}. Nothing is sent yet.", "warn"),),
+            facts=(
+                *(detail(fact.name, Text(fact.value)) for fact in confirmed.facts),
+                detail("Proposed by", Text(confirmed.actor.name, "strong")),
+                detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+                detail("When", Text(instant(confirmed.at))),
+            ),
+            buttons=confirm_buttons("Confirm proposal"),
+        )
 
 
 class TransfersPanel(LookingPanel):
@@ -93,7 +88,6 @@ class TransfersPanel(LookingPanel):
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
         self._list_name: ListName = "transfers"
-        self._form = ""
         self._waiting = 0
         super().__init__(desk, size=size)
 
@@ -104,11 +98,8 @@ class TransfersPanel(LookingPanel):
         """Every transfer, the accounts with what they hold, and the legs where they were wanted."""
         self._waiting = self._count_waiting()
         legs = {"legs": _legs(self._desk)} if "legs" in self._tables else {}
-        return {
-            "transfers": snapshot.sql(_TRANSFERS),
-            "accounts": snapshot.sql(_ACCOUNTS),
-            **legs,
-        }
+        transfers, accounts = snapshot.sql(_TRANSFERS), snapshot.sql(_ACCOUNTS)
+        return {"transfers": transfers, "accounts": accounts, **legs}
 
     def names(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
         """By the service's record, or else by a bank line."""
@@ -120,22 +111,15 @@ class TransfersPanel(LookingPanel):
         """The transfers, the legs, or the accounts while a form is open."""
         return _LISTINGS[self._list_name]
 
-    def content(self) -> Frame:
-        """The list, and while a form is open its fields, whether the list has rows or not."""
-        frame = super().content()
-        if not self._form:
-            return frame
-        idle = self.is_idle and self.step() is None
-        return msgspec.structs.replace(frame, bar=self.bar(idle=idle), fields=self.fields())
-
-    def tools(self, *, idle: bool) -> tuple[Button, ...]:
+    def tools(self) -> tuple[Button, ...]:
         """The three kinds of new transfer."""
+        labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in KINDS.items()}
         return tuple(
-            Button(name, label, enabled=idle, pressed=True if self._form == name else None)
-            for name, label in _NEW.items()
+            Button(name, label, pressed=self._form == name or None)
+            for name, label in labels.items()
         )
 
-    def views(self, *, idle: bool) -> tuple[Button, ...]:
+    def views(self) -> tuple[Button, ...]:
         """The lists; the accounts while a form is open."""
         legs = self._tables.get("legs")
         labels = {
@@ -143,10 +127,7 @@ class TransfersPanel(LookingPanel):
             "legs": "Between our accounts" + ("" if legs is None else f" ({legs.num_rows:,})"),
             "accounts": "Accounts",
         }
-        return tuple(
-            Button(name, label, enabled=idle, pressed=self._list_name == name)
-            for name, label in labels.items()
-        )
+        return view_buttons(labels, self._list_name)
 
     def more_notes(self) -> tuple[Text, ...]:
         """Transfers that are proposed and not carried out yet."""
@@ -158,73 +139,40 @@ class TransfersPanel(LookingPanel):
             Text(f"{transfers} proposed and not sent: decide under t.panels.approvals()", "warn"),
         )
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """Trace one; or check what is typed."""
         if self._form:
-            return (
-                Button("check", "Check…", "primary", enabled=idle),
-                Button("leave", "Close form", enabled=idle),
-            )
-        return () if self._list_name == "accounts" else super().bar(idle=idle)
+            return (Button("check", "Check…", "primary"), Button("leave", "Close form"))
+        return () if self._list_name == "accounts" else super().bar()
 
     def fields(self) -> tuple[InputField, ...]:
-        """The fields of the form that is open, each with what is wrong with it."""
+        """The fields of the form that is open."""
         if not self._form:
             return ()
         needed = field_names(kind_of(KINDS[self._form]).fields)
         hints = {name: _HINTS.get(name, "" if needed[name] else "Optional") for name in needed}
-        return (
-            *(
-                InputField(name, name.replace("_", " ").capitalize(), hint, self.error_of(name))
-                for name, hint in hints.items()
-            ),
-            InputField("reason", "Reason", "Kept in our journal", self.error_of("reason")),
-        )
-
-    def step(self) -> StepBlock | None:
-        """The trace that is read, or the transfer that is to be proposed."""
-        return super().step() if self._pending is None else self._proposal(self._pending)
-
-    def _proposal(self, pending: _PendingTransfer) -> StepBlock:
-        confirmed, more = pending.confirmed, pending.confirmed.needed - 1
-        who = f"{more} more person" if more == 1 else f"{more} more people"
-        needs = f"Then {who} must approve it" if more > 0 else "Nobody else approves it"
-        return StepBlock(
-            key=pending.nonce,
-            title=f"Propose {confirmed.money}?",
-            text=confirmed.text,
-            notes=(Text(f"{needs}. Nothing is sent yet.", "warn"),),
-            facts=(
-                *(detail(fact.name, Text(fact.value)) for fact in confirmed.facts),
-                detail("Proposed by", Text(confirmed.actor.name, "strong")),
-                detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
-                detail("When", Text(instant(confirmed.at))),
-            ),
-            buttons=confirm_buttons("Confirm proposal", idle=self.is_idle),
+        hints["reason"] = "Kept in our journal"
+        return tuple(
+            InputField(name, name.replace("_", " ").capitalize(), hint)
+            for name, hint in hints.items()
         )
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """The lists, the forms, and the two steps."""
         lists: tuple[ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()
             | {name: partial(self._show_list, name) for name in lists}
             | {name: partial(self._open, name) for name in KINDS}
-            | {
-                "legs": self._find_legs,
-                "leave": self._leave,
-                "check": self._check,
-            }
+            | {"legs": self._find_legs, "leave": partial(self._open, ""), "check": self._check}
         )
 
     def _find_legs(self, press: Press) -> None:
         if "legs" in self._tables:
             self._show_list("legs", press)
-        if "legs" in self._tables or self.step() is not None or not self.is_idle:
             return
-        self.tell(None)
 
         def task(_: Work) -> None:
             legs = _legs(self._desk)
@@ -239,49 +187,29 @@ class TransfersPanel(LookingPanel):
         self.start("Looking for both legs", task, failed, "What is shown is as it was.")
 
     def _show_list(self, list_name: ListName, _: Press) -> None:
-        if self.step() is not None:
-            return
         self._list_name, self._search = list_name, ""
         self._chosen.clear()
         self.show_page(0)
 
     def _open(self, form: str, press: Press) -> None:
-        if self.step() is not None:
-            return
         self._form = form
         self.tell(None)
-        self._show_list("accounts", press)
-
-    def _leave(self, press: Press) -> None:
-        if self.step() is None:
-            self._form = ""
-            self.tell(None)
-            self._show_list("transfers", press)
+        self._show_list("accounts" if form else "transfers", press)
 
     def _check(self, press: Press) -> None:
-        if self.step() is not None or not self._form:
+        if not self._form:
             return
-        self.tell(None)
         kind, form = KINDS[self._form], kind_of(KINDS[self._form]).fields
-        typed: dict[str, Any] = {
-            name: press.typed.get(name, "").strip() for name in field_names(form)
-        }
-        reason = press.typed.get("reason", "").strip() or None
+        typed: dict[str, Any] = {name: press.text(name) for name in field_names(form)}
+        reason = press.text("reason") or None
 
         def task(work: Work) -> None:
             work.say("Checking the transfer")
             confirmed = self._actions.draft(kind, reason=reason, **typed)
             work.check()
-            self.ask(_PendingTransfer(uuid.uuid4().hex, confirmed))
+            self.ask(_PendingTransfer(confirmed=confirmed))
 
-        def failed(error: TreasuryError) -> Message:
-            return self.fail("Not proposed", error, Text(_NOTHING))
-
-        self.start("Checking the transfer", task, failed, _NOTHING)
-
-    def verb_of(self, _: _PendingTransfer) -> str:
-        """The button that a proposal began with."""
-        return "check"
+        self.start("Checking the transfer", task, "Not proposed", _NOTHING)
 
     def confirm(self, pending: _PendingTransfer, _: Press) -> None:
         """Propose the transfer; nothing is sent."""
@@ -355,27 +283,24 @@ def _transfer_row(row: Mapping[str, Any]) -> ListRow:
     failed = row["status"] == "FAILED"
     completed = row["status"] == "COMPLETED"
     why = " ".join(filter(None, (row["failure_code"], row["failure_reason"]))) if failed else ""
-    texts = [row["merchant_reference"], row["description"]]
+    style: LineStyle = "warn" if failed else "good" if completed else "plain"
     return ListRow(
-        key=literal_text(row["id"]),
         label=f"{kind} transfer, {amount}, {row['status']}",
         cells=(
-            (
+            cell(
                 Text(kind, "strong"),
                 Text(row["id"], "code"),
-                *(Text(text) for text in texts if text),
+                row["merchant_reference"] and Text(row["merchant_reference"]),
+                row["description"] and Text(row["description"]),
                 Text(instant(row["created_at"] or row["first_seen_at"]), "quiet"),
             ),
-            (Text(amount), *([Text(fiat, "quiet")] if coins and fiat else [])),
+            cell(Text(amount), Text(fiat, "quiet") if coins and fiat else None),
             _party(row["sender"], row["sender_account_id"]),
             _party(row["receiver"], row["receiver_account_id"]),
-            (
-                Text(
-                    row["status"] or "no status",
-                    "warn" if failed else "good" if completed else "plain",
-                ),
-                *([Text(why)] if why else []),
-                *([Text(row["transaction_hash"], "code")] if row["transaction_hash"] else []),
+            cell(
+                Text(row["status"] or "no status", style),
+                Text(why) if why else None,
+                row["transaction_hash"] and Text(row["transaction_hash"], "code"),
             ),
         ),
     )
@@ -384,15 +309,17 @@ def _transfer_row(row: Mapping[str, Any]) -> ListRow:
 def _leg_row(row: Mapping[str, Any]) -> ListRow:
     amount, state = _money(row, "amount", "currency"), row["state"].replace("_", " ")
     fine = row["state"] in {"both_legs", "not_ours"} or row["stage"] == "expected"
-    next_step = [Text(row["next_step"], "strong")] if row["next_step"] else []
     return ListRow(
-        key=row["number"],
         label=f"{amount}, {row['sent_from']} to {row['received_by']}, {state}",
         cells=(
             (Text(amount, "strong"), Text(row["kind"], "quiet")),
             (Text(row["sent_from"]), Text(f"out {row['out_on'] or 'not seen'}", "quiet")),
             (Text(row["received_by"]), Text(f"in {row['in_on'] or 'not seen'}", "quiet")),
-            (Text(state, "plain" if fine else "warn"), Text(row["evidence"], "quiet"), *next_step),
+            cell(
+                Text(state, "plain" if fine else "warn"),
+                Text(row["evidence"], "quiet"),
+                row["next_step"] and Text(row["next_step"], "strong"),
+            ),
         ),
     )
 
@@ -401,13 +328,16 @@ def _account_row(row: Mapping[str, Any]) -> ListRow:
     balance = _money(row, "total", "asset") or "nothing seen"
     free = _money(row, "available", "asset")
     name = row["name"] or row["external_id"] or row["id"]
-    own = [Text(row["external_id"], "code", copy=f"our id of {name}")] if row["external_id"] else []
+    ours = row["external_id"]
     return ListRow(
-        key=literal_text(row["place"]),
         label=f"{name}, {balance}",
         cells=(
-            (Text(name, "strong"), Text(row["id"], "code", copy=f"account id of {name}"), *own),
-            (Text(balance), *([Text(f"available {free}", "quiet")] if free else [])),
+            cell(
+                Text(name, "strong"),
+                Text(row["id"], "code", copy=f"account id of {name}"),
+                ours and Text(ours, "code", copy=f"our id of {name}"),
+            ),
+            cell(Text(balance), Text(f"available {free}", "quiet") if free else None),
             (Text(row["chain"] or "no chain"),),
             (Text(row["status"] or "no status"), Text(row["kyc_status"] or "", "quiet")),
         ),

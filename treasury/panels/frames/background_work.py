@@ -25,18 +25,13 @@ class Work:
         self._lock = threading.Lock()
         self._changed = changed
         self._cancelled = False
-        self._progress = ProgressBlock(label)
-
-    @property
-    def progress(self) -> ProgressBlock:
+        self.progress = ProgressBlock(label)
         """How far it is."""
-        return self._progress
 
-    def cancel(self) -> bool:
-        """Ask it to stop; False where it is too late."""
+    def cancel(self) -> None:
+        """Ask it to stop, where it is not too late."""
         with self._lock:
-            self._cancelled = self._cancelled or self._progress.may_cancel
-            return self._cancelled
+            self._cancelled = self._cancelled or self.progress.may_cancel
 
     def check(self) -> None:
         """Stop here if asked to; raises Cancelled."""
@@ -51,9 +46,7 @@ class Work:
 
     def go_on(self, label: str, count: int, total: int) -> None:
         """Show how far it is, where it may be stopped again before what comes next."""
-        with self._lock:
-            self._progress = ProgressBlock(label, count, total)
-        self._changed()
+        self._show(ProgressBlock(label, count, total))
         self.check()
 
     def pass_the_point(self, label: str) -> None:
@@ -61,10 +54,10 @@ class Work:
         with self._lock:
             if self._cancelled:
                 raise Cancelled
-            self._progress = ProgressBlock(label, may_cancel=False)
+            self.progress = ProgressBlock(label, may_cancel=False)
         self._changed()
 
     def _show(self, progress: ProgressBlock) -> None:
         with self._lock:
-            self._progress = progress
+            self.progress = progress
         self._changed()

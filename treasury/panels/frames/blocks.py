@@ -12,8 +12,9 @@ from typing import Literal
 import msgspec
 
 __all__ = [
-    "Button", "Detail", "Frame", "Heading", "InputField", "Letter", "ListRow", "Message", "Pager",
-    "Press", "ProgressBlock", "StepBlock", "TableBlock", "Text", "confirm_buttons", "detail",
+    "Button", "Detail", "Frame", "Heading", "InputField", "Letter", "LineStyle", "ListRow",
+    "Message", "Pager", "ProgressBlock", "StepBlock", "TableBlock", "Text", "cell",
+    "confirm_buttons", "detail",
 ]  # fmt: skip
 
 LineStyle = Literal["plain", "strong", "quiet", "code", "good", "warn"]
@@ -28,6 +29,11 @@ class Text(msgspec.Struct, frozen=True):
     copy: str = ""
 
 
+def cell(*lines: Text | None) -> tuple[Text, ...]:
+    """The lines of a cell that there are."""
+    return tuple(line for line in lines if line)
+
+
 class Heading(msgspec.Struct, frozen=True):
     """A column's heading; amounts are aligned at the end, a wide one gets a line on a phone."""
 
@@ -37,14 +43,14 @@ class Heading(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True):
-    """A row: `key` comes back when it is chosen, `label` is what a screen reader says of it.
+    """A row: `label` is what a screen reader says of it, `key` comes back when it is chosen.
 
-    One that is settled has a tick in the place of its choice.
+    The key is the list's to give. One that is settled has a tick in the place of its choice.
     """
 
-    key: str
     label: str
     cells: tuple[tuple[Text, ...], ...]
+    key: str = ""
     may_choose: bool = True
     settled: bool = False
 
@@ -76,13 +82,10 @@ class Button(msgspec.Struct, frozen=True):
 
 
 def confirm_buttons(
-    label: str, style: Literal["primary", "danger"] = "primary", *, idle: bool
+    label: str, style: Literal["primary", "danger"] = "primary"
 ) -> tuple[Button, ...]:
     """The buttons of a step: the way back, and the one that confirms."""
-    return (
-        Button("back", "Go back", enabled=idle),
-        Button("confirm", label, style, enabled=idle),
-    )
+    return (Button("back", "Go back"), Button("confirm", label, style))
 
 
 class InputField(msgspec.Struct, frozen=True):
@@ -179,16 +182,3 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     progress: ProgressBlock | None = None
     message: Message | None = None
     focus: str = ""
-
-
-class Press(msgspec.Struct, frozen=True, kw_only=True):
-    """What the person did: a button's name, the rows chosen on this page then, the step, the text.
-
-    `name` is "hello" when a view of the panel appears; `view` is which view pressed.
-    """
-
-    name: str
-    chosen: tuple[str, ...] | None = None
-    step: str | None = None
-    typed: dict[str, str] = {}
-    view: str = ""

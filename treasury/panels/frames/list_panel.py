@@ -7,14 +7,17 @@ shown was read by SQL, and `rows`, `sql` and `relation` give the same to a progr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import duckdb
 import msgspec
+from msgspec.structs import replace
 
-from treasury.errors import InputError
+from treasury.errors import InputError, TreasuryError
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import (
@@ -25,12 +28,11 @@ from treasury.panels.frames.blocks import (
     ListRow,
     Message,
     Pager,
-    Press,
     StepBlock,
     TableBlock,
     Text,
 )
-from treasury.panels.frames.panel import Panel, alert, status
+from treasury.panels.frames.panel import Panel, Press, Presses, alert, status
 from treasury.panels.frames.panel_text import desk_clock, instant, literal_text
 from treasury.panels.frames.query_pages import SIZE, QueryPage, QuerySource, read_page
 from treasury.panels.panel_desk import PanelDesk
@@ -38,17 +40,19 @@ from treasury.panels.syncing import SyncProgress, synced
 from treasury.reconcile import Rows
 from treasury.tables.csv_output import csv_text, rows_of
 
-__all__ = ["ListPanel", "Listing", "PendingDecision"]
+__all__ = ["ListPanel", "Listing", "PendingDecision", "view_buttons"]
 
 _UNCHANGED: Final = "What was stored stays as it was."
 
 
-class PendingDecision(Protocol):
-    """What a person is asked to confirm, whatever it is about."""
+class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked to confirm; `nonce`, the key of its step, is good for one answer."""
 
-    @property
-    def nonce(self) -> str:
-        """The key of its step, good for one answer."""
+    nonce: str = msgspec.field(default_factory=lambda: uuid.uuid4().hex)
+
+    def step(self, now: datetime) -> StepBlock:
+        """How it is asked; to be given."""
+        raise NotImplementedError
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +85,11 @@ class ListPanel(Panel):
         self._page = QueryPage(size=size)
         self._search = ""
         self._chosen: dict[str, None] = {}
-        self._source: QuerySource | Snapshot | None = None
+        self._source: QuerySource | Snapshot  # the first look is taken before anybody has it
         self._pending: Any = None
+        self._button = ""  # which the step that is open began with
+        self._form = ""
+        """The form that is open, whatever the list holds; none where a panel has no forms."""
         self.refresh()
 
     # What a subclass gives
@@ -95,23 +102,20 @@ class ListPanel(Panel):
         """What the list is read from: the lake itself, if a panel does not say otherwise."""
         return snapshot
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """The buttons below the list, where it has rows."""
-        del idle
         return ()
 
     def fields(self) -> tuple[InputField, ...]:
         """What can be typed in beside them."""
         return ()
 
-    def tools(self, *, idle: bool) -> tuple[Button, ...]:
+    def tools(self) -> tuple[Button, ...]:
         """More buttons at the head."""
-        del idle
         return ()
 
-    def views(self, *, idle: bool) -> tuple[Button, ...]:
+    def views(self) -> tuple[Button, ...]:
         """The lists there are, where there are several."""
-        del idle
         return ()
 
     def banners(self) -> tuple[Message, ...]:
@@ -122,20 +126,12 @@ class ListPanel(Panel):
         """What else stands below the title."""
         return ()
 
-    def step(self) -> StepBlock | None:
-        """The step that is to be confirmed, if there is one."""
-        return None
-
-    def presses(self) -> dict[str, Callable[[Press], None]]:
-        """What the subclass's own presses do."""
+    def presses(self) -> Presses:
+        """What the subclass's own presses do while no step is open."""
         return {}
 
     def confirm(self, pending: Any, press: Press) -> None:
         """Carry out what was confirmed; to be given where there are decisions."""
-        raise NotImplementedError
-
-    def verb_of(self, pending: Any) -> str:
-        """The button that a decision began with; to be given where there are decisions."""
         raise NotImplementedError
 
     # What a program gets
@@ -162,7 +158,6 @@ class ListPanel(Panel):
     @property
     def source(self) -> QuerySource | Snapshot:
         """What the list is read from, as it was at the last look."""
-        assert self._source is not None  # the first look is taken before anybody has the panel
         return self._source
 
     def csv(self) -> str:
@@ -180,9 +175,10 @@ class ListPanel(Panel):
 
     def content(self) -> Frame:
         """The list, the buttons that propose, and below them the step that confirms."""
-        page, work, listing, step = self._page, self._work, self.listing(), self.step()
+        page, work, listing, pending = self._page, self._work, self.listing(), self._pending
+        step = None if pending is None else pending.step(self._desk.settings.now())
         idle = work is None and step is None
-        rows = tuple(listing.row(row) for row in page.rows)
+        rows = tuple(replace(listing.row(row), key=self._key(row)) for row in page.rows)
         table = TableBlock(
             listing.caption, listing.columns, rows, tuple(self._chosen), listing.several
         )
@@ -190,50 +186,50 @@ class ListPanel(Panel):
         empty = "None holds that." if self._search else listing.empty
         if self._commit is None:
             empty = "Nothing is known yet. Sync first."
-        download = (Button("download", "Download CSV", enabled=idle),) if page.total else ()
+        download = (Button("download", "Download CSV"),) if page.total else ()
+        retry = (Button("retry", "Retry", "primary"),) if self._is_broken else ()
+        tools = (*retry, *self.tools(), *download, Button("sync", "Sync"))
+        is_usable = bool(rows or self._form)
+        desk, commit = self._desk.settings.workspace, self._commit
+        state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
+        sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
+        origin = Text(f"{desk.company} · {sandbox} · {state}", "quiet")
+        fields = self.fields() if is_usable else ()
         return Frame(
             title=self.title,
-            notes=(self._origin(), *self.more_notes()),
-            tools=(
-                *((Button("retry", "Retry", "primary", enabled=idle),) if self._is_broken else ()),
-                *self.tools(idle=idle),
-                *download,
-                Button("sync", "Sync", enabled=idle),
-            ),
-            views=self.views(idle=idle),
+            notes=(origin, *self.more_notes()),
+            tools=_buttons(tools, enabled=idle),
+            views=_buttons(self.views(), enabled=idle),
             banners=self.banners(),
             search=InputField("search", "Search", listing.hint) if several else None,
             table=table if rows else None,
             empty="" if rows else empty,
-            bar=self.bar(idle=idle) if rows else (),
-            fields=self.fields() if rows else (),
+            bar=_buttons(self.bar() if is_usable else (), enabled=idle),
+            fields=tuple(replace(field, error=self.error_of(field.name)) for field in fields),
             form=self._form_number,
             pager=self._pager(),
-            step=step,
+            step=step and replace(step, buttons=_buttons(step.buttons, enabled=work is None)),
             progress=None if work is None else work.progress,
             message=self._message,
             focus=self._focus,
         )
 
-    def _origin(self) -> Text:
-        """The company, its environment and the commit that the list was read from."""
-        desk, commit = self._desk.settings.workspace, self._commit
-        state = "nothing synced yet" if commit is None else f"known at {instant(commit.at)}"
-        sandbox = "SANDBOX, no real money" if desk.environment == "sandbox" else desk.environment
-        return Text(f"{desk.company} · {sandbox} · {state}", "quiet")
+    def _key(self, row: Mapping[str, Any]) -> str:
+        """What a row of the list is chosen by."""
+        return literal_text(str(row[self.listing().key]))
 
     def _pager(self) -> Pager | None:
         page = self._page
         if not page.total:
             return None
-        here = {literal_text(str(row[self.listing().key])) for row in page.rows}
-        away = sum(key not in here for key in self._chosen)
+        away = len(self._chosen.keys() - set(map(self._key, page.rows)))
         text = f"{page.text} · {away:,} chosen on other pages" if away else page.text
-        return Pager(text, not page.is_first, not page.is_last)
+        has_more = (page.number + 1) * page.size < page.matching
+        return Pager(text, back=page.number > 0, on=has_more)
 
     # What presses do
 
-    def handlers(self) -> dict[str, Callable[[Press], None]]:
+    def handlers(self) -> Presses:
         """What each press does."""
         return {
             "hello": self._greet,
@@ -244,41 +240,45 @@ class ListPanel(Panel):
             "next": partial(self._turn_page, 1),
             "confirm": self._confirm,
             "back": self._back,
-            **self.presses(),
+            **{name: partial(self._begin, does) for name, does in self.presses().items()},
         }
+
+    def _begin(self, does: Callable[[Press], None], press: Press) -> None:
+        """Do what one of the panel's own presses does, unless somebody is in a step."""
+        if self._pending is None:
+            self._button = press.name
+            does(press)
 
     def before(self, press: Press) -> None:
         """Remember the choice on this page, beside that on the others."""
-        if press.chosen is None or self.step() is not None:
+        if press.chosen is None or self._pending is not None:
             return
         if not self.listing().several:
             self._chosen = dict.fromkeys(press.chosen)
             return
         for row in self._page.rows:
-            self._chosen.pop(literal_text(str(row[self.listing().key])), None)
+            self._chosen.pop(self._key(row), None)
         self._chosen.update(dict.fromkeys(press.chosen))
 
     def _greet(self, _: Press) -> None:
         """Refresh for a view that appears, unless somebody is in the middle of a step."""
-        if self.is_idle and self.step() is None:
+        if self.is_idle and self._pending is None:
             head = self._desk.journal.head()
             if (self._desk.snapshot().commit, head) != (self._commit, self._head):
                 self.refresh()
 
-    def _sync(self, _: Press) -> None:
-        if self.step() is not None:
+    def _sync(self, _: Press, *, tables: Collection[str] | None = None, full: bool = False) -> None:
+        if self._pending is not None:
             return
 
         def task(work: Work) -> Message:
-            message = synced(self._desk.sync(progress=SyncProgress(work)))
+            report = self._desk.sync(tables=tables, full=full, progress=SyncProgress(work))
             with self.turn:
-                self.forget()
+                self.after_sync()
                 self.refresh()
-            return message
+            return synced(report)
 
-        self.start(
-            "Syncing", task, lambda error: alert("Not synced", error, Text(_UNCHANGED)), _UNCHANGED
-        )
+        self.start("Syncing", task, self.not_synced, _UNCHANGED)
 
     def _find(self, press: Press) -> None:
         self._search = press.typed.get("search", "").strip()
@@ -298,6 +298,7 @@ class ListPanel(Panel):
         """Show the step that confirms a decision."""
         with self.turn:
             self._pending = pending
+            self.tell(None)
             self.point_to("step")
 
     def _confirm(self, press: Press) -> None:
@@ -308,7 +309,23 @@ class ListPanel(Panel):
         pending, self._pending = self._pending, None
         if pending is not None:
             self.tell(None)
-            self.point_to(self.verb_of(pending))
+            self.point_to(self._button)
+
+    def carry_out(
+        self,
+        label: str,
+        task: Callable[[Work], Message],
+        failed: str | Callable[[TreasuryError], Message],
+        cancelled: str,
+    ) -> None:
+        """Start what was confirmed, and leave the step whatever comes of it."""
+
+        def fail(error: TreasuryError) -> Message:
+            if isinstance(failed, str):
+                return self.finish(alert(failed, error, Text(cancelled)))
+            return self.finish(failed(error))
+
+        self.start(label, lambda work: self.finish(task(work)), fail, cancelled)
 
     def finish(self, message: Message) -> Message:
         """Leave the step, whatever its outcome, and read the list again."""
@@ -319,6 +336,14 @@ class ListPanel(Panel):
             return message
 
     # What it knows
+
+    def after_sync(self) -> None:
+        """What a sync that worked does to a panel beside new rows."""
+        self.forget()
+
+    def not_synced(self, error: TreasuryError) -> Message:
+        """What is said of a sync that failed."""
+        return alert("Not synced", error, Text(_UNCHANGED))
 
     def forget(self) -> None:
         """Drop what was found out beside the lake; a sync has just brought it up to date."""
@@ -359,14 +384,14 @@ class ListPanel(Panel):
         if not self._chosen:
             raise InputError("Nothing is chosen", do="choose in the list, then press again")
         keys = list(self._chosen)
-        here = {literal_text(str(row[listing.key])): row for row in self._page.rows}
+        here = {self._key(row): row for row in self._page.rows}
         if not here.keys() >= self._chosen.keys():
             places = ", ".join("?" * len(keys))
             table = self.source.sql(
                 f"SELECT * FROM ({listing.query}) WHERE {listing.key} IN ({places})",  # noqa: S608 - ours
                 keys,
             )
-            here |= {literal_text(str(row[listing.key])): row for row in table.to_pylist()}
+            here |= {self._key(row): row for row in table.to_pylist()}
         missing = [key for key in keys if key not in here]
         if missing:
             self._chosen = {key: None for key in keys if key in here}
@@ -375,3 +400,12 @@ class ListPanel(Panel):
                 do="look at the list again, then press again",
             )
         return [here[key] for key in keys]
+
+
+def _buttons(buttons: tuple[Button, ...], *, enabled: bool) -> tuple[Button, ...]:
+    return tuple(replace(button, enabled=enabled) for button in buttons)
+
+
+def view_buttons(labels: Mapping[str, str], *shown: str) -> tuple[Button, ...]:
+    """A button for each list; those of what is shown are pressed."""
+    return tuple(Button(name, label, pressed=name in shown) for name, label in labels.items())

@@ -25,15 +25,36 @@ import msgspec
 from treasury.errors import ActionRefused, InputError, TreasuryError
 from treasury.ground.decoding import convert
 from treasury.panels.frames.background_work import Cancelled, Work
-from treasury.panels.frames.blocks import Button, Frame, Message, Press, Text
+from treasury.panels.frames.blocks import Button, Frame, Message, Text
 from treasury.panels.frames.panel_text import desk_clock, literal
 
-__all__ = ["Panel", "alert", "status"]
+__all__ = ["Panel", "Press", "Presses", "alert", "status"]
 
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
 PART: Final = 200_000
 """Characters of a file that travel at once: a notebook server stops what comes faster than that."""
+
+
+class Press(msgspec.Struct, frozen=True, kw_only=True):
+    """What the person did: a button's name, the rows chosen on this page then, the step, the text.
+
+    `name` is "hello" when a view of the panel appears; `view` is which view pressed.
+    """
+
+    name: str
+    chosen: tuple[str, ...] | None = None
+    step: str | None = None
+    typed: dict[str, str] = {}
+    view: str = ""
+
+    def text(self, field: str) -> str:
+        """What was typed into a field, without blanks around it; empty where nothing was."""
+        return self.typed.get(field, "").strip()
+
+
+Presses = dict[str, Callable[[Press], None]]
+"""What each press does, by its name."""
 
 
 class Panel(anywidget.AnyWidget):
@@ -46,7 +67,8 @@ class Panel(anywidget.AnyWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._turn = threading.RLock()
+        self.turn = threading.RLock()
+        """The lock that whoever changes what is on screen holds."""
         self._work: Work | None = None
         self._thread: threading.Thread | None = None
         self._number = 0
@@ -64,7 +86,7 @@ class Panel(anywidget.AnyWidget):
         """What is on screen now."""
         raise NotImplementedError
 
-    def handlers(self) -> dict[str, Callable[[Press], None]]:
+    def handlers(self) -> Presses:
         """What each press does; it runs under the lock, so what takes long is `start`ed."""
         raise NotImplementedError
 
@@ -100,7 +122,7 @@ class Panel(anywidget.AnyWidget):
         self._pressed(convert(content, Press))
 
     def _pressed(self, press: Press) -> Frame:
-        with self._turn, desk_clock(self._zone):
+        with self.turn, desk_clock(self._zone):
             try:
                 self._handle(press)
             except TreasuryError as error:
@@ -155,11 +177,6 @@ class Panel(anywidget.AnyWidget):
         """Whether no work is under way."""
         return self._work is None
 
-    @property
-    def turn(self) -> threading.RLock:
-        """The lock that whoever changes what is on screen holds."""
-        return self._turn
-
     # What goes wrong, and what leaves as a file
 
     def fail(self, title: str, error: TreasuryError, *before: Text) -> Message:
@@ -176,9 +193,8 @@ class Panel(anywidget.AnyWidget):
 
     def hand_over(self, press: Press, name: str, kind: str, content: str | bytes) -> None:
         """Give the view that pressed a file to save: `kind` is its media type."""
-        is_text = isinstance(content, str)
         text = content if isinstance(content, str) else base64.b64encode(content).decode()
-        self._file = (name, kind, text, not is_text)
+        self._file = (name, kind, text, isinstance(content, bytes))
         self._send_part(msgspec.structs.replace(press, typed={"part": "0"}))
 
     def _send_part(self, press: Press) -> None:
@@ -194,46 +210,46 @@ class Panel(anywidget.AnyWidget):
         self,
         label: str,
         task: Callable[[Work], Message | None],
-        failed: Callable[[TreasuryError], Message],
+        failed: str | Callable[[TreasuryError], Message],
         cancelled: str,
     ) -> None:
-        """Do `task` in a thread of its own; what it returns, or how it failed, is then shown."""
+        """Do `task` in a thread of its own; what it returns, or how it failed, is then shown.
+
+        Where `failed` is a text it is the error's title, above what `cancelled` says was not done.
+        """
         self._message = None
         work = self._work = Work(label, self._show)
-        thread = threading.Thread(
-            target=self._carry_out, args=(work, task, failed, cancelled), name="treasury-panel"
-        )
-        # Not a daemon: a kernel that is told to stop waits for the answer to what was sent.
-        self._thread = thread
-        thread.start()
 
-    def _carry_out(
-        self,
-        work: Work,
-        task: Callable[[Work], Message | None],
-        failed: Callable[[TreasuryError], Message],
-        cancelled: str,
-    ) -> None:
-        with desk_clock(self._zone):
-            try:
-                self._ended(task(work))
-            except Cancelled:
-                self._ended(status("Cancelled", Text(cancelled)))
-            except TreasuryError as error:
+        def explain(error: TreasuryError) -> Message:
+            if isinstance(failed, str):
+                return self.fail(failed, error, Text(cancelled))
+            return failed(error)
+
+        def carry_out() -> None:
+            with desk_clock(self._zone):
                 try:
-                    message = failed(error)
-                except TreasuryError as again:  # the list cannot be read again because of it
-                    message = self._message or alert("That did not work", error)
-                    stays = Text(f"The list is as it was: {again.what}", "warn")
-                    message = msgspec.structs.replace(message, lines=(*message.lines, stays))
-                self._ended(message)
-            except Exception as error:
-                self._break(error)
-                self._ended(self._message)
-                raise
+                    self._ended(task(work))
+                except Cancelled:
+                    self._ended(status("Cancelled", Text(cancelled)))
+                except TreasuryError as error:
+                    try:
+                        message = explain(error)
+                    except TreasuryError as again:  # the list cannot be read again because of it
+                        message = self._message or alert("That did not work", error)
+                        stays = Text(f"The list is as it was: {again.what}", "warn")
+                        message = msgspec.structs.replace(message, lines=(*message.lines, stays))
+                    self._ended(message)
+                except Exception as error:
+                    self._break(error)
+                    self._ended(self._message)
+                    raise
+
+        # Not a daemon: a kernel that is told to stop waits for the answer to what was sent.
+        self._thread = threading.Thread(target=carry_out, name="treasury-panel")
+        self._thread.start()
 
     def _ended(self, message: Message | None) -> None:
-        with self._turn:
+        with self.turn:
             self._work = None
             self._message = message
             self._focus = self._focus or ("message" if message is not None else "")
@@ -241,7 +257,7 @@ class Panel(anywidget.AnyWidget):
 
     def _show(self) -> Frame:
         """Send the present frame to every view."""
-        with self._turn, desk_clock(self._zone):
+        with self.turn, desk_clock(self._zone):
             self._number += 1
             frame = self._drawn()
             self._focus = ""

@@ -66,16 +66,6 @@ class QueryPage(msgspec.Struct, frozen=True):
         several = f"{first:,} to {first + len(self.rows) - 1:,} of {self.matching:,}"
         return several if self.matching == self.total else f"{several} found, {self.total:,} in all"
 
-    @property
-    def is_first(self) -> bool:
-        """Whether there is none before it."""
-        return self.number == 0
-
-    @property
-    def is_last(self) -> bool:
-        """Whether there is none after it."""
-        return (self.number + 1) * self.size >= self.matching
-
 
 def read_page(
     source: QuerySource | Snapshot,

@@ -2,28 +2,33 @@
 
 A panel that only looks says what its tables are (`tables`) and by which of a row's ids to trace it
 (`names`). The tables are worked out again only where the lake or the journal has gone on.
+A trace is a step to read and close: nothing is decided there, and what its Copy button yields is
+the text of `Trace.provider_text`, which holds nothing of our own files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
 from treasury.calendar import Month
-from treasury.errors import InputError, NothingStored, TreasuryError
+from treasury.errors import InputError, NothingStored
 from treasury.lake import Snapshot
 from treasury.panels.frames.background_work import Work
-from treasury.panels.frames.blocks import Button, Message, Press, StepBlock, Text
-from treasury.panels.frames.list_panel import ListPanel
-from treasury.panels.frames.panel import alert
+from treasury.panels.frames.blocks import Button, Detail, Letter, StepBlock, Text
+from treasury.panels.frames.list_panel import ListPanel, PendingDecision
+from treasury.panels.frames.panel import Press, Presses
+from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource
-from treasury.panels.frames.trace_step import trace_of, trace_step
 from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile import Reconciliation
+from treasury.trace.payment_trace import GAPS, Hop, Trace
 
-__all__ = ["LookingPanel", "answer_now"]
+__all__ = ["LookingPanel", "answer_now", "trace_step"]
 
 _NOTHING: Final = "Nothing was changed."
 
@@ -46,6 +51,16 @@ def answer_now(desk: PanelDesk) -> Reconciliation:
         return now
 
 
+class _Reading(PendingDecision, frozen=True, kw_only=True):
+    """A trace that is being read; it has a way back, and nothing to confirm."""
+
+    block: StepBlock
+
+    def step(self, _: datetime) -> StepBlock:
+        """The trace, as it was when it was followed."""
+        return self.block
+
+
 class LookingPanel(ListPanel):
     """A list over worked-out tables, with Trace; a subclass gives `tables` and `names`."""
 
@@ -53,7 +68,6 @@ class LookingPanel(ListPanel):
     not_worked_out: ClassVar[str] = "Not looked at again"
 
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
-        self._traced: StepBlock | None = None
         self._read_state: tuple[int, int] | None = None
         self._tables: dict[str, pa.Table] = {}
         super().__init__(desk, size=size)
@@ -75,23 +89,19 @@ class LookingPanel(ListPanel):
         self.work_out(snapshot)
         return ArrowTables(**self._tables)
 
-    def bar(self, *, idle: bool) -> tuple[Button, ...]:
+    def bar(self) -> tuple[Button, ...]:
         """What can be done with one row."""
-        return (Button("trace", "Trace", "primary", enabled=idle),)
-
-    def step(self) -> StepBlock | None:
-        """The trace that is being read."""
-        return self._traced
+        return (Button("trace", "Trace", "primary"),)
 
     # What presses do
 
-    def presses(self) -> dict[str, Callable[[Press], None]]:
+    def presses(self) -> Presses:
         """Trace one row."""
         return {"trace": self._trace}
 
     def _greet(self, _: Press) -> None:
         """Work the tables out again, aside, for a view that appears where they are outdated."""
-        if not self.is_idle or self.step() is not None:
+        if not self.is_idle or self._pending is not None:
             return
         if self._state_of(self._desk.snapshot()) == self._read_state:
             return
@@ -107,9 +117,6 @@ class LookingPanel(ListPanel):
         )
 
     def _trace(self, _: Press) -> None:
-        if self.step() is not None:
-            return
-        self.tell(None)
         (row, *more) = self.chosen_rows()
         if more:
             raise InputError("Several rows are chosen", do="choose one, then trace it")
@@ -120,28 +127,17 @@ class LookingPanel(ListPanel):
             )
 
         def task(_: Work) -> None:
-            step = trace_step(trace_of(self._desk, *names), idle=True)
-            with self.turn:
-                self._traced = step
-                self.point_to("step")
+            self.ask(_Reading(block=trace_step(self._desk.trace(names[0]))))
 
-        def failed(error: TreasuryError) -> Message:
-            return alert("Not traced", error, Text(_NOTHING))
-
-        self.start("Following the payment", task, failed, _NOTHING)
-
-    def _back(self, press: Press) -> None:
-        if self._traced is None:
-            super()._back(press)
-        else:
-            self._traced = None
-            self.point_to("trace")
+        self.start("Following the payment", task, "Not traced", _NOTHING)
 
     # What it knows
 
     def recover(self) -> None:
         """Work the tables out anew, whatever they were, and show the list of the beginning."""
-        self._traced, self._read_state = None, None
+        self._read_state = None
+        if isinstance(self._pending, _Reading):
+            self._pending = None
         super().recover()
 
     def refresh_aside(self) -> None:
@@ -159,3 +155,33 @@ class LookingPanel(ListPanel):
     def _state_of(self, snapshot: Snapshot) -> tuple[int, int]:
         commit = snapshot.commit
         return (0 if commit is None else commit.number, self._desk.journal.head().seq)
+
+
+def trace_step(trace: Trace) -> StepBlock:
+    """The hops in the order of the way, what is missing marked, and what to send."""
+    lines = tuple(trace.provider_text().rstrip("\n").split("\n"))
+    gaps = len(trace.gaps)
+    missing = "nothing is missing" if not gaps else f"{gaps} of {len(trace.hops)} hops are open"
+    step = [Text(f"Next: {trace.next_step}", "strong")] if trace.next_step else []
+    return StepBlock(
+        key=uuid.uuid4().hex,
+        title=f"Trace of {trace.asked}",
+        text=f"{trace.title}: {missing}.",
+        notes=tuple(step),
+        facts=tuple(_fact(number, hop) for number, hop in enumerate(trace.hops, 1)),
+        letter=Letter("Text for the provider", lines) if trace.hops else None,
+        buttons=(Button("back", "Close"),),
+    )
+
+
+def _fact(number: int, hop: Hop) -> Detail:
+    when = f"since {hop.since}" if hop.since is not None else ""
+    if hop.at is not None:
+        when = instant(hop.at)
+    elif hop.on is not None:
+        when = str(hop.on)
+    state = Text(hop.state.upper(), "warn") if hop.state in GAPS else Text(hop.state, "quiet")
+    lines = [Text(hop.says), state]
+    lines += [Text(when, "quiet")] if when else []
+    lines += [Text(hop.evidence, "code")] if hop.evidence else []
+    return Detail(f"{number}. {hop.place}", tuple(lines))

@@ -8,7 +8,6 @@ several, those whose turn has not come stay ready.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -25,26 +24,64 @@ from treasury.errors import (
     ServiceError,
     TreasuryError,
 )
+from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Cancelled, Work
+from treasury.panels.frames.blocks import StepBlock, Text, confirm_buttons, detail
+from treasury.panels.frames.list_panel import PendingDecision
+from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
+from treasury.panels.shown_request import request_details
+from treasury.panels.steps.known_decisions import update_at_service
 
 __all__ = ["BatchResult", "PendingRequests", "ask", "decide", "execute", "sending_state"]
 
+APPROVE: Final = "ramp_request.approve"
+NOT_YET: Final = Text("Do not pay: not approved. Payment details follow the approval.", "warn")
 AWAITING: Final = "AWAITING_APPROVAL"
 _CHECKER: Final = "checker"
 
 
-class PendingRequests(msgspec.Struct, frozen=True):
-    """Decisions on requests that wait to be confirmed; `nonce` is good for one answer."""
+class PendingRequests(PendingDecision, frozen=True, kw_only=True):
+    """Decisions on requests that wait to be confirmed."""
 
-    nonce: str
     kind: str
     all: tuple[Confirmation, ...]
     read_at: datetime
-    changed: tuple[str, ...]
+    changed: tuple[str, ...] = ()
     """What the service says otherwise than the lake did."""
     left_out: tuple[RampRequest, ...] = ()
     """What was chosen and is already decided."""
+
+    def step(self, _: datetime) -> StepBlock:
+        """One request with all that is known of it, or several with their totals by currency."""
+        confirmed, single = self.confirmed, len(self.all) == 1
+        warnings = [Text(f"Since the last sync: {change}", "warn") for change in self.changed]
+        for request in self.left_out:
+            why = update_at_service(request).lines[0].text
+            warnings.append(Text(f"Left out: {why}", "warn"))
+        totals = _totals(self.all)
+        several = (
+            detail("Total by currency", *(Text(subtotal, "strong") for subtotal in totals)),
+            detail("Decided by", Text(confirmed.actor.name, "strong")),
+            detail("Credential", Text(f"{confirmed.credential} ({confirmed.client_id})")),
+            detail("Read from the service", Text(instant(self.read_at))),
+        )
+        # `3 requests: 2 with EUR 40,000.00 in all, USDC 7,500.000000.`: nothing is summed across.
+        total_text = f"{self.name}: {', '.join(totals) or 'no amounts shown'}."
+        buttons = confirm_buttons("Confirm rejection", "danger")
+        if self.kind == APPROVE:
+            warnings.append(NOT_YET)
+            buttons = confirm_buttons("Confirm approval")
+        return StepBlock(
+            key=self.nonce,
+            title=f"{KINDS[self.kind].verb} {self.name}?",
+            text=confirmed.text if single else total_text,
+            items=() if single else tuple(each.text for each in self.all),
+            facts=request_details(confirmed, self.read_at) if single else several,
+            notes=tuple(warnings),
+            buttons=buttons,
+            tone="go" if self.kind == APPROVE else "stop",
+        )
 
     @property
     def confirmed(self) -> Confirmation:
@@ -94,7 +131,6 @@ def ask(
             drafts.append(draft)
         work.check()
     return PendingRequests(
-        nonce=uuid.uuid4().hex,
         kind=kind,
         all=tuple(drafts),
         read_at=desk.settings.now(),
@@ -182,6 +218,20 @@ def sending_state(
     if sendings:
         return False, "It may have been sent."
     return True, "Nothing was sent."
+
+
+def _totals(requests: Iterable[Confirmation]) -> list[str]:
+    """`2 with EUR 40,000.00 in all` for each currency."""
+    amounts: dict[str, list[Any]] = {}
+    for confirmed in requests:
+        if confirmed.money is not None:
+            amounts.setdefault(confirmed.money.currency, []).append(confirmed.money.amount)
+    return [
+        f"{len(several)} with {format_amount(total(several), currency)} in all"
+        if len(several) > 1
+        else format_amount(several[0], currency)
+        for currency, several in sorted(amounts.items())
+    ]
 
 
 def _request_of(confirmed: Confirmation) -> RampSeen:

@@ -16,11 +16,7 @@ from treasury.journal import Entry
 from treasury.panels.frames.blocks import Text
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["RequestUpdate", "update_at_service", "updates_in_journal"]
-
-_CARRIED_OUT: Final = "action.done"
-_SENT: Final = frozenset({"action.sending", "action.unknown"})
-_NOT_DONE: Final = frozenset({"action.refused", "action.recovered", "action.lapsed"})
+__all__ = ["RequestUpdate", "journal_updates", "update_at_service"]
 
 
 class RequestUpdate(msgspec.Struct, frozen=True):
@@ -36,24 +32,24 @@ class RequestUpdate(msgspec.Struct, frozen=True):
         return self.version is None or version is None or self.version > version
 
 
-def updates_in_journal(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
+def journal_updates(entries: Iterable[Entry]) -> dict[str, RequestUpdate]:
     """By request: the last thing that was done about it from this workspace."""
     updates: dict[str, RequestUpdate] = {}
     for entry in entries:
         request_id = entry.body.get("target") or entry.subject
-        if entry.kind == _CARRIED_OUT:
+        if entry.kind == "action.done":
             facts = entry.body if "kind" in entry.body else entry.body["facts"]
             verb = _ENDS_WAITING.get(facts["kind"])
             by, at = entry.actor.name, instant(entry.at)
             sentence = f"{verb or 'Changed'} by {by} at {at}: {facts['status']}"
             lines = (Text(sentence, "good"), _AFTER_SYNC if verb else _CHANGED)
             updates[request_id] = RequestUpdate(lines, facts["version"], settled=verb is not None)
-        elif entry.kind in _SENT:
+        elif entry.kind in {"action.sending", "action.unknown"}:
             # It was not answered, or cut off on the way: the service is asked before all else.
             at = instant(entry.at)
             line = f"{entry.actor.name} sent a decision at {at} whose outcome is not known"
             updates[request_id] = RequestUpdate((Text(line, "warn"),), None, settled=False)
-        elif entry.kind in _NOT_DONE:
+        elif entry.kind in {"action.refused", "action.recovered", "action.lapsed"}:
             updates.pop(request_id, None)
     return updates
 

@@ -6,8 +6,8 @@ Who may decide what, and whether an action is still what was shown, is the execu
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from treasury.panels.frames.blocks import (
     confirm_buttons,
     detail,
 )
+from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
@@ -36,7 +37,7 @@ from treasury.panels.steps.action_steps import BatchResult, execute
 
 __all__ = [
     "ACTIONS", "COLUMNS", "VERBS", "ActionVerb", "PendingActions", "action_row", "action_table",
-    "actions_step", "ask_about", "batch_message",
+    "ask_about", "batch_message",
 ]  # fmt: skip
 
 ACTIONS: Final = pa.schema(
@@ -60,51 +61,60 @@ COLUMNS: Final = (
     Heading("Amount", end=True),
     Heading("State", wide=True),
 )
-_ON_SCREEN: Final = OPEN | UNSETTLED
 
 
-class ActionVerb(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision on actions: `states` it is for, and what it does with what was confirmed."""
+class ActionVerb(msgspec.Struct, frozen=True):
+    """A decision on actions: how it reads, `states` it is for, and what it does when confirmed."""
 
     label: str
     asks: str
-    consequence: str
+    confirm: str
     states: frozenset[str]
     carry_out: Callable[[PanelDesk, PendingActions, Work], Message]
-    confirm: str
+    consequence: str
     needs_reason: bool = False
     stops: bool = False
 
 
-class PendingActions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked to confirm; `nonce` is good for one answer."""
+class PendingActions(PendingDecision, frozen=True, kw_only=True):
+    """Actions that a person is asked to decide on."""
 
-    nonce: str
     verb: str
     batch: Batch
     reason: str | None
     decided_by: str
     """The person who is asked, and how that is known."""
 
+    def step(self, now: datetime) -> StepBlock:
+        """Totals by currency, and each sentence as it is journaled."""
+        verb, batch = VERBS[self.verb], self.batch
+        several = batch.ids[0] if len(batch.ids) == 1 else f"{len(batch.ids)} actions"
+        totals = [Text(f"{money.money}  ({money.count})", "strong") for money in batch.totals]
+        return StepBlock(
+            key=self.nonce,
+            title=f"{verb.asks} {several}?",
+            text=f"{batch.text} {verb.consequence}",
+            items=batch.lines,
+            facts=(
+                detail("Total by currency", *(totals or [Text("no amounts")])),
+                detail("Decided by", Text(self.decided_by, "strong")),
+                detail("When", Text(instant(now))),
+                *((detail("Reason", Text(self.reason)),) if self.reason else ()),
+            ),
+            buttons=confirm_buttons(verb.confirm, "danger" if verb.stops else "primary"),
+            tone="stop" if verb.stops else "go",
+        )
+
 
 def action_table(actions: Iterable[Action]) -> pa.Table:
     """What is open or unsettled; `amount` in `currency`."""
     rows = [
-        {
-            "id": action.id,
-            "kind": action.kind,
-            "state": action.state,
-            "text": action.text,
-            "amount": None if action.money is None else action.money.amount,
-            "currency": None if action.money is None else action.money.currency,
-            "waits_for": action.waits_for,
-            "people": ", ".join(action.people),
-            "proposed_at": action.proposed_at,
-            "changed_at": action.changed_at,
-            "why": action.why,
-        }
+        {name: getattr(action, name, None) for name in ACTIONS.names}
+        | {"people": ", ".join(action.people)}
+        | ({} if money is None else {"amount": money.amount, "currency": money.currency})
         for action in actions
-        if action.state in _ON_SCREEN
+        for money in (action.money,)
+        if action.state in OPEN | UNSETTLED
     ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
@@ -113,7 +123,6 @@ def action_row(row: Mapping[str, Any]) -> ListRow:
     """A row of ACTIONS."""
     amount = "" if row["amount"] is None else format_amount(row["amount"], row["currency"])
     return ListRow(
-        key=row["id"],
         label=f"{row['id']}, {row['kind']}, {amount or 'no amount'}, {row['state']}",
         cells=(
             (
@@ -155,30 +164,7 @@ def ask_about(
                 f"{action_id} is {state}, which is not for “{decision.label}”; nothing was changed",
                 do=f"choose what is {' or '.join(sorted(decision.states))}",
             )
-    return PendingActions(
-        nonce=uuid.uuid4().hex, verb=verb, batch=batch, reason=reason, decided_by=who
-    )
-
-
-def actions_step(pending: PendingActions, at: str, *, idle: bool) -> StepBlock:
-    """The step that confirms them: totals by currency, and each sentence as it is journaled."""
-    verb, batch = VERBS[pending.verb], pending.batch
-    several = batch.ids[0] if len(batch.ids) == 1 else f"{len(batch.ids)} actions"
-    totals = [Text(f"{money.money}  ({money.count})", "strong") for money in batch.totals]
-    return StepBlock(
-        key=pending.nonce,
-        title=f"{verb.asks} {several}?",
-        text=f"{batch.text} {verb.consequence}",
-        items=batch.lines,
-        facts=(
-            detail("Total by currency", *(totals or [Text("no amounts")])),
-            detail("Decided by", Text(pending.decided_by, "strong")),
-            detail("When", Text(at)),
-            *((detail("Reason", Text(pending.reason)),) if pending.reason else ()),
-        ),
-        buttons=confirm_buttons(verb.confirm, "danger" if verb.stops else "primary", idle=idle),
-        tone="stop" if verb.stops else "go",
-    )
+    return PendingActions(verb=verb, batch=batch, reason=reason, decided_by=who)
 
 
 def batch_message(result: BatchResult, verb: str) -> Message:
@@ -248,46 +234,23 @@ def _recover(desk: PanelDesk, pending: PendingActions, work: Work) -> Message:
 
 VERBS: Final[dict[str, ActionVerb]] = {
     "approve": ActionVerb(
-        label="Approve…",
-        asks="Approve",
-        consequence="All of them are approved, or none; nothing is sent yet.",
-        states=frozenset({"proposed"}),
-        carry_out=_approve,
-        confirm="Confirm approval",
+        "Approve…", "Approve", "Confirm approval", frozenset({"proposed"}), _approve,
+        "All of them are approved, or none; nothing is sent yet.",
     ),
     "execute": ActionVerb(
-        label="Carry out…",
-        asks="Carry out",
-        consequence="Each is sent once.",
-        states=frozenset({"ready"}),
-        carry_out=_execute,
-        confirm="Confirm and send",
+        "Carry out…", "Carry out", "Confirm and send", frozenset({"ready"}), _execute,
+        "Each is sent once.",
     ),
     "reject": ActionVerb(
-        label="Reject…",
-        asks="Reject",
-        consequence="They are closed for good.",
-        states=OPEN,
-        carry_out=partial(_end, "reject", "Rejected"),
-        confirm="Confirm rejection",
-        needs_reason=True,
-        stops=True,
+        "Reject…", "Reject", "Confirm rejection", OPEN, partial(_end, "reject", "Rejected"),
+        "They are closed for good.", needs_reason=True, stops=True,
     ),
     "withdraw": ActionVerb(
-        label="Withdraw…",
-        asks="Withdraw",
-        consequence="They are closed for good.",
-        states=OPEN,
-        carry_out=partial(_end, "withdraw", "Withdrew"),
-        confirm="Confirm withdrawal",
-        stops=True,
+        "Withdraw…", "Withdraw", "Confirm withdrawal", OPEN, partial(_end, "withdraw", "Withdrew"),
+        "They are closed for good.", stops=True,
     ),
     "recover": ActionVerb(
-        label="Recover…",
-        asks="Recover",
-        consequence="The service is asked; nothing is sent that could take effect twice.",
-        states=UNSETTLED,
-        carry_out=_recover,
-        confirm="Confirm recovery",
+        "Recover…", "Recover", "Confirm recovery", UNSETTLED, _recover,
+        "The service is asked; nothing is sent that could take effect twice.",
     ),
-}
+}  # fmt: skip

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-import uuid
-
-import msgspec
+from datetime import datetime
 
 from treasury.errors import ActionRefused
 from treasury.items import SheetPlan
 from treasury.money import format_amount
 from treasury.panels.frames.blocks import Message, StepBlock, Text, confirm_buttons, detail
+from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.panel_desk import PanelDesk
-from treasury.panels.steps.verdict_steps import effect_lines
+from treasury.panels.steps.verdict_steps import effect_details
 from treasury.text import clean
 
-__all__ = ["PendingSheet", "ask_sheet", "settle_sheet", "sheet_step"]
+__all__ = ["PendingSheet", "ask_sheet", "settle_sheet"]
 
 
-class PendingSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """A sheet that a person is asked to confirm; `nonce` is good for one answer."""
+class PendingSheet(PendingDecision, frozen=True, kw_only=True):
+    """A sheet that a person is asked to confirm."""
 
-    nonce: str
     content: bytes
     plan: SheetPlan
     actor: str
+
+    def step(self, _: datetime) -> StepBlock:
+        """Sums by decision and currency, each row, and what is refused."""
+        plan, refused = self.plan, _refusals(self.plan)
+        return StepBlock(
+            key=self.nonce,
+            title=f"Decide {_count(len(plan.planned))} from {clean(plan.file)}?",
+            text=f"{_count(len(plan.planned))}: all of them or none.",
+            items=tuple(verdict.sentence for verdict in plan.planned),
+            facts=(
+                detail("By decision and currency", *_sums(plan)),
+                detail("Decided by", Text(self.actor, "strong")),
+                *((detail("Refused, and left as they are", *refused),) if refused else ()),
+                *effect_details(plan.effects),
+            ),
+            buttons=confirm_buttons("Confirm decisions"),
+        )
 
 
 def ask_sheet(desk: PanelDesk, name: str, content: bytes) -> PendingSheet | Message:
@@ -32,8 +47,7 @@ def ask_sheet(desk: PanelDesk, name: str, content: bytes) -> PendingSheet | Mess
     plan = desk.decide(content, name=name, dry_run=True)
     if not plan.planned:
         return status("Nothing to decide", Text("Nothing was written."), *_refusals(plan))
-    actor = desk.journal.who().name
-    return PendingSheet(nonce=uuid.uuid4().hex, content=content, plan=plan, actor=actor)
+    return PendingSheet(content=content, plan=plan, actor=desk.journal.who().name)
 
 
 def settle_sheet(desk: PanelDesk, pending: PendingSheet) -> Message:
@@ -44,43 +58,19 @@ def settle_sheet(desk: PanelDesk, pending: PendingSheet) -> Message:
             do="look at it yourself, then decide",
         )
     plan = desk.decide(pending.content, name=pending.plan.file, agreed=pending.plan)
-    lines = _sums(plan, "to be journaled")
-    return status(f"Decided {_count(len(plan.planned))}", *lines, *_refusals(plan))
+    return status(f"Decided {_count(len(plan.planned))}", *_sums(plan), *_refusals(plan))
 
 
-def sheet_step(pending: PendingSheet, *, idle: bool) -> StepBlock:
-    """The step that confirms it: sums by decision and currency, each row, what is refused."""
-    plan = pending.plan
-    refused = _refusals(plan)
-    effects = plan.effects
-    return StepBlock(
-        key=pending.nonce,
-        title=f"Decide {_count(len(plan.planned))} from {clean(plan.file)}?",
-        text=f"{_count(len(plan.planned))}: all of them or none.",
-        items=tuple(verdict.sentence for verdict in plan.planned),
-        facts=(
-            detail("By decision and currency", *_sums(plan, "to be journaled")),
-            detail("Decided by", Text(pending.actor, "strong")),
-            *((detail("Refused, and left as they are", *refused),) if refused else ()),
-            *(() if effects is None else (detail("Changes beside it", *effect_lines(effects)),)),
-        ),
-        buttons=confirm_buttons("Confirm decisions", idle=idle),
-    )
-
-
-def _sums(plan: SheetPlan, outcome: str) -> tuple[Text, ...]:
-    return tuple(
-        Text(
-            f"{row['decision']}: "
-            + (
-                _count(row["items"])
-                if row["amount"] is None
-                else f"{format_amount(row['amount'], row['currency'])} ({row['items']})"
-            )
-        )
-        for row in plan.totals.to_pylist()
-        if row["outcome"] == outcome
-    )
+def _sums(plan: SheetPlan) -> list[Text]:
+    """What would be journaled, by decision and currency."""
+    lines = []
+    for row in plan.totals.to_pylist():
+        worth = _count(row["items"])
+        if row["amount"] is not None:
+            worth = f"{format_amount(row['amount'], row['currency'])} ({row['items']})"
+        if row["outcome"] == "to be journaled":
+            lines.append(Text(f"{row['decision']}: {worth}"))
+    return lines
 
 
 def _refusals(plan: SheetPlan) -> tuple[Text, ...]:

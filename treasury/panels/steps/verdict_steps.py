@@ -8,8 +8,8 @@ again what stands writes nothing, and an undo names the one decision that it tak
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -22,13 +22,14 @@ from treasury.journal.decision_history import Decision
 from treasury.money import format_amount, total
 from treasury.panels.frames.background_work import Work
 from treasury.panels.frames.blocks import Detail, Message, StepBlock, Text, confirm_buttons, detail
+from treasury.panels.frames.list_panel import PendingDecision
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
 from treasury.text import clean
 
 __all__ = [
-    "VERBS", "PendingVerdict", "Verdict", "ask_verdict", "effect_lines", "settle", "verdict_step",
+    "VERBS", "PendingVerdict", "Verdict", "ask_verdict", "effect_details", "settle",
 ]  # fmt: skip
 
 
@@ -45,15 +46,30 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
 
 
-class PendingVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked to confirm; `nonce` is good for one answer."""
+class PendingVerdict(PendingDecision, frozen=True, kw_only=True):
+    """A verdict that a person is asked to confirm."""
 
-    nonce: str
     verdict: Verdict
     planned: tuple[Decision, ...]
     actor: Actor
     effects: Effects | None = None
     """What changes beside the lines; None where nothing of them is settled otherwise."""
+
+    def step(self, _: datetime) -> StepBlock:
+        """Each sentence as it is journaled, totals by currency."""
+        words, planned = VERBS[self.verdict.verb], self.planned
+        single = len(planned) == 1
+        several = f"{_count(len(planned))}: all of them or none."
+        stops = self.verdict.verb in {"reject", "ignore", "undo"}
+        return StepBlock(
+            key=self.nonce,
+            title=f"{words.asks} {_count(len(planned))}?",
+            text=f"{sentence(planned[0]) if single else several} {words.consequence}",
+            items=() if single else tuple(map(sentence, planned)),
+            facts=_details(self),
+            buttons=confirm_buttons(words.confirm, "danger" if stops else "primary"),
+            tone="stop" if stops else "go",
+        )
 
 
 class _Words(msgspec.Struct, frozen=True):
@@ -99,7 +115,6 @@ def ask_verdict(desk: PanelDesk, verdict: Verdict) -> PendingVerdict | Message:
         standing = _say(desk, verdict, dry_run=False)  # it stands: this writes nothing
         return _already([decision for decision in standing if (decision.seq or 0) <= head])
     return PendingVerdict(
-        nonce=uuid.uuid4().hex,
         verdict=verdict,
         planned=planned,
         actor=desk.journal.who(),
@@ -130,23 +145,6 @@ def settle(desk: PanelDesk, pending: PendingVerdict, work: Work) -> Message:
     if before:
         lines += [Text(f"Already decided: {journaled(decision)}", "warn") for decision in before]
     return status(f"{past_tense} {_count(len(added))}", *lines)
-
-
-def verdict_step(pending: PendingVerdict, *, idle: bool) -> StepBlock:
-    """The step that confirms it: each sentence as it is journaled, totals by currency."""
-    words, planned = VERBS[pending.verdict.verb], pending.planned
-    single = len(planned) == 1
-    several = f"{_count(len(planned))}: all of them or none."
-    stops = pending.verdict.verb in {"reject", "ignore", "undo"}
-    return StepBlock(
-        key=pending.nonce,
-        title=f"{words.asks} {_count(len(planned))}?",
-        text=f"{sentence(planned[0]) if single else several} {words.consequence}",
-        items=() if single else tuple(map(sentence, planned)),
-        facts=_details(pending),
-        buttons=confirm_buttons(words.confirm, "danger" if stops else "primary", idle=idle),
-        tone="stop" if stops else "go",
-    )
 
 
 def sentence(decision: Decision) -> str:
@@ -201,27 +199,27 @@ def _details(pending: PendingVerdict) -> tuple[Detail, ...]:
         for currency, several in sorted(amounts.items())
     ]
     against = [Text(clean(why), "warn") for each in pending.planned for why in each.despite]
-    reason, effects = pending.verdict.reason, pending.effects
+    reason = pending.verdict.reason
     return (
         detail("Total by currency", *(totals or [Text("no amounts")])),
         detail("Decided by", Text(pending.actor.name, "strong")),
         detail("When", Text(instant(pending.planned[0].at))),
         *((detail("Reason", Text(reason)),) if reason else ()),
         *((detail("Although", *against),) if against else ()),
-        *(() if effects is None else (detail("Changes beside it", *effect_lines(effects)),)),
+        *effect_details(pending.effects),
     )
 
 
-def effect_lines(effects: Effects) -> tuple[Text, ...]:
-    """Each item that changes beside the lines that are decided, and why."""
-    if effects.unknown:
-        return (Text(f"not known: {clean(effects.unknown)}", "warn"),)
-    if not len(effects):
-        return (Text("no other open item"),)
+def effect_details(effects: Effects | None) -> tuple[Detail, ...]:
+    """Each item that changes beside the lines that are decided, and why; none where unasked."""
+    if effects is None:
+        return ()
     lines = [Text(clean(str(effect)), "warn") for effect in effects.effects[:MOST_EFFECTS]]
     if more := len(effects) - len(lines):
         lines.append(Text(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
-    return tuple(lines)
+    if effects.unknown:
+        lines = [Text(f"not known: {clean(effects.unknown)}", "warn")]
+    return (detail("Changes beside it", *(lines or [Text("no other open item")])),)
 
 
 def _already(stand: Sequence[Decision]) -> Message:

@@ -1,0 +1,1 @@
+"""The SQL selections that panels list."""

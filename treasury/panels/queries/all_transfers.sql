@@ -1,0 +1,6 @@
+-- Every transfer that is listed, with the names of its accounts, one row each. Stored for a panel.
+SELECT t.* EXCLUDE (raw), s.name AS sender, r.name AS receiver
+FROM transfers AS t
+LEFT JOIN accounts AS s ON s.id = t.sender_account_id
+LEFT JOIN accounts AS r ON r.id = t.receiver_account_id
+WHERE t.vanished_at IS NULL

@@ -1,0 +1,10 @@
+-- The details that a payment reached last, one row for each direction and line. Stored for a panel.
+SELECT ramp_type, coalesce(deposit_wallet_chain, fiat_currency) AS line, payment_reference AS name,
+    {columns}
+FROM ramp_requests
+WHERE status IN ('PROCESSING', 'SUCCEEDED')
+    AND coalesce(deposit_iban, deposit_account_number, deposit_wallet_address) IS NOT NULL
+QUALIFY row_number() OVER (
+    PARTITION BY ramp_type, coalesce(deposit_wallet_chain, fiat_currency)
+    ORDER BY coalesce(completed_at, approved_at, created_at) DESC, id
+) = 1

@@ -1,0 +1,16 @@
+-- What waits for its funds, with its details where it may be paid, one row each. Stored for a panel.
+SELECT w.* EXCLUDE (number, payable), {details}, o.asset, w.payable,
+    concat_ws('; ', f.words, l.words) AS differs,
+    w.payable AND p.ramp_type IS NULL AS first_time,
+    w.number
+FROM (
+    SELECT *, marked = '' AND request IN (SELECT id FROM open)
+        AND state IN (SELECT state FROM payable_states) AS payable
+    FROM waiting
+) AS w
+LEFT JOIN open AS o ON o.id = w.request
+LEFT JOIN paid AS p ON p.ramp_type = o.ramp_type AND p.line = o.line
+LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NULL) AS f ON f.id = w.request
+LEFT JOIN (SELECT unnest(ids) AS id, words FROM worded WHERE name IS NOT NULL) AS l
+    ON l.id = w.request
+ORDER BY w.number
