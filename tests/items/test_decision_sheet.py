@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -33,9 +34,16 @@ def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return desk_in(tmp_path / "desk", month_end)
 
 
+@pytest.fixture(scope="module")
+def written(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sheet of a desk on which nothing is decided."""
+    folder = tmp_path_factory.mktemp("written")
+    return desk_in(folder / "desk", month_end).exceptions_sheet(folder / "october.xlsx", MONTH)
+
+
 @pytest.fixture
-def sheet(desk: Workspace, tmp_path: Path) -> Path:
-    return desk.exceptions_sheet(tmp_path / "october.xlsx", MONTH)
+def sheet(written: Path, tmp_path: Path) -> Path:
+    return shutil.copy(written, tmp_path / "october.xlsx")
 
 
 def of_kind(desk: Workspace, kind: str, place: int = 0) -> OpenItem:

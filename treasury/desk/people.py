@@ -232,11 +232,11 @@ class DecisionDesk(DeskContext, frozen=True, eq=False, kw_only=True):
             return self._effects(decided, then, [month], {draft.subject for draft in drafts})
 
         return DecisionSheets(
-            self.journal,
-            self.matches,
-            self.funding,
-            self.items,
-            self.periods.items_on,
+            journal=self.journal,
+            matches=self.matches,
+            funding=self.funding,
+            carrying=self.items,
+            list_items=self.periods.items_on,
             effects=effects,
             now=self.now,
             company=question.company,

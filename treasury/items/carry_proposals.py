@@ -20,7 +20,7 @@ from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.journal.period_history import closed_periods
 from treasury.journal.person_names import same_person
-from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT, TEXTS
+from treasury.lake import schema_of
 from treasury.money import format_amount, parse_amount
 
 __all__ = [
@@ -74,22 +74,7 @@ def _worth(record: Acceptance | OpenItem) -> str:
     return format_amount(record.amount, record.currency)
 
 
-ACCEPTANCES: Final = pa.schema(
-    [
-        ("item_id", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("state", TEXT),
-        ("owner", TEXT),
-        ("expected_by", DATE),
-        ("reason", TEXT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("closes", TEXTS),
-        ("proposal", INTEGER),
-        ("alone", BOOL),
-    ]
-)
+ACCEPTANCES: Final = schema_of(Acceptance)
 """A row for each proposal to carry an item that stands; amounts in `currency`."""
 
 

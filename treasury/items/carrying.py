@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -46,9 +47,10 @@ WAITS: Final = "waits for a second person"
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
-Chosen = Sequence[tuple[OpenItem, dict[str, Any] | None]]
-"""Items with the bodies of their entries; None where what is to be said stands already."""
-Choice = Callable[[OpenItems, Decided], Chosen]
+Body = dict[str, Any] | None
+"""What an entry says of an item; None where it stands already."""
+Wording = Callable[[OpenItem, Acceptance | None, Decided], Body]
+"""The body of an item's entry, by what stands of the item and all that was decided."""
 
 
 class Carrying:
@@ -94,15 +96,8 @@ class Carrying:
         """
         terms = self._terms(owner, by, reason)
         who = actor or self._journal.who()
-
-        def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing = acceptances(decided.entries)
-            return [
-                (item, _proposed(item, terms, standing.get(item.item_id), who))
-                for item in _items_of_names(items, names)
-            ]
-
-        return self._decide(PROPOSED, choice, who, month, ledger=ledger, dry_run=dry_run)
+        wording = partial(_proposed, terms, who)
+        return self._decide(PROPOSED, names, wording, who, month, ledger=ledger, dry_run=dry_run)
 
     def accept(
         self,
@@ -117,15 +112,8 @@ class Carrying:
         marked as signed alone. Raises ActionRefused where nothing stands to be accepted.
         """
         who = actor or self._journal.who()
-
-        def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing, today = acceptances(decided.entries), self._today()
-            return [
-                (item, self._accepted(item, standing.get(item.item_id), who, today))
-                for item in _items_of_names(items, names)
-            ]
-
-        return self._decide(ACCEPTED, choice, who, month, dry_run=dry_run)
+        wording = partial(self._accepted, who)
+        return self._decide(ACCEPTED, names, wording, who, month, dry_run=dry_run)
 
     def withdraw(
         self,
@@ -138,19 +126,16 @@ class Carrying:
         """Take back what was proposed or accepted: the items block again."""
         _require(reason, "a reason", "reason")
 
-        def choice(items: OpenItems, decided: Decided) -> Chosen:
-            standing = acceptances(decided.entries)
-            chosen = _items_of_names(items, names)
-            for item in chosen:
-                if item.item_id not in standing:
-                    raise ActionRefused(
-                        f"nobody proposed to carry {item.item_id}",
-                        do="`treasury items list` shows what is proposed",
-                    )
-            return [(item, {"reason": reason.strip()}) for item in chosen]
+        def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> Body:
+            if acceptance is None:
+                raise ActionRefused(
+                    f"nobody proposed to carry {item.item_id}",
+                    do="`treasury items list` shows what is proposed",
+                )
+            return {"reason": reason.strip()}
 
         who = actor or self._journal.who()
-        return self._decide(WITHDRAWN, choice, who, month, dry_run=dry_run)
+        return self._decide(WITHDRAWN, names, withdrawn, who, month, dry_run=dry_run)
 
     def remark(
         self,
@@ -173,21 +158,17 @@ class Carrying:
             )
         who = actor or self._journal.who()
 
-        def choice(items: OpenItems, decided: Decided) -> Chosen:
-            item = items.find(name)
-            places = [
-                row["seq"]
-                for row in item_remarks(decided.entries).to_pylist()
-                if row["item_id"] == item.item_id
-            ]
+        def remarked(item: OpenItem, _: Acceptance | None, decided: Decided) -> Body:
+            remarks = item_remarks(decided.entries).to_pylist()
+            places = [row["seq"] for row in remarks if row["item_id"] == item.item_id]
             if answers is not None and answers not in places:
                 raise ActionRefused(
                     f"no remark {answers} is on {item.item_id}",
                     do="`treasury items remarks` lists them with their places",
                 )
-            return [(item, {"remark": text.strip(), "answers": answers})]
+            return {"remark": text.strip(), "answers": answers}
 
-        return self._decide(REMARKED, choice, who, month, dry_run=dry_run)
+        return self._decide(REMARKED, (name,), remarked, who, month, dry_run=dry_run)
 
     def remarks(self) -> Rows:
         """Every remark on an item, the latest first, with who answered; as in ITEM_REMARKS."""
@@ -225,7 +206,7 @@ class Carrying:
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
-        body = _proposed(item, self._terms(owner, by, reason), acceptance, who)
+        body = _proposed(self._terms(owner, by, reason), who, item, acceptance)
         return None if body is None else Draft(PROPOSED, item.item_id, body, who)
 
     def plan_acceptance(self, decided: Decided, item: OpenItem, who: Actor) -> Draft | None:
@@ -235,7 +216,7 @@ class Carrying:
         """
         self._policy().check_identity(who)
         acceptance = acceptances(decided.entries).get(item.item_id)
-        body = self._accepted(item, acceptance, who, self._today())
+        body = self._accepted(who, item, acceptance)
         return None if body is None else Draft(ACCEPTED, item.item_id, body, who)
 
     def _terms(self, owner: str, by: str | date, reason: str) -> dict[str, Any]:
@@ -255,15 +236,15 @@ class Carrying:
         return {"owner": owner.strip(), "expected_by": expected, "reason": reason.strip()}
 
     def _accepted(
-        self, item: OpenItem, acceptance: Acceptance | None, who: Actor, today: date
-    ) -> dict[str, Any] | None:
+        self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
+    ) -> Body:
         """The body of an acceptance; None where the item is accepted already."""
         if acceptance is None:
             raise ActionRefused(
                 f"nobody proposed to carry {item.item_id}",
                 do=f"propose it: treasury items carry {item.item_id} --owner … --by … --reason …",
             )
-        lapse = acceptance.lapse(item, today)
+        lapse = acceptance.lapse(item, self._today())
         if lapse:
             raise ActionRefused(
                 f"what {acceptance.proposed_by} proposed for {item.item_id} has lapsed: {lapse}",
@@ -282,7 +263,8 @@ class Carrying:
     def _decide(
         self,
         kind: str,
-        choice: Choice,
+        names: Sequence[str],
+        wording: Wording,
         who: Actor,
         month: str | Month | None,
         *,
@@ -300,11 +282,15 @@ class Carrying:
                     f"{items.month} is closed, with what was carried then",
                     do=f"carry what is still open in the next: --month {items.month.next}",
                 )
-            chosen = choice(items, decided)
-            drafts = [
-                Draft(kind, item.item_id, body, who) for item, body in chosen if body is not None
-            ]
-            return drafts, (items, decided, {item.item_id for item, _ in chosen})
+            if not names:
+                raise InputError(
+                    "no item is named", do="`treasury exceptions --blocking` lists them"
+                )
+            chosen = {item.item_id: item for item in map(items.find, names)}
+            standing = acceptances(decided.entries)
+            bodies = {of: wording(item, standing.get(of), decided) for of, item in chosen.items()}
+            drafts = [Draft(kind, of, body, who) for of, body in bodies.items() if body is not None]
+            return drafts, (items, decided, set(bodies))
 
         if dry_run:
             _, (items, _, ids) = build(read_decided(self._journal))
@@ -320,16 +306,9 @@ def _require(text: str, wording: str, name: str) -> None:
         raise InputError(f"an item is carried with {wording}, on one line", do=f"give the {name}")
 
 
-def _items_of_names(items: OpenItems, names: Sequence[str]) -> list[OpenItem]:
-    if not names:
-        raise InputError("no item is named", do="`treasury exceptions --blocking` lists them")
-    items_by_id = {item.item_id: item for item in map(items.find, names)}
-    return list(items_by_id.values())
-
-
 def _proposed(
-    item: OpenItem, terms: dict[str, Any], acceptance: Acceptance | None, who: Actor
-) -> dict[str, Any] | None:
+    terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
+) -> Body:
     """The body of a proposal, None where the same person has proposed the same, and it holds.
 
     ActionRefused where carrying the item means nothing.

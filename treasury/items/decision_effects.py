@@ -17,26 +17,13 @@ from treasury.calendar import Month
 from treasury.decisions.comparison import moves_between
 from treasury.items.open_item import OpenItem
 from treasury.items.open_items import OpenItems
-from treasury.lake import AMOUNT, TEXT
+from treasury.lake import schema_of
 from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular
 
 __all__ = ["EFFECTS", "Effect", "Effects", "effects_between"]
 
-EFFECTS: Final = pa.schema(
-    [
-        ("item_id", TEXT),
-        ("name", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("was", TEXT),
-        ("becomes", TEXT),
-        ("why", TEXT),
-    ]
-)
-"""A row for each item that changes, amounts in `currency`; `was` or `becomes` is empty where it was
-or will be open no more."""
 NOT_OPEN: Final = "not open"
 
 
@@ -55,6 +42,11 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
         change = f"{self.was or NOT_OPEN} to {self.becomes or NOT_OPEN}"
         return f"{self.name}{worth}: {change} ({self.why})"
+
+
+EFFECTS: Final = schema_of(Effect)
+"""A row for each item that changes, amounts in `currency`; `was` or `becomes` is empty where it was
+or will be open no more."""
 
 
 class Effects(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -138,18 +130,16 @@ def _outcome(move: Mapping[str, Any] | None, side: str) -> str:
 
 def _moved(name: str, move: Mapping[str, Any]) -> Effect:
     """A line that nobody has to look at on either side, and that belongs to another now."""
-    sides = [
-        " ".join(
-            filter(None, (str(move[f"{side}_outcome"] or "").upper(), move[f"{side}_reference"]))
-        )
+    was, becomes = (
+        " ".join(filter(None, (_outcome(move, side), move[f"{side}_reference"])))
         for side in ("from", "to")
-    ]
+    )
     return Effect(
         item_id=name,
         name=str(move["to_reference"] or move["from_reference"] or name),
         amount=move["amount"],
         currency=str(move["currency"]),
-        was=sides[0],
-        becomes=sides[1],
+        was=was,
+        becomes=becomes,
         why=str(move["why"]),
     )

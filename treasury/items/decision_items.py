@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from treasury.actions.action_states import Action
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
-from treasury.items.item_facts import Facts, make_item
+from treasury.items.item_facts import Facts, make_item, money_of, table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.lake import AMOUNT, INSTANT, TEXT
-from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
 __all__ = ["ACTIONS", "action_items", "late_items", "moved_items", "open_actions"]
@@ -80,14 +79,14 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
 
 def action_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each action that has not ended, and for the doubtful notices of a channel."""
-    for row in _rows(facts.actions):
+    for row in table_rows(facts.actions):
         kind, state = _STATES[row["state"]]
+        subject = "notice" if row["state"] == _DOUBTFUL else "action"
         request: str | None = row["request_id"]
         yield make_item(
             facts,
             kind,
-            "notice" if row["state"] == _DOUBTFUL else "action",
-            row["action_id"],
+            f"{subject}:{row['action_id']}",
             name=f"{row['action_id']} {clean(row['text'])}",
             state=state,
             since=facts.day(row["proposed_at"]),
@@ -101,18 +100,15 @@ def action_items(facts: Facts) -> Iterator[OpenItem]:
 
 def moved_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each decision whose facts have moved."""
-    for row in _rows(facts.moved):
+    for row in table_rows(facts.moved):
         yield make_item(
             facts,
             "decision_moved",
-            "decision",
-            str(row["seq"]),
+            f"decision:{row['seq']}",
             name=clean(row["reference"]) or row["entry_id"][:8],
             state="FACTS MOVED",
             since=row["booking_date"],
-            rail=rail_of(row["currency"]),
-            amount=row["amount"],
-            currency=row["currency"] or "",
+            **money_of(row),
             next_step=f"{clean(row['moved'])}: look at it, undo what is no longer right",
             counted_in=f"line:{row['entry_id']}",
             entry_id=row["entry_id"],
@@ -121,8 +117,8 @@ def moved_items(facts: Facts) -> Iterator[OpenItem]:
 
 def late_items(facts: Facts) -> Iterator[OpenItem]:
     """What was learnt about closed months, in the open month that it posts to."""
-    posted = {row["entry_id"] for row in _rows(facts.corrections)}
-    for row in _rows(facts.late):
+    posted = {row["entry_id"] for row in table_rows(facts.corrections)}
+    for row in table_rows(facts.late):
         if row["posts_to"] != str(facts.month):
             continue
         is_open = row["outcome"] in NEEDS_A_PERSON
@@ -143,8 +139,7 @@ def late_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             "late_item",
-            "late",
-            f"{row['entry_id']}/{row['change']}/{row['month']}",
+            f"late:{row['entry_id']}/{row['change']}/{row['month']}",
             name=f"{row['month']}: {clean(row['what'])}",
             since=min(facts.day(row["known_from"]) or facts.month.last, facts.month.last),
             amount=row["amount"],
@@ -154,7 +149,3 @@ def late_items(facts: Facts) -> Iterator[OpenItem]:
             counted_in=f"line:{row['entry_id']}" if is_open else None,
             **others,
         )
-
-
-def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    return [] if table is None else table.to_pylist()

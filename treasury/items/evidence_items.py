@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
-from decimal import Decimal
 from typing import Any, Final
 
 from treasury.calendar import Month
 from treasury.identifiers import plain_account
-from treasury.items.item_facts import Facts, make_item
+from treasury.items.item_facts import Facts, make_item, table_rows
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
 from treasury.money import format_amount
@@ -23,8 +21,6 @@ __all__ = [
     "virtual_account_items",
 ]  # fmt: skip
 
-Row = Mapping[str, Any]
-
 AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
@@ -35,8 +31,7 @@ def journal_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             "journal_broken",
-            "source",
-            "journal",
+            "source:journal",
             name="Journal",
             state="NOT PROVED",
             since=None,
@@ -49,7 +44,7 @@ def statement_items(facts: Facts) -> Iterator[OpenItem]:
     rows = facts.r.statements.to_pylist()
     if not rows:
         yield make_item(
-            facts, "no_account", "source", "accounts", name="Accounts", state="MISSING", since=None
+            facts, "no_account", "source:accounts", name="Accounts", state="MISSING", since=None
         )
     for row in rows:
         if not row["complete"]:
@@ -58,23 +53,16 @@ def statement_items(facts: Facts) -> Iterator[OpenItem]:
             yield make_item(
                 facts,
                 "statement_missing",
-                "statement",
-                f"{account}/{row['currency']}/{facts.month}",
+                f"statement:{account}/{row['currency']}/{facts.month}",
                 name=f"{clean(row['name'])} {short_account(row['account'])}".strip(),
                 state=NOT_PROVABLE if row.get("not_provable") else state,
-                since=_missing_since(row, facts.month),
+                since=row.get("missing_from") or facts.month.first,
                 next_step=_statement_step(row, facts.month),
                 evidence_to=row["covered_to"],
             )
 
 
-def _missing_since(row: Row, month: Month) -> date:
-    """The first day of the month that no proved statement shows."""
-    missing: date | None = row.get("missing_from")
-    return missing or month.first
-
-
-def _statement_step(row: Row, month: Month) -> str:
+def _statement_step(row: Mapping[str, Any], month: Month) -> str:
     """What would complete an account's statements: another file, earlier days or later ones."""
     if row.get("not_provable"):
         return (
@@ -89,39 +77,31 @@ def _statement_step(row: Row, month: Month) -> str:
         )
     if row["covered_to"] is None:
         return "Add its statements, or confirm its balance where it has none"
-    if row["covered_from"] > _missing_since(row, month) and row["covered_from"] > month.first:
+    if row["covered_from"] > max(row.get("missing_from") or month.first, month.first):
         return f"Add the statement before {row['covered_from']:%-d %b}"
     return f"Add the statement after {row['covered_to']:%-d %b}"
 
 
 def source_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for services that were not read as a close needs it."""
-    at, end = facts.synced_at, facts.month.end(facts.zone)
-    read_on = facts.day(at)
+    at, read_on = facts.synced_at, facts.day(facts.synced_at)
     if facts.r.basis is None:
         return
-    if at is None or at < end:
-        yield make_item(
-            facts,
-            "not_synced",
-            "source",
-            "services",
-            name="Services",
-            state="MISSING" if at is None else "STALE",
-            since=read_on,
-            evidence_to=read_on,
-        )
+    if at is None or at < facts.end:
+        kind, since = "not_synced", read_on
     elif facts.is_stale:
-        yield make_item(
-            facts,
-            "stale",
-            "source",
-            "services",
-            name="Services",
-            state="STALE",
-            since=facts.month.last,
-            evidence_to=read_on,
-        )
+        kind, since = "stale", facts.month.last
+    else:
+        return
+    yield make_item(
+        facts,
+        kind,
+        "source:services",
+        name="Services",
+        state="MISSING" if at is None else "STALE",
+        since=since,
+        evidence_to=read_on,
+    )
 
 
 _BALANCES: Final = {
@@ -139,16 +119,14 @@ def balance_items(facts: Facts) -> Iterator[OpenItem]:
         kind = _BALANCES[row["kind"]]
         if row["kind"] == "company" and row["blocks"]:
             kind = "balance_not_proved"
-        amount: Decimal | None = row["unexplained"] or row["in_doubt"]
         yield make_item(
             facts,
             kind,
-            "balance",
-            f"{row['of']}/{row['currency']}/{facts.month}",
+            f"balance:{row['of']}/{row['currency']}/{facts.month}",
             name=f"{clean(row['name']) or short_account(row['of'])}, {row['currency']}",
             state="NOT PROVED",
             since=facts.month.last,
-            amount=amount,
+            amount=row["unexplained"] or row["in_doubt"],
             currency=row["currency"],
             next_step=f"{clean(row['problem'])}: {row['next_step']}",
         )
@@ -160,8 +138,7 @@ def virtual_account_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             "credits_not_provable",
-            "virtual_account",
-            f"{row['virtual_bank_account_id']}/{facts.month}",
+            f"virtual_account:{row['virtual_bank_account_id']}/{facts.month}",
             name=f"{clean(row['name'])} {short_account(row['iban'])}".strip(),
             state="NOT PROVABLE",
             since=facts.month.last,
@@ -177,7 +154,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each account of the books that differs."""
-    for row in facts.ledger.to_pylist() if facts.ledger is not None else ():
+    for row in table_rows(facts.ledger):
         if row["finding"] == AGREES:
             continue
         sides = (row["difference"], row["expected"], row["ledger"])
@@ -185,8 +162,7 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             "ledger_difference",
-            "ledger",
-            f"{plain_account(row['account'])}/{row['currency']}/{facts.month}",
+            f"ledger:{plain_account(row['account'])}/{row['currency']}/{facts.month}",
             name=f"{clean(row['name']) or short_account(row['account'])}, {row['currency']}",
             state="DIFFERS",
             since=facts.month.last,
@@ -198,14 +174,13 @@ def ledger_items(facts: Facts) -> Iterator[OpenItem]:
 
 def coin_items(facts: Facts) -> Iterator[OpenItem]:
     """Measured coins whose opening and movements do not come to a closing that is proved."""
-    for row in facts.coins.to_pylist() if facts.coins is not None else ():
+    for row in table_rows(facts.coins):
         if row["problem"]:
             pool = f" in {short_account(row['pool'])}" if row["pool"] else ""
             yield make_item(
                 facts,
                 "coins_untied",
-                "balance",
-                f"coins/{row['coin']}/{row['pool']}/{facts.month}",
+                f"balance:coins/{row['coin']}/{row['pool']}/{facts.month}",
                 name=f"{clean(row['coin'])}{pool}, {clean(row['name'])}",
                 state="NOT PROVED",
                 since=facts.month.last,
@@ -218,7 +193,7 @@ def exposure_items(facts: Facts) -> Iterator[OpenItem]:
 
     It names no amount: the money is counted by the items of its own.
     """
-    for row in facts.exposure.to_pylist() if facts.exposure is not None else ():
+    for row in table_rows(facts.exposure):
         if row["standing"] not in _EXPOSED:
             continue
         kind, state = _EXPOSED[row["standing"]]
@@ -231,8 +206,7 @@ def exposure_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             kind,
-            "exposure",
-            f"{row['scope']}/{facts.month}",
+            f"exposure:{row['scope']}/{facts.month}",
             name=f"{stands} with the provider, {row['scope']}; limit {limit}",
             state=state,
             since=min(facts.month.last, facts.today),

@@ -17,11 +17,10 @@ from treasury.decisions.standing_verdicts import NEEDS_A_PERSON
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
 from treasury.lake.commits import Commit
-from treasury.reconcile.clocks import CALENDAR, TARGET, Rail
+from treasury.reconcile.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["Facts", "begun_on", "make_item", "needing_a_person"]
-
+__all__ = ["Facts", "begun_on", "make_item", "money_of", "needing_a_person", "table_rows"]
 
 STALE_AFTER: Final = timedelta(days=3)
 """Services that were not read for so long after the cut-off are named, and block nothing."""
@@ -92,6 +91,16 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return tuple(pair for side in pairs for pair in side)
 
     @property
+    def end(self) -> datetime:
+        """The instant at which the month ends."""
+        return self.month.end(self.zone)
+
+    def select(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The rows of a query of the lake's records; none where the answer rests on no lake."""
+        basis = self.r.basis
+        return [] if basis is None else basis.snapshot.select(query, params).to_pylist()
+
+    @property
     def commit(self) -> Commit | None:
         """The commit of the lake whose records the builders read beside the answer."""
         return None if self.r.basis is None else self.r.basis.snapshot.commit
@@ -103,10 +112,10 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def is_alike(self, other: Facts) -> bool:
         """Whether both tell the same of one answer, so that the same is open."""
-        return (
-            self.r.has_tables_of(other.r)
-            and all(getattr(self, name) == getattr(other, name) for name in _OF_DAY)
-            and all(_same(getattr(self, name), getattr(other, name)) for name in _BESIDE)
+        _, *beside = self.__struct_fields__  # the answer compares its own tables
+        return self.r.has_tables_of(other.r) and all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("today", "commit", "is_stale", *beside)
         )
 
     def day(self, instant: datetime | None) -> date | None:
@@ -114,21 +123,9 @@ class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return None if instant is None else instant.astimezone(self.zone).date()
 
 
-_OF_DAY: Final = ("zone", "today", "commit", "synced_at", "is_stale", "journal_problem")
-_BESIDE: Final = (
-    "balances",
-    "ledger",
-    "late",
-    "corrections",
-    "moved",
-    "actions",
-    "coins",
-    "exposure",
-)
-
-
-def _same(one: pa.Table | None, other: pa.Table | None) -> bool:
-    return one is other or (one is not None and other is not None and one.equals(other))
+def table_rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    """The rows of a table of the facts; none where there is no such table."""
+    return [] if table is None else table.to_pylist()
 
 
 def needing_a_person(lines: pa.Table) -> pa.Table:
@@ -140,8 +137,7 @@ def needing_a_person(lines: pa.Table) -> pa.Table:
 def make_item(
     facts: Facts,
     kind: str,
-    subject: str,
-    subject_id: str,
+    item_id: str,
     *,
     name: str,
     state: str,
@@ -149,16 +145,14 @@ def make_item(
     rail: Rail = CALENDAR,
     **others: Any,
 ) -> OpenItem:
-    """An item of a kind: its turn, blocks, step and command are the kind's unless given."""
-    words = KINDS[kind]
-    values: Mapping[str, Any] = {
-        "turn": words.turn,
-        "blocks": words.blocks,
-        "next_step": words.next_step,
-        "command": words.command,
-    }
+    """An item of a kind: its turn, blocks, step and command are the kind's unless given.
+
+    `item_id` is what it is about, a colon, and the id of that.
+    """
+    words, (subject, _, subject_id) = KINDS[kind], item_id.partition(":")
+    values = {name: getattr(words, name) for name in ("turn", "blocks", "next_step", "command")}
     return OpenItem(
-        item_id=f"{subject}:{subject_id}",
+        item_id=item_id,
         kind=kind,
         subject=subject,
         subject_id=subject_id,
@@ -168,6 +162,12 @@ def make_item(
         **_beginning(facts, since, rail),
         **{**values, **others},
     )
+
+
+def money_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The amount of a row in its currency, on the clock of the currency's rail."""
+    currency = row["currency"]
+    return {"rail": rail_of(currency), "amount": row["amount"], "currency": currency or ""}
 
 
 def begun_on(facts: Facts, item: OpenItem, since: date | None) -> OpenItem:

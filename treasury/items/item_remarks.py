@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from treasury.items.item_facts import table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.lake import INSTANT, INTEGER, TEXT
@@ -68,7 +69,7 @@ def with_remarks(
     """The items, each with the last of its remarks in words; days in the reporting time zone."""
     by_item: dict[str, list[Mapping[str, Any]]] = {}
     names: dict[int, str] = {}
-    for row in () if remarks is None else remarks.to_pylist():
+    for row in table_rows(remarks):
         by_item.setdefault(row["item_id"], []).append(row)
         names[row["seq"]] = row["remarked_by"]
     return [

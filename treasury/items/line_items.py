@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from treasury.items.item_facts import Facts, make_item
+from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
-from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
 __all__ = ["LINE_STATES", "line_items"]
@@ -80,12 +79,9 @@ def _line_item(
     return make_item(
         facts,
         kind,
-        "line",
-        name,
+        f"line:{name}",
         name=f"{reference}, {payer}" if reference else payer,
-        rail=rail_of(line["currency"]),
-        amount=line["amount"],
-        currency=line["currency"],
+        **money_of(line),
         direction=_SIGNS[line["direction"]],
         entry_id=line["entry_id"],
         **particulars,

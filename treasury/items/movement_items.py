@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,8 +15,6 @@ from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.text import clean
 
 __all__ = ["conversion_items", "own_transfer_items", "payment_items"]
-
-Row = Mapping[str, Any]
 
 _CONVERSIONS: Final = {
     "rate_outside_band": ("rate_outside_band", "RATE OUTSIDE BAND"),
@@ -48,11 +46,11 @@ def conversion_items(facts: Facts) -> Iterator[OpenItem]:
         else:
             kind, state = "not_converted", "NOT CONVERTED"
         since = began or (None if due is None else min(due, facts.month.last))
+        place = "/".join((row["account_id"], row["asset"], *sorted(row["entry_ids"])[:1]))
         yield make_item(
             facts,
             kind,
-            "conversion",
-            "/".join((row["account_id"], row["asset"], *sorted(row["entry_ids"])[:1])),
+            f"conversion:{place}",
             name=f"{clean(row['account'])}, {row['currency']} to {row['asset']}",
             state=state,
             since=since,
@@ -75,8 +73,7 @@ def own_transfer_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             kind,
-            "transfer",
-            row["transfer_id"] or row["out_id"] or row["in_id"],
+            f"transfer:{row['transfer_id'] or row['out_id'] or row['in_id']}",
             name=f"{clean(row['sent_from'])} to {clean(row['received_by'])}",
             state=state,
             since=row["out_on"] or row["in_on"],
@@ -101,10 +98,8 @@ def _in_states(table: pa.Table, states: tuple[str, ...]) -> list[dict[str, Any]]
 
 def payment_items(facts: Facts) -> Iterator[OpenItem]:
     """Transfers to others that the service has not finished."""
-    if facts.r.basis is None:
-        return
-    end, rules = facts.month.end(facts.zone), facts.r.rules
-    for row in facts.r.basis.snapshot.select(_PAYMENTS, {"end": end}).to_pylist():
+    rules = facts.r.rules
+    for row in facts.select(_PAYMENTS, {"end": facts.end}):
         rail = rail_of(row["currency"] if row["kind"] == "fiat" else None)
         since = facts.day(row["began_at"])
         assert since is not None  # every record has the instant at which it was first seen
@@ -113,8 +108,7 @@ def payment_items(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             "payment_late" if is_late else "under_way",
-            "transfer",
-            row["id"],
+            f"transfer:{row['id']}",
             name=clean(row["merchant_reference"]) or f"{row['kind']} from {clean(row['sender'])}",
             state="LATE" if is_late else "UNDER WAY",
             since=since,

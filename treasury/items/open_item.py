@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from treasury.ground.decoding import convert
 from treasury.items.item_kinds import KINDS, Blocks, ItemKind, Turn
-from treasury.lake import AMOUNT, BOOL, DATE, INTEGER, TEXT
+from treasury.lake import schema_of
 from treasury.money import format_amount
 
 __all__ = ["OPEN_ITEMS", "OpenItem", "items_of", "items_table"]
@@ -42,13 +42,9 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     direction: str = ""
     turn: Turn
     blocks: Blocks
-    next_step: str
-    command: str
+    is_material: bool = True
     counted_in: str | None = None
     evidence_to: date | None = None
-    request_id: str | None = None
-    entry_id: str | None = None
-    transfer_id: str | None = None
     remark: str = ""
     """What a colleague said of it; no evidence."""
     proposed_by: str | None = None
@@ -60,7 +56,11 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     expected_by: date | None = None
     accepted_reason: str | None = None
-    is_material: bool = True
+    next_step: str
+    command: str
+    request_id: str | None = None
+    entry_id: str | None = None
+    transfer_id: str | None = None
 
     @property
     def words(self) -> ItemKind:
@@ -90,41 +90,8 @@ class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OPEN_ITEMS: Final = pa.schema(
-    [
-        ("item_id", TEXT),
-        ("kind", TEXT),
-        ("subject", TEXT),
-        ("subject_id", TEXT),
-        ("name", TEXT),
-        ("month", TEXT),
-        ("state", TEXT),
-        ("since", DATE),
-        ("due", DATE),
-        ("age", INTEGER),
-        ("clock", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("direction", TEXT),
-        ("turn", TEXT),
-        ("blocks", TEXT),
-        ("blocking", BOOL),
-        ("counted_in", TEXT),
-        ("evidence_to", DATE),
-        ("remark", TEXT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("accepted_alone", BOOL),
-        ("accepted_amount", AMOUNT),
-        ("accepted_state", TEXT),
-        ("owner", TEXT),
-        ("expected_by", DATE),
-        ("accepted_reason", TEXT),
-        ("next_step", TEXT),
-        ("command", TEXT),
-        ("request_id", TEXT),
-        ("entry_id", TEXT),
-        ("transfer_id", TEXT),
-    ]
+    ("blocking" if field.name == "is_material" else field.name, field.type)
+    for field in schema_of(OpenItem)
 )
 """A row for each open item; `blocking` says whether it stands between its month and the close."""
 

@@ -14,18 +14,9 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.errors import InputError
+from treasury.items import evidence_items
 from treasury.items.carry_proposals import Acceptance, carried
 from treasury.items.decision_items import action_items, late_items, moved_items
-from treasury.items.evidence_items import (
-    balance_items,
-    coin_items,
-    exposure_items,
-    journal_items,
-    ledger_items,
-    source_items,
-    statement_items,
-    virtual_account_items,
-)
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, Blocks, ItemKind, Turn
 from treasury.items.item_remarks import SETTLED_BY_REMARK, with_remarks
@@ -42,23 +33,20 @@ from treasury.text import clean
 __all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
 
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
-    journal_items, statement_items, source_items, balance_items, virtual_account_items,
-    ledger_items, coin_items, exposure_items, unseen_items, unlisted_items, line_items,
-    request_items, conversion_items, own_transfer_items, payment_items, action_items, moved_items,
-    late_items,
+    evidence_items.journal_items, evidence_items.statement_items, evidence_items.source_items,
+    evidence_items.balance_items, evidence_items.virtual_account_items,
+    evidence_items.ledger_items, evidence_items.coin_items, evidence_items.exposure_items,
+    unseen_items, unlisted_items, line_items, request_items, conversion_items, own_transfer_items,
+    payment_items, action_items, moved_items, late_items,
 )  # fmt: skip
 _TURN_RANK: Final = {turn: rank for rank, turn in enumerate(TURNS)}
 _KIND_RANK: Final = {kind: rank for rank, kind in enumerate(KINDS)}
-
-
 _SHORTEST: Final = 4
 """Characters of an id that may stand for it."""
 _MOST_NAMES: Final = 5
 """How many ids an error names."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; others may concern none."""
-
-
 Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -161,13 +149,8 @@ class OpenItems(Tabular, msgspec.Struct, frozen=True, eq=False, dict=True):
         subject: str | None = None,
     ) -> OpenItems:
         """Those of a kind, a turn, a month of origin, a way of blocking or a subject."""
-        filters = {
-            "kind": kind,
-            "turn": turn,
-            "month": None if month is None else str(month),
-            "blocks": blocks,
-            "subject": subject,
-        }
+        of = None if month is None else str(month)
+        filters = {"kind": kind, "turn": turn, "month": of, "blocks": blocks, "subject": subject}
         conditions = {name: value for name, value in filters.items() if value is not None}
         return self.where(
             lambda item: all(getattr(item, name) == value for name, value in conditions.items())

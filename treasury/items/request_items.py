@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from treasury.ground.sql_files import step_sql
-from treasury.items.item_facts import Facts, begun_on, make_item
+from treasury.items.item_facts import Facts, begun_on, make_item, money_of
 from treasury.items.line_items import LINE_STATES
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import rail_of
@@ -97,17 +97,10 @@ def request_items(facts: Facts) -> Iterator[OpenItem]:
     items = {item.subject_id: item for item in _at_service(facts)}
     begun = {request: item.since for request, item in items.items()}
     differences = [row for row in facts.differences if row["request_id"] is not None]
+    in_doubt = [_of_difference(facts, row) for row in differences if row["state"] in _IN_DOUBT]
     # What the service has in hand, or says to have finished without the bank.
-    differing = [
-        _of_difference(facts, _DIFFERENCES.get(row["state"], "unknown_status"), row)
-        for row in differences
-        if row["state"] not in (*_IN_DOUBT, *LINE_STATES)
-    ]
-    in_doubt = [
-        _of_difference(facts, _IN_DOUBT[row["state"]], row)
-        for row in differences
-        if row["state"] in _IN_DOUBT
-    ]
+    states = (*_IN_DOUBT, *LINE_STATES)
+    differing = [_of_difference(facts, row) for row in differences if row["state"] not in states]
     for item in (*differing, *_funding(facts), *in_doubt):
         before = items.get(item.subject_id)
         if before is not None and before.kind == "payout_missing" and item.kind == "hash_in_doubt":
@@ -148,8 +141,7 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             _funding_kind(row),
-            "request",
-            row["request"],
+            f"request:{row['request']}",
             name=clean(row["reference"]) or f"{row['direction']} {row['request'][:8]}",
             state=row["state"],
             since=facts.day(row["approved"]),
@@ -185,20 +177,18 @@ def _funding_kind(row: Row) -> str:
             return _FUNDING.get(state, "unknown_status")
 
 
-def _of_difference(facts: Facts, kind: str, row: Row) -> OpenItem:
+def _of_difference(facts: Facts, row: Row) -> OpenItem:
     state: str = row["state"]
+    kind = (_DIFFERENCES | _IN_DOUBT).get(state, "unknown_status")
     return make_item(
         facts,
         kind,
-        "request",
-        row["request_id"],
+        f"request:{row['request_id']}",
         name=clean(row["item"]),
         state=_ON_SCREEN.get(state, state),
         since=row["since"],
-        rail=rail_of(row["currency"]),
+        **money_of(row),
         due=row["due"],
-        amount=row["amount"],
-        currency=row["currency"],
         direction="in" if row["direction"] == "off-ramp" and kind in _PAYOUTS else "out",
         next_step=row["next_step"],
         request_id=row["request_id"],
@@ -213,12 +203,11 @@ def _at_service(facts: Facts) -> Iterator[OpenItem]:
     """
     if facts.r.basis is None:
         return
-    snapshot = facts.r.basis.snapshot
-    then = requests_at_cut_off(snapshot, facts.month, facts.zone)
+    then = requests_at_cut_off(facts.r.basis.snapshot, facts.month, facts.zone)
     open_then = {
         row["request_id"]: row for row in then.to_pylist() if row["is_open"] or not row["has_ended"]
     }
-    for row in snapshot.select(_REQUESTS, {"ids": list(open_then)}).to_pylist():
+    for row in facts.select(_REQUESTS, {"ids": list(open_then)}):
         at_end = open_then[row["id"]]
         status = clean(at_end["status"])
         kind, state = _STATUSES.get(at_end["status"], ("unknown_status", status))
@@ -230,14 +219,11 @@ def _at_service(facts: Facts) -> Iterator[OpenItem]:
         yield make_item(
             facts,
             kind,
-            "request",
-            row["id"],
+            f"request:{row['id']}",
             name=clean(row["payment_reference"]) or row["id"][:8],
             state=state,
             since=facts.day(row["created_at"]),
-            rail=rail_of(row["currency"]),
-            amount=row["amount"],
-            currency=row["currency"] or "",
+            **money_of(row),
             direction="out",
             request_id=row["id"],
             **others,

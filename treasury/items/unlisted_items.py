@@ -7,24 +7,18 @@ or lost; nobody pays it, and its provider is asked. Its item stands for any othe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import Any, Final
 
 from treasury.extract.completeness import named_nowhere, reference_gaps
 from treasury.ground.sql_files import step_sql
-from treasury.items.item_facts import Facts, make_item
+from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.open_item import OpenItem
-from treasury.reconcile.clocks import rail_of
 from treasury.text import clean
 
 __all__ = ["unlisted_items", "unseen_items"]
 
-
 _UNLISTED: Final = step_sql("treasury.items.steps", "unlisted_records")
-_FINDINGS: Final = """
-SELECT finding_id, kind, table_name, subject, listed, held, why, valid_from AS since
-FROM sync_findings WHERE vanished_at IS NULL ORDER BY finding_id
-"""
+_FINDINGS: Final = step_sql("treasury.items.steps", "standing_findings")
 _FINDING_KINDS: Final = {
     "count": ("counts_differ", "NOT ALL HELD"),
     "refused": ("list_refused", "NOT READ"),
@@ -45,57 +39,43 @@ def unseen_items(facts: Facts) -> Iterator[OpenItem]:
             name = f"{name}: {row['listed']:,} counted, {row['held']:,} held"
         elif row["kind"] == "refused":
             others = {"next_step": f"{clean(row['why'])}: read it with a credential that may"}
-        yield make_item(
-            facts, kind, "source", row["finding_id"], name=name, state=state,
-            since=_since(facts, row), **others,
-        )  # fmt: skip
+        yield _source_item(facts, kind, row["finding_id"], row, name=name, state=state, **others)
     for row in named_nowhere(snapshot):
-        yield make_item(
-            facts,
-            "named_nowhere",
-            "source",
-            f"{row['missing_from']}/{row['id']}",
-            name=f"{row['missing_from']} {clean(row['id'])}, named by {row['named_by']}",
-            state="NOT LISTED",
-            since=_since(facts, row),
-        )
+        place, record = row["missing_from"], clean(row["id"])
+        name = f"{place} {record}, named by {row['named_by']}"
+        yield _source_item(facts, "named_nowhere", f"{place}/{row['id']}", row, name=name)
     for row in reference_gaps(snapshot):
         span = row["first"] if row["missing"] == 1 else f"{row['first']} to {row['last']}"
-        yield make_item(
-            facts,
-            "reference_gap",
-            "source",
-            f"references/{row['first']}",
-            name=clean(span),
-            state="NOT LISTED",
-            since=_since(facts, row),
-        )
+        place = f"references/{row['first']}"
+        yield _source_item(facts, "reference_gap", place, row, name=clean(span))
 
 
-def _since(facts: Facts, row: Mapping[str, Any]) -> date | None:
-    """The day on which it was stored first."""
-    return facts.day(row["since"])
+def _source_item(
+    facts: Facts,
+    kind: str,
+    place: str,
+    row: Mapping[str, Any],
+    state: str = "NOT LISTED",
+    **others: Any,
+) -> OpenItem:
+    """An item of what a sync found, since the day on which that was stored first."""
+    since = facts.day(row["since"])
+    return make_item(facts, kind, f"source:{place}", state=state, since=since, **others)
 
 
 def unlisted_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each request and transfer of the month or before that is no longer listed."""
-    if facts.r.basis is None:
-        return
-    end = facts.month.end(facts.zone)
-    for row in facts.r.basis.snapshot.select(_UNLISTED, {"end": end}).to_pylist():
+    for row in facts.select(_UNLISTED, {"end": facts.end}):
         lacked_on = facts.day(row["vanished_at"])
         assert lacked_on is not None  # the query asks for it
         yield make_item(
             facts,
             "vanished",
-            row["subject"],
-            row["id"],
+            f"{row['subject']}:{row['id']}",
             name=clean(row["name"]),
             state="NOT LISTED",
             since=min(lacked_on, facts.month.last),
-            rail=rail_of(row["currency"]),
-            amount=row["amount"],
-            currency=row["currency"] or "",
+            **money_of(row),
             direction=row["direction"],
             next_step=f"{clean(row['status'])} when it was last listed: ask the provider what "
             "became of it; do not pay it",

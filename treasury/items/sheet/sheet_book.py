@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,6 @@ from treasury.items.open_item import OPEN_ITEMS
 from treasury.items.sheet.sheet_rows import DecisionRow
 from treasury.lake import TEXT
 from treasury.tables.workbook import Sheet, SheetColumn, Workbook
-from treasury.text import clean
 
 __all__ = ["DECISION", "SHOWN", "TITLES", "decision_book"]
 
@@ -70,32 +70,13 @@ _ROW: Final = pa.schema(
         for column in _COLUMNS
     ]
 )
-
-
-_STEPS: Final = (
-    "",
-    f"1. Go to the sheet {ROWS!r}. Each row is one open item, with its facts as they were.",
-    "2. Choose in the column Decision, from the list of the row. Leave it empty to let it be.",
-    "3. Give the Reason. A line that is closed, a remark, and an item that is carried need one.",
-    "4. To carry an item or to hand it on, name its Owner; to carry it, give the day in Clear by.",
-    "5. Put your name in Proposed by. It is kept beside the name of whoever applies the sheet.",
-    "6. Save it as an Excel workbook (.xlsx) and have it applied: treasury decide FILE.",
-    "",
-    "You may sort, filter, format, move rows and columns, and add columns of your own.",
-    "To sort, lift the protection of the sheet first: it has no password.",
-    "Keep each row together: a decision is taken for the item that stands in its row, and only",
-    "if nothing that is shown there has changed. Formulas are not read: type what you mean.",
-    "This file decides nothing. Whoever applies it sees first what each row would do, in items",
-    "and in currency, and which rows are refused and why.",
-)
+_STEPS: Final = (files("treasury.items.sheet") / "sheet_guide.txt").read_text("utf-8").splitlines()
 
 
 def decision_book(
-    rows: Sequence[DecisionRow], month: Month, *, company: str, environment: str, as_of: datetime,
-    zone: str,
-) -> tuple[Workbook, dict[str, pa.Table]]:  # fmt: skip
+    rows: Sequence[DecisionRow], month: Month, about: str, as_of: datetime, zone: str
+) -> tuple[Workbook, dict[str, pa.Table]]:
     """The workbook of these rows of a month's open items, and the tables of its sheets."""
-    about = f"{clean(company)}, {environment}, open items of {month.title}"
     columns = tuple(
         msgspec.structs.replace(column, choices=_LIST_FORMULA.format(item=_ITEM_COLUMN))
         if column.title == DECISION
@@ -132,9 +113,7 @@ def decision_book(
     return book, {
         _GUIDE: pa.Table.from_pylist(guide, schema=pa.schema([("text", TEXT)])),
         ROWS: pa.Table.from_pylist([_row(row, month) for row in rows], schema=_ROW),
-        _LISTS: pa.Table.from_pylist(
-            choices, schema=pa.schema([("item_id", TEXT), ("label", TEXT)])
-        ),
+        _LISTS: pa.Table.from_pylist(choices, pa.schema({"item_id": TEXT, "label": TEXT})),
     }
 
 
@@ -146,20 +125,13 @@ def _row(row: DecisionRow, month: Month) -> dict[str, Any]:
         if item.proposed_by is not None and not item.is_accepted
         else ""
     )
-    return {
+    return msgspec.structs.asdict(item) | {
         "turn": TURNS[item.turn],
-        "state": item.state,
         "label": item.words.label,
-        "name": item.name,
-        "amount": item.amount,
-        "currency": item.currency,
-        "direction": item.direction,
-        "since": item.since,
         "age": f"{item.age} {unit}" if item.age else "new",
         "bank_says": row.bank_says,
         "candidates": row.candidates,
-        "next_step": item.next_step,
         "remark": "; ".join(filter(None, (item.remark, carry))),
-        "item_id": item.item_id,
         "seen": f"{month} {row.seen}",
+        **dict.fromkeys(("owner", "expected_by", "proposed_by")),  # to be filled in
     }

@@ -33,7 +33,7 @@ from treasury.journal import Actor, Draft, Entry, Journal
 from treasury.journal.decision_history import SHEET, Decision
 from treasury.journal.decision_log import Decided, decide, read_decided, require_present
 from treasury.journal.period_history import closed_periods
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
+from treasury.lake import AMOUNT, INTEGER, TEXT, schema_of
 from treasury.money import format_amount, total
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular
@@ -48,30 +48,8 @@ ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "reject", "ignore", "assign")
 """The choices on a bank line; the others are remarks, or about carrying."""
-_ROWS: Final = pa.schema(
-    [
-        ("row", INTEGER),
-        ("outcome", TEXT),
-        ("decision", TEXT),
-        ("name", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("reason", TEXT),
-        ("owner", TEXT),
-        ("expected_by", DATE),
-        ("proposed_by", TEXT),
-        ("why", TEXT),
-        ("item_id", TEXT),
-    ]
-)
 _TOTALS: Final = pa.schema(
-    [
-        ("outcome", TEXT),
-        ("decision", TEXT),
-        ("currency", TEXT),
-        ("items", INTEGER),
-        ("amount", AMOUNT),
-    ]
+    {"outcome": TEXT, "decision": TEXT, "currency": TEXT, "items": INTEGER, "amount": AMOUNT}
 )
 
 
@@ -110,6 +88,11 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.decision}: {self.name}{worth}{owner}{by}{reason}{although}{proposed}"
 
 
+_ROWS: Final = pa.schema(
+    field for field in schema_of(SheetVerdict) if field.name not in {"act", "seen"}
+)
+
+
 class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a sheet does, row by row; amounts in their currency.
 
@@ -127,20 +110,17 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def planned(self) -> tuple[SheetVerdict, ...]:
         """The rows that would be journaled, or were."""
-        return self._of("to be journaled")
+        return tuple(row for row in self.verdicts if row.outcome == "to be journaled")
 
     @property
     def refused(self) -> tuple[SheetVerdict, ...]:
         """The rows that are refused."""
-        return self._of("refused")
+        return tuple(row for row in self.verdicts if row.outcome == "refused")
 
     @property
     def standing(self) -> tuple[SheetVerdict, ...]:
         """The rows that stand already."""
-        return self._of("stands already")
-
-    def _of(self, outcome: Outcome) -> tuple[SheetVerdict, ...]:
-        return tuple(verdict for verdict in self.verdicts if verdict.outcome == outcome)
+        return tuple(row for row in self.verdicts if row.outcome == "stands already")
 
     @property
     def arrow(self) -> pa.Table:
@@ -151,39 +131,20 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def totals(self) -> pa.Table:
         """How many items and how much money each decision is about, by outcome and currency."""
-        groups: dict[tuple[str, str, str], list[SheetVerdict]] = {}
+        groups: dict[tuple[str, str, str], list[Decimal | None]] = {}
         for verdict in self.verdicts:
-            decision = ACTS.get(verdict.act, "not known")
-            key = (verdict.outcome, decision, verdict.currency)
-            groups.setdefault(key, []).append(verdict)
+            key = (verdict.outcome, ACTS.get(verdict.act, "not known"), verdict.currency)
+            groups.setdefault(key, []).append(verdict.amount)
         rows = []
-        for (outcome, decision, currency), own in groups.items():
-            amounts = [verdict.amount for verdict in own if verdict.amount is not None]
-            rows.append(
-                {
-                    "outcome": outcome,
-                    "decision": decision,
-                    "currency": currency,
-                    "items": len(own),
-                    "amount": total(amounts) if amounts else None,
-                }
-            )
+        for group, amounts in groups.items():
+            stated = [amount for amount in amounts if amount is not None]
+            values = (*group, len(amounts), total(stated) if stated else None)
+            rows.append(dict(zip(_TOTALS.names, values, strict=True)))
         return pa.Table.from_pylist(rows, schema=_TOTALS)
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """The rows and the sums."""
         return {"Rows": self.arrow, "Sums": self.totals}
-
-    def agrees_with(self, preview: SheetPlan) -> bool:
-        """Whether what would be journaled is what stood in a preview."""
-        return self.planned == preview.planned
-
-
-class _Plan(msgspec.Struct, frozen=True):
-    """The plan, and what it journals."""
-
-    plan: SheetPlan
-    drafts: tuple[Draft, ...]
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -214,35 +175,20 @@ class _Chosen(msgspec.Struct, frozen=True):
         )
 
 
-class DecisionSheets:
+class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Writes sheets of open items, and takes the decisions that come back in them."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        matches: Deciding,
-        funding: Marking,
-        carrying: Carrying,
-        list_items: ListItems,
-        *,
-        effects: ForeseenEffects,
-        now: Callable[[], datetime],
-        company: str,
-        environment: str,
-        until: datetime | None = None,
-        zone: ZoneInfo,
-    ) -> None:
-        self._journal = journal
-        self._matches = matches
-        self._funding = funding
-        self._carrying = carrying
-        self._list_items = list_items
-        self._effects = effects
-        self._now = now
-        self._company = company
-        self._environment = environment
-        self._until = until
-        self._zone = zone
+    journal: Journal
+    matches: Deciding
+    funding: Marking
+    carrying: Carrying
+    list_items: ListItems
+    effects: ForeseenEffects
+    now: Callable[[], datetime]
+    company: str
+    environment: str
+    until: datetime | None = None
+    zone: ZoneInfo
 
     def write(self, path: Path, items: OpenItems) -> int:
         """Write the sheet of some of a month's open items to `path`; how many they are.
@@ -250,24 +196,18 @@ class DecisionSheets:
         Raises ActionRefused for a closed month, InputError where the file is there already,
         StorageError where it cannot be written.
         """
-        require_present(self._until)
+        require_present(self.until)
         if path.exists():
             raise InputError(
                 f"{path} is there already, perhaps with decisions in it",
                 do="name another file, or remove it",
             )
-        decided = read_decided(self._journal)
+        decided = read_decided(self.journal)
         self._require_open(items.month, decided)
-        knowledge, _ = self._matches.known_under(decided)
+        knowledge, _ = self.matches.known_under(decided)
         rows = list(decision_rows(items, knowledge, decided).values())
-        book, tables = decision_book(
-            rows,
-            items.month,
-            company=self._company,
-            environment=self._environment,
-            as_of=self._now(),
-            zone=self._zone.key,
-        )
+        about = f"{clean(self.company)}, {self.environment}, open items of {items.month.title}"
+        book, tables = decision_book(rows, items.month, about, self.now(), self.zone.key)
         write_whole(book, tables, path)
         return len(rows)
 
@@ -288,32 +228,35 @@ class DecisionSheets:
         decision sheet.
         """
         file, filled = read_sheet(source, name)
-        who = actor or self._journal.who()
+        who = actor or self.journal.who()
         if dry_run:
-            decided = read_decided(self._journal, until=self._until)
-            planned = self._plan(file, filled, decided, who)
-            effects = self._effects(decided, planned.drafts, planned.plan.month)
-            return msgspec.structs.replace(planned.plan, effects=effects)
-        require_present(self._until)
+            decided = read_decided(self.journal, until=self.until)
+            plan, drafts = self._plan(file, filled, decided, who)
+            effects = self.effects(decided, drafts, plan.month)
+            return msgspec.structs.replace(plan, effects=effects)
+        require_present(self.until)
 
         def build(decided: Decided) -> tuple[Sequence[Draft], SheetPlan]:
-            planned = self._plan(file, filled, decided, who)
-            if agreed is not None and not planned.plan.agrees_with(agreed):
+            plan, drafts = self._plan(file, filled, decided, who)
+            if agreed is not None and plan.planned != agreed.planned:
                 raise ActionRefused(
                     f"what {file} would do is no longer what stood in the preview;"
                     " nothing was journaled",
                     do="look at the preview as it is now, then apply it",
                 )
-            return planned.drafts, planned.plan
+            return drafts, plan
 
-        _, plan = decide(self._journal, build)
+        _, plan = decide(self.journal, build)
         return msgspec.structs.replace(plan, is_journaled=True)
 
-    def _plan(self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor) -> _Plan:
+    def _plan(
+        self, file: str, filled: Sequence[FilledRow], decided: Decided, who: Actor
+    ) -> tuple[SheetPlan, Sequence[Draft]]:
+        """What the sheet does, and what it journals."""
         month = _month_of(file, filled)
         self._require_open(month, decided)
-        items = self._list_items(month, decided, None)
-        known = self._matches.known_under(decided)
+        items = self.list_items(month, decided, None)
+        known = self.matches.known_under(decided)
         rows = decision_rows(items, known[0], decided)
         answer = _answering(filled, rows, month, decided)
         answers = {row.number: answer(row) for row in filled}
@@ -329,9 +272,8 @@ class DecisionSheets:
             answered = planned.get(row.number) or answers[row.number]
             assert isinstance(answered, _Answer)  # each choice was planned
             verdicts.append(_verdict(row, rows.get(row.item_id), answered))
-        drafts = tuple(answered.draft for answered in planned.values() if answered.draft)
         plan = SheetPlan(file=file, month=month, verdicts=tuple(verdicts), sql=items.sql)
-        return _Plan(plan, drafts)
+        return plan, [answered.draft for answered in planned.values() if answered.draft]
 
     def _answers(
         self,
@@ -342,7 +284,7 @@ class DecisionSheets:
     ) -> dict[int, _Answer]:
         """What comes of each choice by its row, in the order of the list."""
         of_lines = [one for one in chosen if one.choice.act in _VERDICTS]
-        verdicts = self._matches.plan_each(decided, known, [one.wish for one in of_lines], who)
+        verdicts = self.matches.plan_each(decided, known, [one.wish for one in of_lines], who)
         of_line = {one.row.number: verdict for one, verdict in zip(of_lines, verdicts, strict=True)}
         answers = {}
         for one in chosen:
@@ -370,13 +312,13 @@ class DecisionSheets:
         """What a remark, or a word about carrying, would journal; None where it stands."""
         item, row = one.shown.item, one.row
         if one.choice.act == "accept_carry":
-            return self._carrying.plan_acceptance(decided, item, who)
+            return self.carrying.plan_acceptance(decided, item, who)
         if one.choice.act != "carry":
             request = item.request_id or ""
-            return self._funding.plan_remark(decided, one.choice.act, request, row.reason, who)[0]
+            return self.funding.plan_remark(decided, one.choice.act, request, row.reason, who)[0]
         if row.expected_by is None:
             raise InputError("Clear by is empty", do="give the day by which it should clear")
-        return self._carrying.plan_proposal(
+        return self.carrying.plan_proposal(
             decided, item, who, owner=row.owner, by=row.expected_by, reason=row.reason
         )
 
@@ -426,18 +368,15 @@ def _answering(
         if problem := _moved(row, month, shown):
             return _Answer("refused", problem)
         assert shown is not None  # else it has moved
-        by_label = {choice.label: choice for choice in shown.choices}
-        return by_label.get(row.decision) or _unknown_choice(row, shown)
+        for choice in reversed(shown.choices):
+            if choice.label == row.decision:
+                return choice
+        labels = ", ".join(repr(choice.label) for choice in shown.choices)
+        nothing = f": nothing is decided here; {shown.item.next_step}"
+        advice = f"; choose from {labels}" if labels else nothing
+        return _Answer("refused", f"there is no choice {row.decision[:80]!r}{advice}")
 
     return answer
-
-
-def _unknown_choice(row: FilledRow, shown: DecisionRow) -> _Answer:
-    problem = f"there is no choice {row.decision[:80]!r}"
-    if not shown.choices:
-        return _Answer("refused", f"{problem}: nothing is decided here; {shown.item.next_step}")
-    labels = ", ".join(repr(choice.label) for choice in shown.choices)
-    return _Answer("refused", f"{problem}; choose from {labels}")
 
 
 def _misplaced(row: FilledRow, month: Month, named: Mapping[str, int]) -> str:

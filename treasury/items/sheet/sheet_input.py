@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -141,20 +141,9 @@ def _filled_row(
         expected_by = None
         problem = problem or f"Clear by: {texts['expected_by'][:40]!r} is no day: type 2026-11-30"
     seen = _MONTH_AND_HASH.fullmatch(texts["seen"])
-    return FilledRow(
-        number=number,
-        item_id=texts["item_id"],
-        name=texts["name"],
-        amount=texts["amount"],
-        decision=texts["decision"],
-        reason=texts["reason"],
-        owner=texts["owner"],
-        expected_by=expected_by,
-        proposed_by=texts["proposed_by"],
-        month="" if seen is None else seen[1],
-        seen="" if seen is None else seen[2],
-        problem=problem,
-    )
+    month, shown = ("", "") if seen is None else seen.groups()
+    typed: dict[str, Any] = {**texts, "expected_by": expected_by, "seen": shown}
+    return FilledRow(number=number, month=month, problem=problem, **typed)
 
 
 def _day(text: str, day_zero: date) -> date | None:
