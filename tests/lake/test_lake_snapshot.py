@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 from lake_samples import EXACT, REQUESTS, START, copied_lake, put, requests, small_lake, statuses
 
 from treasury.errors import InputError, QueryError, TreasuryError, WorkspaceDamaged
-from treasury.lake import Lake, engine
+from treasury.lake import Lake, Snapshot, engine
+from treasury.lake import snapshot as lake_snapshot
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +167,55 @@ def test_a_lost_commit_file_is_named(lake: Lake) -> None:
         file.unlink()
     with pytest.raises(WorkspaceDamaged, match="commits"):
         lake.snapshot().sql("FROM requests")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[duckdb.DuckDBPyConnection]:
+    """The databases that are opened from here on."""
+    databases: list[duckdb.DuckDBPyConnection] = []
+    connect = engine.connect
+
+    def counted(**options: Any) -> duckdb.DuckDBPyConnection:
+        databases.append(connect(**options))
+        return databases[-1]
+
+    monkeypatch.setattr(engine, "connect", counted)
+    return databases
+
+
+def test_snapshots_of_the_same_records_share_a_database(
+    lake: Lake, opened: list[duckdb.DuckDBPyConnection]
+) -> None:
+    assert statuses(lake.snapshot()) == statuses(lake.snapshot()) == {"a": "OPEN", "b": "DONE"}
+    with lake.snapshot().connection() as connection:
+        assert connection.execute("SELECT count(*) FROM commits").fetchone() == (1,)
+    assert len(opened) == 1
+    put(lake, 1, requests(a="DONE"))
+    opened.clear()
+    assert statuses(lake.snapshot())["a"] == "DONE"
+    assert lake.snapshot().table("commits").num_rows == 2
+    assert statuses(lake.snapshot(at=START))["a"] == "OPEN"
+    assert len(opened) == 2
+
+
+def test_many_records_have_a_database_that_goes_with_their_snapshot(
+    lake: Lake, opened: list[duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake_snapshot, "FEW", 0)
+    statuses(lake.snapshot())
+    statuses(lake.snapshot())
+    assert len(opened) == 2
+
+
+def test_what_stands_beside_a_snapshot_is_its_own(lake: Lake) -> None:
+    def beside(number: int) -> Snapshot:
+        return lake.snapshot().beside({"answers": lambda: pa.table({"number": [number]})})
+
+    first, second = beside(1), beside(2)
+    for snapshot, number in ((first, 1), (second, 2), (first, 1)):
+        assert snapshot.table("answers").to_pylist() == [{"number": number}]
+    with pytest.raises(QueryError, match="answers"):
+        lake.snapshot().sql("FROM answers")
 
 
 def test_a_query_of_our_own_runs_as_it_is(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
