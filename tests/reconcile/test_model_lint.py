@@ -40,7 +40,10 @@ from treasury.reconcile.settle.unsettled_run import SETTLE_STEPS
 from treasury.trace import lookup, tracer
 
 ROOT = Path(__file__).resolve().parents[2] / "treasury"
-FILES = sorted(ROOT.glob("**/*.sql"))
+FILES = sorted(
+    path for path in ROOT.glob("**/*.sql") if not {"journal", "sandbox"} & set(path.parts)
+)
+"""Every query; the journal and the sandbox make tables of another database."""
 FLOATS = {"DOUBLE", "FLOAT", "REAL"}
 
 Rule = Callable[[exp.Expression], bool]
@@ -195,9 +198,11 @@ def test_a_step_is_one_query_that_says_what_it_is_for(path: Path) -> None:
 STANDING_ALONE = (
     "treasury.close.steps",
     "treasury.decisions.steps",
+    "treasury.desk.steps",
     "treasury.extract.steps",
     "treasury.items.steps",
     "treasury.panels.queries",
+    "treasury.reconcile.queries",
     "treasury.statements.store.steps",
     "treasury.trace.queries",
 )
@@ -218,7 +223,8 @@ MODEL = (
 
 
 def test_every_file_is_a_step_of_a_model() -> None:
-    assert {path.stem for path in FILES} == {step.name for step in MODEL}
+    steps = {path.stem for path in FILES if "views" not in path.parts}  # of records, beside a model
+    assert steps == {step.name for step in MODEL}
 
 
 @pytest.mark.parametrize("step", {step.name: step for step in MODEL}.values(), ids=lambda s: s.name)

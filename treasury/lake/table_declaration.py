@@ -46,6 +46,7 @@ _OF_ANNOTATIONS: Final = {
     Decimal: AMOUNT,
     datetime: INSTANT,
     tuple[str, ...]: TEXTS,
+    list[str]: TEXTS,
     date: DATE,
     int: INTEGER,
     bool: BOOL,

@@ -40,7 +40,7 @@ __all__ = ["MatchesPanel", "list_tables"]
 ListName = Literal["lines", "candidates", "decisions"]
 NOTHING_WRITTEN: Final = "Nothing was written."
 _OPEN: Final = step_sql("treasury.panels.queries", "open_lines")
-_CANDIDATES: Final = step_sql("treasury.panels.queries", "line_candidates")
+_CANDIDATES: Final = step_sql("treasury.panels.queries", "open_candidates")
 _DECISIONS: Final = """
 SELECT CAST(seq AS VARCHAR) AS seq, entry_id, verb, booking_date, amount, currency,
     min(expectation_id) AS expectation_id,

@@ -7,14 +7,6 @@ from treasury.reconcile.rules import ClassRule, Rules, load_rules
 from treasury.tables.row_view import Rows
 
 __all__ = [
-    "ClassRule",
-    "Matches",
-    "Question",
-    "Reconciliation",
-    "Rows",
-    "Rules",
-    "awaiting_funds",
-    "load_rules",
-    "match_references",
-    "reconcile_month",
-]
+    "ClassRule", "Matches", "Question", "Reconciliation", "Rows", "Rules", "awaiting_funds",
+    "load_rules", "match_references", "reconcile_month",
+]  # fmt: skip

@@ -21,10 +21,9 @@ from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
-import pyarrow as pa
 
 from treasury.calendar import is_target_day
-from treasury.lake import AMOUNT, INSTANT, INTEGER, TEXT, TEXTS
+from treasury.lake import schema_of
 from treasury.money import format_amount, implied_rate, product, total
 from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
@@ -41,14 +40,8 @@ AT_MOST: Final = 12
 NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
 MEASURED: Final = (
-    "opened_at",
-    "closed_at",
-    "opening",
-    "closing",
-    "known_in",
-    "known_out",
-    "converted",
-)
+    "opened_at", "closed_at", "opening", "closing", "known_in", "known_out", "converted",
+)  # fmt: skip
 
 Row = Mapping[str, Any]
 
@@ -66,57 +59,30 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     account: str
     asset: str
     currency: str
-    opened_at: datetime | None
-    closed_at: datetime | None
-    opening: Decimal | None
-    closing: Decimal | None
-    known_in: Decimal | None
-    known_out: Decimal | None
-    converted: Decimal | None
-    credits: int
-    edge_credits: int
-    fiat: Decimal | None
-    implied_rate: Decimal | None
-    implied_rate_to: Decimal | None
-    rate_low: Decimal | None
-    rate_high: Decimal | None
-    due: datetime | None
+    opened_at: datetime | None = None
+    closed_at: datetime | None = None
+    opening: Decimal | None = None
+    closing: Decimal | None = None
+    known_in: Decimal | None = None
+    known_out: Decimal | None = None
+    converted: Decimal | None = None
+    credits: int = 0
+    edge_credits: int = 0
+    fiat: Decimal | None = None
+    implied_rate: Decimal | None = None
+    implied_rate_to: Decimal | None = None
+    rate_low: Decimal | None = None
+    rate_high: Decimal | None = None
+    due: datetime | None = None
     reason: str
     next_step: str
-    entry_ids: list[str]
+    entry_ids: list[str] = []
     """The bank lines that are surely in it, as far as it is proved."""
-    edge_ids: list[str]
+    edge_ids: list[str] = []
     """Those that may be in it as well."""
 
 
-CONVERSIONS: Final = pa.schema(
-    [
-        ("state", TEXT),
-        ("account_id", TEXT),
-        ("account", TEXT),
-        ("asset", TEXT),
-        ("currency", TEXT),
-        ("opened_at", INSTANT),
-        ("closed_at", INSTANT),
-        ("opening", AMOUNT),
-        ("closing", AMOUNT),
-        ("known_in", AMOUNT),
-        ("known_out", AMOUNT),
-        ("converted", AMOUNT),
-        ("credits", INTEGER),
-        ("edge_credits", INTEGER),
-        ("fiat", AMOUNT),
-        ("implied_rate", AMOUNT),
-        ("implied_rate_to", AMOUNT),
-        ("rate_low", AMOUNT),
-        ("rate_high", AMOUNT),
-        ("due", INSTANT),
-        ("reason", TEXT),
-        ("next_step", TEXT),
-        ("entry_ids", TEXTS),
-        ("edge_ids", TEXTS),
-    ]
-)
+CONVERSIONS: Final = schema_of(Conversion)
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,13 +93,6 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal
     earliest: datetime
     latest: datetime | None
-
-
-class _Band(msgspec.Struct, frozen=True):
-    """The fiat per coin that is believed: the recorded rates, widened by the band of the rules."""
-
-    low: Decimal
-    high: Decimal
 
 
 class _Explained(msgspec.Struct, frozen=True):
@@ -171,33 +130,22 @@ def conversion_rows(
     rows: list[Conversion] = []
     for account in accounts:
         balance = (account["account_id"], account["asset"])
-        moved = of_balance.get(balance, ())
-
-        def walked(
-            queue: Iterable[Pending], account: Row = account, moved: Sequence[Row] = moved
-        ) -> tuple[_Walk, list[Conversion]]:
-            walk = _Walk(
-                account,
-                sorted(queue, key=_turn),
-                rates=of_pair.get((account["asset"], account["currency"]), ()),
-                report=reports.get(account["currency"]),
-                rules=rules,
-                zone=zone,
-            )
-            proofs = walk.unreported(moved) if walk.report is None else walk.proofs(moved)
-            return walk, [*proofs, *walk.waiting_rows(until)]
-
+        walk = _Walk(
+            account,
+            of_balance.get(balance, ()),
+            of_pair.get((account["asset"], account["currency"]), ()),
+            reports.get(account["currency"]),
+            rules,
+            zone,
+            until,
+        )
         own = of_credits.get(balance, ())
         surely = [_pending(row, rules, zone) for row in own if not row["is_decided"]]
         decided = [_pending(row, rules, zone) for row in own if row["is_decided"]]
-        apart = _unfitting_credits(
-            lambda queue: walked(queue)[1], surely, sorted(decided, key=_turn)
-        )
+        apart = _unfitting_credits(walk.conversions, surely, sorted(decided, key=_turn))
         apart_ids = {credit.entry_id for credit in apart}
-        walk, conversions = walked(
-            [*surely, *(credit for credit in decided if credit.entry_id not in apart_ids)]
-        )
-        rows += [*conversions, *walk.not_shown(apart, until)]
+        fitting = [credit for credit in decided if credit.entry_id not in apart_ids]
+        rows += [*walk.conversions([*surely, *fitting]), *walk.not_shown(apart)]
     return rows
 
 
@@ -282,68 +230,61 @@ def _turn(credit: Pending) -> tuple[bool, datetime, date, str]:
     )
 
 
-class _Walk:
+class _Walk(msgspec.Struct):
     """One balance from its first observation to its last, with the credits that feed it.
 
     `edge` are credits of which it is open whether they have been converted; `waiting` have not.
     """
 
-    def __init__(
-        self,
-        account: Row,
-        queue: list[Pending],
-        *,
-        rates: Sequence[Row],
-        report: Row | None,
-        rules: Rules,
-        zone: ZoneInfo,
-    ) -> None:
-        self.report = report
-        self._account = account
-        self._rates = rates
-        self._rules = rules
-        self._zone = zone
-        self._edge: list[Pending] = []
-        self._waiting = queue
+    account: Row
+    intervals: Sequence[Row]
+    rates: Sequence[Row]
+    report: Row | None
+    rules: Rules
+    zone: ZoneInfo
+    until: date
+    edge: list[Pending] = []
+    waiting: list[Pending] = []
 
-    def unreported(self, intervals: Sequence[Row]) -> list[Conversion]:
+    def conversions(self, queue: Iterable[Pending]) -> list[Conversion]:
+        """What was converted, and what of the credits in the queue surely was not."""
+        self.edge, self.waiting = [], sorted(queue, key=_turn)
+        if self.report is None:
+            return [self._unreported(), *self._waiting_rows()]
+        # A row for each interval in which something moved that nothing else explains.
+        moved = [row for row in self.intervals if row["is_incomplete"] or row["converted"]]
+        return [*[self._proof(row) for row in moved], *self._waiting_rows()]
+
+    def _unreported(self) -> Conversion:
         """Without a report of the provider's account: what moved, and that nothing proves it."""
         amounts: dict[str, Any] = {}
-        if intervals:
-            amounts = {name: intervals[0][name] for name in ("opened_at", "opening")}
-            amounts |= {name: intervals[-1][name] for name in ("closed_at", "closing")}
+        if self.intervals:
+            amounts = {name: self.intervals[0][name] for name in ("opened_at", "opening")}
+            amounts |= {name: self.intervals[-1][name] for name in ("closed_at", "closing")}
             for name in ("known_in", "known_out", "converted"):
-                stated = [row[name] for row in intervals]
+                stated = [row[name] for row in self.intervals]
                 amounts[name] = None if None in stated else total(stated)
-        return [
-            self._row(
-                "not_provable",
-                "no provider report shows the credits",
-                "Ask the provider for a report of the account behind the virtual IBANs",
-                **amounts,
-            )
-        ]
+        return self._row(
+            "not_provable",
+            "no provider report shows the credits",
+            "Ask the provider for a report of the account behind the virtual IBANs",
+            **amounts,
+        )
 
-    def proofs(self, intervals: Sequence[Row]) -> list[Conversion]:
-        """A row for each interval in which something moved that nothing else explains."""
-        moved = [row for row in intervals if row["is_incomplete"] or row["converted"]]
-        return [self._proof(row) for row in moved]
-
-    def waiting_rows(self, until: date) -> list[Conversion]:
+    def _waiting_rows(self) -> list[Conversion]:
         """What surely has not become coins by the last observation: overdue, and under way."""
-        observed_at: datetime | None = self._account["observed_at"]
-        due = [c for c in self._waiting if c.latest is not None and c.booked <= until]
-        overdue = [
-            c
-            for c in due
-            if c.latest is not None and observed_at is not None and c.latest <= observed_at
-        ]
-        under_way = [c for c in due if c not in overdue]
+        observed_at: datetime | None = self.account["observed_at"]
+        overdue: list[Pending] = []
+        under_way: list[Pending] = []
+        for credit in self.waiting:
+            if credit.latest is not None and credit.booked <= self.until:
+                is_overdue = observed_at is not None and credit.latest <= observed_at
+                (overdue if is_overdue else under_way).append(credit)
         return [self._waiting_row(batch, observed_at) for batch in (overdue, under_way) if batch]
 
     def _waiting_row(self, batch: list[Pending], observed_at: datetime | None) -> Conversion:
         due = min(c.latest for c in batch if c.latest is not None)
-        kyc = self._account["kyc_status"]
+        kyc = self.account["kyc_status"]
         overdue = observed_at is not None and due <= observed_at
         state, reason = "not_yet_credited", "the last balance observed does not hold them yet"
         step = "Ask the provider where they are" if overdue else "Wait, then sync"
@@ -366,21 +307,21 @@ class _Walk:
             entry_ids=[c.entry_id for c in batch],
         )
 
-    def not_shown(self, credits_apart: Iterable[Pending], until: date) -> list[Conversion]:
+    def not_shown(self, credits_apart: Iterable[Pending]) -> list[Conversion]:
         """Credits that people gave to the account and that its balance does not hold."""
         return [
             self._row(
                 "not_shown",
                 "given to this account by a person; its balances do not hold it with the others",
                 "Look at the decision again: undo it, or ask the provider where the coins went",
-                closed_at=self._account["observed_at"],
+                closed_at=self.account["observed_at"],
                 credits=1,
                 fiat=credit.amount,
                 due=credit.latest,
                 entry_ids=[credit.entry_id],
             )
             for credit in credits_apart
-            if credit.booked <= until
+            if credit.booked <= self.until
         ]
 
     # one interval
@@ -389,14 +330,14 @@ class _Walk:
         opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
         measured: dict[str, Any] = {name: interval[name] for name in MEASURED}
         # What was due before and may have been converted then: nothing can tell any more.
-        self._edge = [c for c in self._edge if c.latest is None or c.latest > opened]
-        pool = [*self._edge, *(c for c in self._waiting if c.earliest < closed)]
+        self.edge = [c for c in self.edge if c.latest is None or c.latest > opened]
+        pool = [*self.edge, *(c for c in self.waiting if c.earliest < closed)]
         if interval["is_incomplete"]:
             return self._unproved(
                 pool, "a balance or the amount of a transfer is not stated", measured
             )
         if coins < 0:
-            lost = format_amount(-coins, self._account["asset"])
+            lost = format_amount(-coins, self.account["asset"])
             reason = f"the balance is {lost} lower than what is known to have moved"
             return self._row(
                 "not_provable", reason, "Ask the provider what left the wallet", **measured
@@ -406,13 +347,13 @@ class _Walk:
             return self._unproved(pool, gap, measured, "Add the provider's report, then look again")
         band = self._band(opened, closed)
         if band is None:
-            asset, currency = self._account["asset"], self._account["currency"]
+            asset, currency = self.account["asset"], self.account["currency"]
             reason = f"no rate of {asset} in {currency} is recorded to hold it against"
             return self._unproved(pool, reason, measured)
-        measured |= {"rate_low": band.low, "rate_high": band.high}
-        window = (product(coins, band.low), product(coins, band.high))
+        measured |= {"rate_low": band[0], "rate_high": band[1]}
+        window = (product(coins, band[0]), product(coins, band[1]))
         must = [c for c in pool if c.latest is not None and c.latest <= closed]
-        explained = _explained(pool, window, must, len(self._edge))
+        explained = _explained(pool, window, must, len(self.edge))
         if explained is None:
             return self._unexplained(pool, must, measured)
         return self._proved(pool, explained, measured)
@@ -444,8 +385,9 @@ class _Walk:
     ) -> Conversion:
         """No credits fit: some are not in the report yet, there are none, or the rate is odd."""
         closed: datetime = measured["closed_at"]
-        reaches = self._covered_to()
-        if reaches < closed.astimezone(self._zone).date():
+        assert self.report is not None
+        reaches: date = self.report["covered_to"]
+        if reaches < closed.astimezone(self.zone).date():
             reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {NO_LIST}"
             return self._unproved(
                 pool, reason, measured, "Add the provider's report, then look again"
@@ -488,61 +430,58 @@ class _Walk:
     def _settle(self, pool: list[Pending], sure: list[Pending], maybe: list[Pending]) -> None:
         """Take out what is converted, and keep apart what may be."""
         converted = {c.entry_id for c in sure}
-        open_ = {c.entry_id for c in (*self._edge, *maybe)} - converted
-        self._waiting = [c for c in self._waiting if c.entry_id not in converted | open_]
-        self._edge = [c for c in pool if c.entry_id in open_]
+        open_ = {c.entry_id for c in (*self.edge, *maybe)} - converted
+        self.waiting = [c for c in self.waiting if c.entry_id not in converted | open_]
+        self.edge = [c for c in pool if c.entry_id in open_]
 
     def _uncovered(self, opened: datetime, closed: datetime) -> str | None:
         """Why the provider's report does not show every credit of an interval."""
         assert self.report is not None
         if self.report["covered_to"] is None:
             return "no statement of the provider's report is proved"
-        began: datetime | None = self._account["opened_at"]
+        began: datetime | None = self.account["opened_at"]
         first = max(opened, began) if began is not None else opened
         covered_from: date = self.report["covered_from"]
-        if covered_from > first.astimezone(self._zone).date():
+        if covered_from > first.astimezone(self.zone).date():
             return f"the provider's report begins on {covered_from:%-d %b %Y}"
-        finished = closed.astimezone(self._zone).date() - timedelta(days=1)
+        finished = closed.astimezone(self.zone).date() - timedelta(days=1)
         while not is_target_day(finished):
             finished -= timedelta(days=1)
-        reaches = self._covered_to()
+        reaches: date = self.report["covered_to"]
         if reaches < finished:
             return f"the provider's report reaches to {reaches:%-d %b %Y} only"
         return None
 
-    def _covered_to(self) -> date:
-        assert self.report is not None
-        reaches: date = self.report["covered_to"]
-        return reaches
+    def _band(self, opened: datetime, closed: datetime) -> tuple[Decimal, Decimal] | None:
+        """The lowest and the highest fiat per coin that are believed.
 
-    def _band(self, opened: datetime, closed: datetime) -> _Band | None:
-        """The rates recorded about the interval, or the nearest one; exactly 1 where rules say."""
-        if f"{self._account['currency']}/{self._account['asset']}" in self._rules.one_to_one:
-            return _Band(Decimal(1), Decimal(1))
-        if not self._rates:
+        They are the rates recorded about the interval, or the nearest one, widened by the band of
+        the rules; exactly 1 where rules say so.
+        """
+        if f"{self.account['currency']}/{self.account['asset']}" in self.rules.one_to_one:
+            return Decimal(1), Decimal(1)
+        if not self.rates:
             return None
         first, last = (opened - NEARBY).date(), (closed + NEARBY).date()
-        about = [row for row in self._rates if first <= row["quoted_on"] <= last]
-        about = about or [min(self._rates, key=lambda row: abs(row["quoted_on"] - closed.date()))]
-        share = self._rules.conversion_band / 100
-        return _Band(
+        about = [row for row in self.rates if first <= row["quoted_on"] <= last]
+        about = about or [min(self.rates, key=lambda row: abs(row["quoted_on"] - closed.date()))]
+        share = self.rules.conversion_band / 100
+        return (
             product(min(row["lowest"] for row in about), 1 - share),
             product(max(row["highest"] for row in about), 1 + share),
         )
 
     def _row(self, state: str, reason: str, next_step: str, **columns: Any) -> Conversion:
-        values: dict[str, Any] = dict.fromkeys(CONVERSIONS.names)
-        values |= {"credits": 0, "edge_credits": 0, "entry_ids": [], "edge_ids": []}
-        values |= {
-            "state": state,
-            "reason": reason,
-            "next_step": next_step,
-            "account_id": self._account["account_id"],
-            "account": self._account["account_name"] or self._account["account_id"],
-            "asset": self._account["asset"],
-            "currency": self._account["currency"],
-        }
-        return Conversion(**(values | columns))
+        return Conversion(
+            state=state,
+            account_id=self.account["account_id"],
+            account=self.account["account_name"] or self.account["account_id"],
+            asset=self.account["asset"],
+            currency=self.account["currency"],
+            reason=reason,
+            next_step=next_step,
+            **columns,
+        )
 
 
 def _credits(count: int) -> str:

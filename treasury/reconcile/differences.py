@@ -13,11 +13,10 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
-import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
-from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
+from treasury.lake import schema_of
 from treasury.money import format_amount, parse_amount
 from treasury.reconcile.clocks import days_word, rail_of, reacts_by, stage_of
 from treasury.reconcile.conversion import Conversion
@@ -52,24 +51,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     transfer_id: str | None = None
 
 
-DIFFERENCES: Final = pa.schema(
-    [
-        ("state", TEXT),
-        ("stage", TEXT),
-        ("item", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("since", DATE),
-        ("due", DATE),
-        ("age", INTEGER),
-        ("age_unit", TEXT),
-        ("next_step", TEXT),
-        ("request_id", TEXT),
-        ("entry_id", TEXT),
-        ("transfer_id", TEXT),
-    ]
-)
+DIFFERENCES: Final = schema_of(Difference)
 
 
 class Today(msgspec.Struct, frozen=True):

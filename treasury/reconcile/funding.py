@@ -9,7 +9,7 @@ transaction hash was given here is HASH PROPOSED until the service has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
-from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
+from treasury.lake import schema_of
 from treasury.money import format_amount
 from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
@@ -28,6 +28,8 @@ __all__ = [
     "FUNDING", "HASH_PROPOSED", "IN_FILE", "REJECTED", "REMARK_WORDS", "WITH_THE_BANK",
     "FundingRow", "funding_rows", "remarks_by_request", "short_account",
 ]  # fmt: skip
+
+Row = Mapping[str, Any]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,31 +63,7 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     request: str
 
 
-FUNDING = pa.schema(
-    [
-        ("state", TEXT),
-        ("due", DATE),
-        ("overdue", pa.int64()),
-        ("overdue_unit", TEXT),
-        ("direction", TEXT),
-        ("reference", TEXT),
-        ("send", AMOUNT),
-        ("currency", TEXT),
-        ("to", TEXT),
-        ("to_account", TEXT),
-        ("approved", INSTANT),
-        ("seen", TEXT),
-        ("evidence_to", DATE),
-        ("next_step", TEXT),
-        ("silent", pa.bool_()),
-        ("marked", TEXT),
-        ("file", TEXT),
-        ("file_seq", pa.int64()),
-        ("answer", TEXT),
-        ("at_bank", TEXT),
-        ("request", TEXT),
-    ]
-)
+FUNDING: Final = schema_of(FundingRow)
 LEFT_US = ("SENT", "HASH GIVEN")
 """States in which the money has left us, so that the service's clock runs."""
 UNPAID = (
@@ -104,19 +82,17 @@ HASH_PROPOSED = "HASH PROPOSED"
 
 
 def funding_rows(
-    requests: Iterable[Mapping[str, Any]],
+    requests: Iterable[Row],
     rules: Rules,
     today: date,
-    remarks: Mapping[str, Mapping[str, Any]] | None = None,
+    remarks: Mapping[str, Row] | None = None,
 ) -> list[FundingRow]:
     """A row for each request of the step `funding`: most overdue first, then the larger amount.
 
     `remarks` are people's remarks and payment files by request id, as in REQUEST_REMARKS.
     """
     by_request = remarks or {}
-    rows = [
-        _row(request, rules, today, by_request.get(request["request_id"])) for request in requests
-    ]
+    rows = (_row(row, rules, today, by_request.get(row["request_id"])) for row in requests)
     return sorted(
         rows, key=lambda row: (-row.overdue, row.currency, -(row.send or 0), row.reference)
     )
@@ -132,9 +108,7 @@ def short_account(account: str | None) -> str:
     return f"…{account[-4:]}" if account else ""
 
 
-def _row(
-    request: Mapping[str, Any], rules: Rules, today: date, remark: Mapping[str, Any] | None
-) -> FundingRow:
+def _row(request: Row, rules: Rules, today: date, remark: Row | None) -> FundingRow:
     if remark is not None and remark.get("debited") and request["state"] in UNPAID:
         # A debit of the whole file may have paid it, whatever else is said of the payment.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
@@ -145,20 +119,21 @@ def _row(
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, remark)
     overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
-    filed = remark if remark is not None and state in {IN_FILE, WITH_THE_BANK} else None
-    if filed is not None and filed["file"] is not None and request["evidence_to"] is not None:
-        leaves = filed["execution"] or filed["filed_at"].date()
-        due = rail.add(leaves, rules.ours_target_days)
-        overdue = rail.between(due, min(today, request["evidence_to"]))
+    evidence = [_payment_words(request)]
+    if remark is not None and remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK}:
+        evidence.append(f"in {remark['file']}")
+        if request["evidence_to"] is not None:
+            leaves = remark["execution"] or remark["filed_at"].date()
+            due = rail.add(leaves, rules.ours_target_days)
+            overdue = rail.between(due, min(today, request["evidence_to"]))
     # Days of the rail that the service has been silent past its own time.
     is_sent = state in LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
-    beneficiary, account = (
-        (request["deposit_beneficiary"], request["deposit_iban"])
-        if on_ramp
-        else (request["deposit_wallet_chain"], request["deposit_wallet_address"])
-    )
+    names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
+    beneficiary, account = (request[f"deposit_{name}"] for name in names)
     answer = _bank_answer(request, remark)
+    if answer is not None:
+        evidence.append(_answer_words(answer))
     changes = {"state": state, "is_overdue": overdue > 0, "answer": answer}
     step = (
         _HASH_STEPS[remark["hash_state"]]
@@ -177,7 +152,7 @@ def _row(
         to=(f"{beneficiary or ''} {short_account(account)}".strip()) if approved else "",
         to_account=(account or "") if approved else "",
         approved=request["approved_at"],
-        seen=", ".join(_seen(request, filed, answer, on_ramp=on_ramp)),
+        seen=", ".join(evidence),
         evidence_to=request["evidence_to"] if on_ramp else None,
         next_step=_remarked_step(step, state, remark),
         silent=silent_since > 0,
@@ -190,7 +165,7 @@ def _row(
     )
 
 
-def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None) -> str:
+def _remarked_state(request: Row, remark: Row | None) -> str:
     """The state that the bank shows, unless a payment file or a remark says what it cannot."""
     state: str = request["state"]
     if remark is None or state not in UNPAID:
@@ -209,9 +184,7 @@ def _remarked_state(request: Mapping[str, Any], remark: Mapping[str, Any] | None
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def _bank_answer(
-    request: Mapping[str, Any], remark: Mapping[str, Any] | None
-) -> OrderAnswer | None:
+def _bank_answer(request: Row, remark: Row | None) -> OrderAnswer | None:
     """What the bank says of the payments of a request: of the last, unless another may be paid.
 
     Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
@@ -231,7 +204,7 @@ def _bank_answer(
     return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
 
 
-def _is_back(request: Mapping[str, Any], made: datetime) -> bool:
+def _is_back(request: Row, made: datetime) -> bool:
     """Whether what left in a file is what came back since, and so is over.
 
     A file that was made after the day of the debit that came back paid another one.
@@ -242,7 +215,7 @@ def _is_back(request: Mapping[str, Any], made: datetime) -> bool:
     return is_before and (debited is None or made.date() <= debited)
 
 
-def _state_at_bank(request: Mapping[str, Any], answer: OrderAnswer | None) -> str:
+def _state_at_bank(request: Row, answer: OrderAnswer | None) -> str:
     """The state of a payment in a file by the bank's answer, of which no line shows anything.
 
     It is REJECTED, and may be paid again, only where the statements to the day of the rejection
@@ -250,20 +223,17 @@ def _state_at_bank(request: Mapping[str, Any], answer: OrderAnswer | None) -> st
     """
     if answer is None:
         return IN_FILE
-    match answer.stage:
-        case "contradicted" | "duplicate":
-            return "CHECK BANK"
-        case "rejected":
-            shown_to: date | None = request["evidence_to"]
-            is_shown = (
-                request["state"] in {"PAY", "RETURNED"}
-                and answer.at is not None
-                and shown_to is not None
-                and shown_to >= answer.at.date()
-            )
-            return REJECTED if is_shown else "CHECK BANK"
-        case _:
-            return WITH_THE_BANK
+    if answer.stage not in {"contradicted", "duplicate", "rejected"}:
+        return WITH_THE_BANK
+    shown_to: date | None = request["evidence_to"]
+    is_shown = (
+        answer.stage == "rejected"
+        and request["state"] in {"PAY", "RETURNED"}
+        and answer.at is not None
+        and shown_to is not None
+        and shown_to >= answer.at.date()
+    )
+    return REJECTED if is_shown else "CHECK BANK"
 
 
 def _at_bank(answer: OrderAnswer | None) -> str:
@@ -291,24 +261,7 @@ _PAYEE_WORDS: Final = {
 }
 
 
-def _seen(
-    request: Mapping[str, Any],
-    filed: Mapping[str, Any] | None,
-    answer: OrderAnswer | None,
-    *,
-    on_ramp: bool,
-) -> Iterator[str]:
-    """What is known of the payment: by statements, by the file it left in, by the bank's answer."""
-    yield _payment_words(request, on_ramp=on_ramp)
-    if filed is not None and filed["file"] is not None:
-        yield f"in {filed['file']}"
-    if answer is not None:
-        yield _answer_words(answer)
-
-
-def _is_in_file(
-    request: Mapping[str, Any], remark: Mapping[str, Any], answer: OrderAnswer | None
-) -> bool:
+def _is_in_file(request: Row, remark: Row, answer: OrderAnswer | None) -> bool:
     """Whether no line tells yet of a payment that left in a file, or that the bank answers of."""
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
@@ -317,7 +270,7 @@ def _is_in_file(
     return remark["file"] is not None and not _is_back(request, remark["filed_at"])
 
 
-def _remark_words(remark: Mapping[str, Any] | None, state: str) -> str:
+def _remark_words(remark: Row | None, state: str) -> str:
     """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
     if remark is None:
         return ""
@@ -341,26 +294,22 @@ REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not 
 """How a remark is said, before the name of whoever made it."""
 
 
-def _remarked_step(step: str, state: str, remark: Mapping[str, Any] | None) -> str:
+def _remarked_step(step: str, state: str, remark: Row | None) -> str:
     """The next step, where a colleague says that the money is on its way already."""
     if remark is None or remark["mark"] != "marked_sent" or state not in UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
-def _rail(request: Mapping[str, Any]) -> Rail:
+def _rail(request: Row) -> Rail:
     """The rail that the payment leaves us by, in whose days both clocks are read."""
     on_ramp = request["ramp_type"] == "ON_RAMP"
     return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
 
 
-def _reacts_by(request: Mapping[str, Any], rules: Rules) -> date:
-    return reacts_by(
-        request["sent_on"],
-        rules,
-        rail=_rail(request),
-        instant=bool(request["is_instant"]),
-    )
+def _reacts_by(request: Row, rules: Rules) -> date:
+    instant = bool(request["is_instant"])
+    return reacts_by(request["sent_on"], rules, rail=_rail(request), instant=instant)
 
 
 DEBIT_WORDS = {
@@ -370,9 +319,9 @@ DEBIT_WORDS = {
 }
 
 
-def _payment_words(request: Mapping[str, Any], *, on_ramp: bool) -> str:
+def _payment_words(request: Row) -> str:
     """What the bank, or for an off-ramp the service, shows of the payment."""
-    if not on_ramp:
+    if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
             return f"hash of {request['hash_of']}"
         return "hash given" if request["state"] == "HASH GIVEN" else "no hash"
@@ -387,9 +336,7 @@ def _payment_words(request: Mapping[str, Any], *, on_ramp: bool) -> str:
     return "pending at bank" if request["pending"] else "no debit"
 
 
-def _next_step(
-    request: Mapping[str, Any], due: date | None, silent_since: int, rules: Rules, today: date
-) -> str:
+def _next_step(request: Row, due: date | None, silent_since: int, rules: Rules, today: date) -> str:
     match request["state"]:
         case "PAY":
             when = f"by {due:%-d %b}" if due is not None and due > today else "today"
@@ -435,7 +382,7 @@ _HASH_STEPS = {
 }
 
 
-def _in_file(request: Mapping[str, Any]) -> str:
+def _in_file(request: Row) -> str:
     answer: OrderAnswer | None = request["answer"]
     if answer is not None and _at_bank(answer) == "payee":
         known_as = f" as {clean(answer.payee_name)}" if answer.payee_name else " by a similar name"
@@ -463,7 +410,7 @@ _AT_BANK: Final = {
 }
 
 
-def _check_bank(request: Mapping[str, Any]) -> str:
+def _check_bank(request: Row) -> str:
     answer: OrderAnswer | None = request["answer"]
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
@@ -480,7 +427,7 @@ def _check_bank(request: Mapping[str, Any]) -> str:
     return f"Add the statement of {account} after {request['evidence_to']:%-d %b}; do not pay twice"
 
 
-def _sent_wrong(request: Mapping[str, Any]) -> str:
+def _sent_wrong(request: Row) -> str:
     currency = request["fiat_currency"]
     if request["changed_on"]:
         changed = f"{request['changed_on']:%-d %b}"

@@ -19,6 +19,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from treasury.ground.sql_files import step_sql
 from treasury.lake import TEXT, engine
 from treasury.money import total
 from treasury.reconcile.engine.pipeline import load
@@ -36,48 +37,12 @@ STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)
 """The lake's tables that are read beside the steps."""
 _DAY: Final = timedelta(days=1)
 """A bank may book a debit on the day before the one that a file was made on, in its own zone."""
-_ALIKE: Final = """\
-SELECT * EXCLUDE (request_id), min(request_id) AS spoken_for, list(request_id) AS requests
-FROM (
-    SELECT
-        f.* EXCLUDE (
-            payment_reference, fiat_gross, fiat_net, crypto, remaining, deposit_bic, deposit_iban,
-            deposit_wallet_address, blockchain_transaction_hash, approved_at
-        ),
-        right(f.deposit_iban, 4) AS iban_end,
-        right(f.deposit_wallet_address, 4) AS address_end,
-        CASE WHEN f.received <> 0 THEN f.fiat_gross END AS expected,
-        CASE WHEN f.received <> 0 THEN f.remaining END AS short_by,
-        m.request_id AS marked
-    FROM funding AS f LEFT JOIN funding_marked AS m ON m.request_id = f.request_id
-)
-GROUP BY ALL
-"""
+_ALIKE: Final = step_sql("treasury.reconcile.queries", "funding_alike")
 """The groups: a column that a step adds splits them until it is named here as a request's own."""
 _SPOKEN_FOR: Final = """\
 SELECT f.* FROM funding AS f JOIN funding_alike AS a ON a.spoken_for = f.request_id
 """
-_TABLE: Final = """\
-FROM (
-    SELECT
-        w.* REPLACE (
-            coalesce(f.payment_reference, '') AS reference,
-            CASE WHEN w.direction = 'on-ramp' THEN f.fiat_gross ELSE f.crypto END AS send,
-            CASE
-                WHEN f.status = 'AWAITING_APPROVAL' THEN ''
-                WHEN w.direction = 'on-ramp' THEN coalesce(f.deposit_iban, '')
-                ELSE coalesce(f.deposit_wallet_address, '')
-            END AS to_account,
-            f.approved_at AS approved,
-            f.request_id AS request
-        )
-    FROM funding AS f
-    JOIN (SELECT spoken_for, unnest(requests) AS request_id FROM funding_alike) AS a
-        ON a.request_id = f.request_id
-    JOIN funding_worded AS w ON w.request = a.spoken_for
-)
-ORDER BY overdue DESC, currency, coalesce(send, 0) DESC, reference, request
-"""
+_TABLE: Final = step_sql("treasury.reconcile.queries", "funding_table")
 
 
 def with_answers(

@@ -6,7 +6,7 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import msgspec
@@ -14,24 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import TableError
-from treasury.lake import AMOUNT, TEXT
+from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.lake import engine as lake
+from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.memo import Memo, fingerprint
-from treasury.reconcile.engine.pipeline import (
-    Step,
-    compose,
-    in_order,
-    load,
-    needed,
-    read_in_turn,
-    steps_of,
-    stored,
-)
+from treasury.reconcile.engine.pipeline import Step, compose, needed
 from treasury.reconcile.match import letter_forms
 from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, read_table
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.unnamed import fact_tables
+from treasury.tables.schemas import schema_of, table_of
 from treasury.tables.tabular import Tabular
 from treasury.text import safe_html
 
@@ -45,14 +38,8 @@ __all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
 
 
 OUTCOMES = (
-    "ignored",
-    "returned",
-    "duplicate",
-    "conflict",
-    "matched",
-    "suggested",
-    "unreferenced",
-)
+    "ignored", "returned", "duplicate", "conflict", "matched", "suggested", "unreferenced",
+)  # fmt: skip
 
 PACKAGE = "treasury.reconcile.match"
 RESULTS: Final = {
@@ -62,7 +49,7 @@ RESULTS: Final = {
     "candidates": "entry_id, rank",
 }
 """The steps that the result is read from, each with the order of its rows."""
-STEPS = in_order(steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
+STEPS = pipeline.in_order(pipeline.steps_of(PACKAGE), ("outcomes", "candidates", *RESULTS))
 """The longest results come first: what was read is held beside what is left to read."""
 
 
@@ -89,7 +76,8 @@ TIERS: Final = (
     Tier("unnamed", 5, "no reference", "nothing: it is suggested"),
     Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
 )  # fmt: skip
-_TIER: Final = pa.schema([("name", TEXT), ("rank", pa.int32()), ("words", TEXT), ("proves", TEXT)])
+_TIER: Final = schema_of((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
+_CUT_LENGTH: Final = schema_of((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
 class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -226,12 +214,12 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
         rowless = {name for name, table in tables.items() if not table.num_rows}
         connection.register("expectations", tables.pop("expectations"))
-        load(connection, tables)
+        pipeline.load(connection, tables)
         loaded = tuple(tables)
         tables.clear()  # a million lines are held once, by the connection
         # What is read through is planned wherever it is read, which for few rows takes longer.
-        steps = stored(STEPS) if few else STEPS
-        results = read_in_turn(
+        steps = pipeline.stored(STEPS) if few else STEPS
+        results = pipeline.read_in_turn(
             connection, steps, RESULTS, loaded=loaded, in_place=("expectations",), rowless=rowless
         )
     return read_matches(results.__getitem__, steps, rules)
@@ -273,14 +261,8 @@ def _require_said(decisions: pa.Table, column: str) -> None:
 def read_matches(rows: Callable[[str], pa.Table], steps: tuple[Step, ...], rules: Rules) -> Matches:
     """The result of `steps` that have run; `rows` gives those of one in its order."""
     lines, expectations, allocations, candidates = map(rows, RESULTS)
-    return Matches(
-        lines=lines,
-        expectations=expectations,
-        allocations=allocations,
-        candidates=candidates,
-        sql=compose(needed(steps, "outcomes"), "outcomes"),
-        rules_hash=rules.hash,
-    )
+    sql = compose(needed(steps, "outcomes"), "outcomes")
+    return Matches(lines, expectations, allocations, candidates, sql, rules.hash)
 
 
 def rule_tables(rules: Rules) -> dict[str, pa.Table]:
@@ -290,16 +272,12 @@ def rule_tables(rules: Rules) -> dict[str, pa.Table]:
     written, stands_for = zip(*rules.look_alikes, strict=True) if rules.look_alikes else ((), ())
     return {
         "rules": pa.table(row),
-        "tiers": pa.Table.from_pylist([msgspec.to_builtins(tier) for tier in TIERS], _TIER),
+        "tiers": table_of([msgspec.structs.astuple(tier) for tier in TIERS], _TIER),
         "contradicting_statuses": _texts(
-            status=tuple(
-                status.strip().upper().replace("-", "_") for status in rules.contradicting_statuses
-            )
+            status=[text.strip().upper().replace("-", "_") for text in rules.contradicting_statuses]
         ),
         "placeholders": _texts(
-            placeholder=tuple(
-                "".join(filter(str.isalnum, text)).upper() for text in rules.placeholders
-            )
+            placeholder=["".join(filter(str.isalnum, text)).upper() for text in rules.placeholders]
         ),
         "structured_kinds": _texts(kind=rules.structured),
         "look_alikes": _texts(written=written, meant=stands_for),
@@ -319,26 +297,16 @@ _NUMBERS = tuple(
 
 def _cut_lengths(rules: Rules) -> pa.Table:
     """Lengths at which a field may end because it was cut: exact ones, and the most it can hold."""
-    limits = {
-        "remittance": rules.remittance_limit,
-        "end_to_end_id": rules.reference_limit,
-        "creditor_reference": rules.reference_limit,
-    }
-    rows: list[tuple[int, str | None, bool]] = [
+    rows = [
         *((length, None, False) for length in rules.cut_lengths),
-        *((limit, field, True) for field, limit in limits.items()),
+        (rules.remittance_limit, "remittance", True),
+        (rules.reference_limit, "end_to_end_id", True),
+        (rules.reference_limit, "creditor_reference", True),
     ]
-    lengths, fields, are_most = zip(*rows, strict=True)
-    return pa.table(
-        {
-            "length": pa.array(lengths, pa.int32()),
-            "field": pa.array(fields, pa.string()),
-            "is_most": pa.array(are_most, pa.bool_()),
-        }
-    )
+    return table_of(rows, _CUT_LENGTH)
 
 
-def _texts(**columns: tuple[str, ...]) -> pa.Table:
+def _texts(**columns: Sequence[str]) -> pa.Table:
     return pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
 
 
@@ -364,12 +332,9 @@ def _unique(table: pa.Table, key: str, table_name: str, do: str = UNIQUE) -> pa.
         return table
     counts = pc.value_counts(keys)
     repeated = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(repeated):
-        raise TableError(
-            f"{table_name}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once",
-            do=do,
-        )
-    return table
+    raise TableError(
+        f"{table_name}: {key} {repeated[0]['values'].as_py()!r:.80} is there more than once", do=do
+    )
 
 
 SIGN = "give the amount without a sign and say CRDT or DBIT in `direction`"

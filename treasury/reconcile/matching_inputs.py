@@ -31,16 +31,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DECISIONS",
-    "EXPECTATIONS",
-    "LINES",
-    "NULLABLE",
-    "TYPE_NAMES",
-    "Field",
-    "read_table",
-    "require_columns",
-    "require_convertible",
-]
+    "DECISIONS", "EXPECTATIONS", "LINES", "NULLABLE", "TYPE_NAMES", "Field", "read_table",
+    "require_columns", "require_convertible",
+]  # fmt: skip
 
 
 class Field(msgspec.Struct, frozen=True):

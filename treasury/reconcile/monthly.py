@@ -21,20 +21,13 @@ import pyarrow as pa
 from treasury.calendar import Month
 from treasury.errors import NothingStored
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
+from treasury.reconcile import question_tables
 from treasury.reconcile.conversion import CONVERSIONS
 from treasury.reconcile.differences import DIFFERENCES
+from treasury.reconcile.engine import pipeline
 from treasury.reconcile.engine.kept_run import Run, kept_run
 from treasury.reconcile.engine.memo import Memo, fingerprint
-from treasury.reconcile.engine.pipeline import (
-    Step,
-    compose,
-    in_order,
-    load,
-    needed,
-    run,
-    steps_of,
-    stored,
-)  # fmt: skip
+from treasury.reconcile.engine.pipeline import Step, needed, steps_of
 from treasury.reconcile.funding_words import READ_FOR_FUNDING, funding_table
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 from treasury.reconcile.matching import (
@@ -47,29 +40,14 @@ from treasury.reconcile.matching import (
     read_matches,
 )
 from treasury.reconcile.matching_inputs import Field, read_table
-from treasury.reconcile.month.month_refusals import (
-    require_begun,
-    require_currency,
-    require_month,
-)
+from treasury.reconcile.month import month_refusals
 from treasury.reconcile.question import Question
-from treasury.reconcile.question_tables import (
-    coverage_table,
-    month_days,
-    question_table,
-    question_terms,
-)
 from treasury.reconcile.rules import Rules
+from treasury.reconcile.settle import unsettled_run
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
-from treasury.reconcile.settle.unsettled_run import (
-    DATABASE,
-    SETTLE_STEPS,
-    bring_unsettled,
-    is_much,
-    settled_now,
-)
 from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -78,25 +56,11 @@ if TYPE_CHECKING:
     from treasury.reconcile.spark.spark_matching import SparkMatches
 
 __all__ = [
-    "READ_FOR_ANSWER",
-    "Basis",
-    "Matched",
-    "Reconciliation",
-    "WorkedOut",
-    "answer_on",
-    "awaiting_funds",
-    "knowledge_key",
-    "matched",
-    "matched_in_full",
-    "question_inputs",
-    "reconcile_month",
-    "requests_at_cut_off",
-    "run_on_matched",
-    "settling_terms",
-    "step_sql",
-    "synced_at",
-    "worked_out",
-]
+    "READ_FOR_ANSWER", "Basis", "Matched", "Reconciliation", "WorkedOut", "answer_on",
+    "awaiting_funds", "knowledge_key", "matched", "matched_in_full", "question_inputs",
+    "reconcile_month", "requests_at_cut_off", "run_on_matched", "settling_terms", "step_sql",
+    "synced_at", "worked_out",
+]  # fmt: skip
 
 MONTH_PACKAGE = "treasury.reconcile.month"
 _KNOWLEDGE: Final = {
@@ -108,7 +72,9 @@ _KNOWLEDGE: Final = {
 }
 """What a run of matching is kept with, and the order of its rows."""
 _ALL: Final = {**steps_of(PACKAGE), **steps_of(MONTH_PACKAGE)}
-STEPS: tuple[Step, ...] = stored(in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE))))
+STEPS: tuple[Step, ...] = pipeline.stored(
+    pipeline.in_order(_ALL, (*RESULTS, *steps_of(MONTH_PACKAGE)))
+)
 """The steps of matching, over the month's own texts and lines, and what a month shows of them."""
 MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
@@ -136,49 +102,38 @@ SHEETS = {
     "Internal transfers": "internal_transfers",
 }
 """The tables of a reconciliation by the names of their sheets."""
-ANSWERS = (
-    "statement_proofs",
-    "month_lines",
-    "earlier_lines",
-    "bank_cutoffs",
-    "excess_lines",
-    "virtual_account_credits",
-    "fee_requests",
-    "fee_accruals",
-    "fee_totals",
-)
-READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, *READ_FOR_FUNDING)
+_ANSWERS_OF: Final = {
+    "statements": "statement_proofs",
+    "lines": "month_lines",
+    "earlier_lines": "earlier_lines",
+    "bank_cutoffs": "bank_cutoffs",
+    "excess_lines": "excess_lines",
+    "virtual_accounts": "virtual_account_credits",
+    "fee_requests": "fee_requests",
+    "fee_accruals": "fee_accruals",
+    "fee_totals": "fee_totals",
+}
+"""The tables of a reconciliation that are a step's rows, and that step."""
+READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
 """The steps whose rows become an answer."""
 
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
 """The steps that are read once all have run."""
-BANK_CUTOFFS = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("statement_account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("value_date", DATE),
-        ("booking_date", DATE),
-        ("expectation_id", TEXT),
-        ("reference", TEXT),
-        ("counterparty_name", TEXT),
-    ]
+BANK_CUTOFFS: Final = schema_of(
+    (TEXT, "entry_id", "statement_account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (DATE, "value_date", "booking_date"),
+    (TEXT, "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
-EXCESS_LINES = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("booking_date", DATE),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("expectation_id", TEXT),
-        ("reference", TEXT),
-        ("counterparty_name", TEXT),
-    ]
+EXCESS_LINES: Final = schema_of(
+    (TEXT, "entry_id"),
+    (DATE, "booking_date"),
+    (TEXT, "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each matched line of more than was expected; `amount`, in `currency`, is what is above
 it. `expectation_id` and `reference` are empty where it was matched to several."""
@@ -293,7 +248,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
 
 def step_sql(step: str) -> str:
     """The whole query behind one step of a month, to read or run."""
-    return compose(needed(STEPS, step), step)
+    return pipeline.compose(needed(STEPS, step), step)
 
 
 def reconcile_month(
@@ -345,7 +300,7 @@ class WorkedOut(msgspec.Struct, frozen=True, eq=False):
 def worked_out(basis: Basis) -> WorkedOut:
     """The month's answer and what it rests on; errors as `reconcile_month`."""
     question, knowledge = basis.question, knowledge_key(basis)
-    require_begun(question)
+    month_refusals.require_begun(question)
     answered = _ANSWERS.of(_answer_key(basis, knowledge), lambda: _work_out(basis))
     if basis.closed is None:
         _MATCHED.of(knowledge, lambda: answered.matched)
@@ -410,18 +365,19 @@ def _work_out(basis: Basis) -> WorkedOut:
         return answered
     with run_on_question(basis.snapshot, question, basis.decisions, _STORED) as steps_run:
         connection = steps_run.connection
-        require_month(_first_row(connection), question.month)
-        settling = closed if closed is not None and is_much(connection, closed.least) else None
+        month_refusals.require_month(_first_row(connection), question.month)
+        settling = closed
+        if closed is not None and not unsettled_run.is_much(connection, closed.least):
+            settling = None
         steps_run.bring(STEPS, last=_LAST if settling is None else ())
         _AT_CUT_OFF.of(
             _cut_off_key(basis.snapshot, question.month, question.zone),
             lambda: _read_cut_off(connection),
         )
         if settling is not None:
-            closed_to = month_days(settling.month, question.zone)
-            settling.write(
-                basis.snapshot, settling_terms(question), settled_now(connection, STEPS, closed_to)
-            )
+            closed_to = question_tables.month_days(settling.month, question.zone)
+            settled = unsettled_run.settled_now(connection, STEPS, closed_to)
+            settling.write(basis.snapshot, settling_terms(question), settled)
         return _read_answer(basis, steps_run)
 
 
@@ -434,14 +390,14 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
-    beside = {DATABASE: settled.database}
+    beside = {unsettled_run.DATABASE: settled.database}
     try:
         with basis.snapshot.connection(one_thread=True, beside=beside) as connection:
             steps_run = Run(connection)
             _give_question(steps_run, basis.question, basis.decisions)
-            if not bring_unsettled(steps_run, settled, STEPS):
+            if not unsettled_run.bring_unsettled(steps_run, settled, STEPS):
                 return None
-            require_month(_first_row(connection), basis.question.month)
+            month_refusals.require_month(_first_row(connection), basis.question.month)
             answered = _read_answer(basis, steps_run)
     except _NOT_AS_WRITTEN:  # what else is wrong is met again where everything is matched
         return None
@@ -451,9 +407,9 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
 
 def settling_terms(question: Question) -> str:
     """The hash of all but records and decisions that tells what a line is, and what is settled."""
-    steps = [(step.name, step.sql) for step in (*STEPS, *SETTLE_STEPS)]
+    steps = [(step.name, step.sql) for step in (*STEPS, *unsettled_run.SETTLE_STEPS)]
     digest = hashlib.sha256(msgspec.json.encode((question.zone.key, steps)))
-    digest.update(fingerprint(*question_terms(question).values()) or b"")
+    digest.update(fingerprint(*question_tables.question_terms(question).values()) or b"")
     return digest.hexdigest()
 
 
@@ -467,31 +423,20 @@ def answer_on(
 ) -> Reconciliation:
     """The month's answer, from a connection that has the rows of the steps READ_FOR_ANSWER."""
     question = basis.question
-    answers = {name: connection.table(name).to_arrow_table() for name in ANSWERS}
-    view = view_of(connection, question)
-    funds = funding_table(connection, question.rules, question.today, basis.remarks, question.zone)
+    tables = {name: connection.table(step).to_arrow_table() for name, step in _ANSWERS_OF.items()}
+    tables |= view_of(connection, question)
     return Reconciliation(
         month=question.month,
         company=question.company,
         environment=question.environment,
         as_of=question.as_of,
         known_at=_known_at(connection) or question.as_of,
-        lines=answers["month_lines"],
-        earlier_lines=answers["earlier_lines"],
-        awaiting_funds=funds,
-        virtual_accounts=answers["virtual_account_credits"],
-        in_transit=view.in_transit,
-        statements=answers["statement_proofs"],
-        fee_requests=answers["fee_requests"],
-        fee_accruals=answers["fee_accruals"],
-        fee_totals=answers["fee_totals"],
+        awaiting_funds=funding_table(
+            connection, question.rules, question.today, basis.remarks, question.zone
+        ),
         matches=matches,
-        conversions=view.conversions,
-        differences=view.differences,
-        internal_transfers=view.internal_transfers,
-        bank_cutoffs=answers["bank_cutoffs"],
-        excess_lines=answers["excess_lines"],
         rules=question.rules,
+        **tables,
     )
 
 
@@ -507,8 +452,8 @@ def requests_at_cut_off(snapshot: Snapshot, month: Month, zone: ZoneInfo) -> pa.
 
     def work_out() -> pa.Table:
         with snapshot.connection() as connection:
-            load(connection, {"asked": month_days(month, zone)})
-            run(connection, needed(STEPS, "requests_at_cut_off"))
+            pipeline.load(connection, {"asked": question_tables.month_days(month, zone)})
+            pipeline.run(connection, needed(STEPS, "requests_at_cut_off"))
             return _read_cut_off(connection)
 
     return _AT_CUT_OFF.of(_cut_off_key(snapshot, month, zone), work_out)
@@ -612,7 +557,7 @@ def _give_question(steps_run: Run, question: Question, decisions: TableLike | No
     """Give a run all that the steps read beside the records and what is settled of them."""
     connection = steps_run.connection
     steps_run.give(question_inputs(connection, question, decisions))
-    require_currency(_first_row(connection))
+    month_refusals.require_currency(_first_row(connection))
 
 
 def question_inputs(
@@ -623,10 +568,10 @@ def question_inputs(
     The connection has the statements and the confirmed balances.
     """
     return {
-        **question_terms(question),
+        **question_tables.question_terms(question),
         **_decision_tables(decisions),
-        "asked": question_table(question),
-        "covered": coverage_table(connection, question),
+        "asked": question_tables.question_table(question),
+        "covered": question_tables.coverage_table(connection, question),
     }
 
 

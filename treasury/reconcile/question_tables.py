@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from treasury.calendar import Month, is_target_day, next_target_day
 from treasury.identifiers import plain_account
-from treasury.lake import INSTANT, TEXT
+from treasury.lake import BOOL, INSTANT, INTEGER, TEXT
 from treasury.reconcile.matching import rule_tables
 from treasury.reconcile.question import Question
 from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
 from treasury.settings import BankAccount
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.coverage import month_coverage
+from treasury.tables.schemas import schema_of, table_of
 
 __all__ = ["class_rule_table", "coverage_table", "month_days", "question_table", "question_terms"]
 
@@ -27,7 +28,13 @@ def question_terms(question: Question) -> dict[str, pa.Table]:
     """The accounts and the rules of a question, whatever its month, as the steps read them."""
     rules, accounts = question.rules, question.accounts
     return {
-        "declared_accounts": _accounts(accounts),
+        "declared_accounts": table_of(
+            [
+                (plain_account(account.account), account.name, account.currency, account.source)
+                for account in accounts
+            ],
+            schema_of((TEXT, "account", "name", "currency", "source")),
+        ),
         "class_rules": class_rule_table(rules, accounts, credits_by_text=question.credits_by_text),
         **rule_tables(rules),
     }
@@ -64,17 +71,6 @@ def coverage_table(connection: duckdb.DuckDBPyConnection, question: Question) ->
     return month_coverage(stored, question.accounts, confirmed, question.month)
 
 
-def _accounts(accounts: tuple[BankAccount, ...]) -> pa.Table:
-    return pa.table(
-        {
-            "account": pa.array([plain_account(account.account) for account in accounts], TEXT),
-            "name": pa.array([account.name for account in accounts], TEXT),
-            "currency": pa.array([account.currency for account in accounts], TEXT),
-            "source": pa.array([account.source for account in accounts], TEXT),
-        }
-    )
-
-
 def class_rule_table(
     rules: Rules, accounts: tuple[BankAccount, ...], *, credits_by_text: bool = False
 ) -> pa.Table:
@@ -89,25 +85,18 @@ def class_rule_table(
         for account in accounts
         if account.source == "own_bank"
     )
-    names = ClassRule.__struct_fields__
-    schema = pa.schema(
-        [("turn", pa.int64()), ("meets_credits", pa.bool_()), *((name, TEXT) for name in names)]
-    )
-    return pa.Table.from_pylist(
-        [
-            {
-                "turn": turn,
-                "meets_credits": credits_by_text or not is_text_alone(rule),
-                **_compared(rule),
-            }
-            for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
-        ],
-        schema=schema,
-    )
+    rows = [
+        (turn, credits_by_text or not is_text_alone(rule), *_compared(rule))
+        for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
+    ]
+    columns = (TEXT, *ClassRule.__struct_fields__)
+    return table_of(rows, schema_of((INTEGER, "turn"), (BOOL, "meets_credits"), columns))
 
 
-def _compared(rule: ClassRule) -> dict[str, str | None]:
+def _compared(rule: ClassRule) -> tuple[str | None, ...]:
     """What lines are compared with: accounts as lines have them."""
-    own: dict[str, str | None] = msgspec.structs.asdict(rule)
-    accounts = ("account", "counterparty_account")
-    return own | {name: plain_account(own[name] or "") or None for name in accounts}
+    accounts = {
+        name: plain_account(getattr(rule, name) or "") or None
+        for name in ("account", "counterparty_account")
+    }
+    return msgspec.structs.astuple(msgspec.structs.replace(rule, **accounts))

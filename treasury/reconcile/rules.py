@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from decimal import Decimal
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -24,15 +25,9 @@ from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
 __all__ = [
-    "ClassRule",
-    "LineClass",
-    "Rules",
-    "StructuredKind",
-    "check_rules",
-    "is_text_alone",
-    "load_rules",
-    "met_by_none",
-]
+    "ClassRule", "LineClass", "Rules", "StructuredKind", "check_rules", "is_text_alone",
+    "load_rules", "met_by_none",
+]  # fmt: skip
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -74,39 +69,8 @@ GREEK_LETTERS: Final = (
 )
 LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
 """The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
-STANDARD_CLASSES = (
-    ClassRule(
-        name="conversion sweep",
-        line_class="conversion_sweep",
-        source="provider_report",
-        direction="DBIT",
-        remittance=r"\b(conversion|sweep)\b",
-    ),
-    ClassRule(
-        name="bank charge",
-        line_class="bank_charge",
-        source="own_bank",
-        bank_transaction_code=r"[A-Z]{4}/[A-Z]{4}/(CHRG|COMM|FEES|COME)",
-    ),
-    ClassRule(
-        name="interest",
-        line_class="other_business",
-        source="own_bank",
-        bank_transaction_code=r"[A-Z]{4}/[A-Z]{4}/INTR",
-    ),
-    ClassRule(
-        name="payroll",
-        line_class="other_business",
-        source="own_bank",
-        bank_transaction_code=r"PMNT/[A-Z]{4}/SALA",
-    ),
-    ClassRule(
-        name="tax",
-        line_class="other_business",
-        source="own_bank",
-        bank_transaction_code=r"(PMNT/[A-Z]{4}/TAXE|[A-Z]{4}/[A-Z]{4}/TAXE)",
-    ),
-)
+_STANDARD: Final = (files("treasury.reconcile") / "standard_classes.toml").read_text("utf-8")
+STANDARD_CLASSES: Final = convert(tomllib.loads(_STANDARD)["classes"], tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
+from treasury.ground.sql_files import step_sql
 from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, worked_out
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
@@ -23,15 +24,7 @@ __all__ = ["Knowledge", "answer_and_knowledge", "run_knowledge"]
 
 SHORTEST = 6
 """An id may be written by its first so many characters, where no other begins alike."""
-_FIRST_SEEN = """\
-SELECT entry_id, min(valid_from) AS known_from
-FROM (
-    SELECT entry_id, valid_from FROM statement_entries
-    UNION ALL SELECT entry_id, valid_from FROM statement_entries_history
-) AS versions
-WHERE entry_id IN (SELECT unnest($ids))
-GROUP BY entry_id
-"""
+_FIRST_SEEN: Final = step_sql("treasury.reconcile.queries", "first_seen")
 
 
 class Knowledge:

@@ -6,7 +6,6 @@ Set logic is SQL; what needs a calendar, a division or a sentence is made here, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
 from typing import Any, Final
 
 import duckdb
@@ -18,7 +17,7 @@ from treasury.reconcile.differences import DIFFERENCES, TELLERS, Today, differen
 from treasury.reconcile.internal import INTERNAL_TRANSFERS, internal_transfer_rows
 from treasury.reconcile.question import Question
 
-__all__ = ["READ_FOR_VIEW", "View", "conversions_of", "view_of"]
+__all__ = ["READ_FOR_VIEW", "conversions_of", "view_of"]
 
 READ_FOR_VIEW: Final = (
     *TELLERS,
@@ -36,17 +35,11 @@ READ_FOR_VIEW: Final = (
 Rows = list[dict[str, Any]]
 
 
-class View(msgspec.Struct, frozen=True, eq=False):
-    """The tables that a month has beside those which SQL makes whole."""
+def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
+    """The tables that a month has beside those which SQL makes whole, by their names.
 
-    conversions: pa.Table
-    differences: pa.Table
-    internal_transfers: pa.Table
-    in_transit: pa.Table
-
-
-def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> View:
-    """The view of a month, on a connection on which every step has run."""
+    Every step has run on the connection.
+    """
     month, zone, rules = question.month, question.zone, question.rules
     credit_rows = _rows(connection, "conversion_credits")
     proofs = conversions_of(connection, question, credit_rows)
@@ -67,12 +60,12 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> View:
     today = Today(question.today, month.last, zone, rules)
     steps = {name: _rows(connection, name) for name in TELLERS}
     in_transit = connection.table("in_transit").to_arrow_table()
-    return View(
-        conversions=_table(of_month, CONVERSIONS),
-        differences=_table(difference_rows(steps, of_month, transfers, today), DIFFERENCES),
-        internal_transfers=_table(transfers, INTERNAL_TRANSFERS),
-        in_transit=_with_credits(in_transit, proofs, credit_rows, month.last, question),
-    )
+    return {
+        "conversions": _table(of_month, CONVERSIONS),
+        "differences": _table(difference_rows(steps, of_month, transfers, today), DIFFERENCES),
+        "internal_transfers": _table(transfers, INTERNAL_TRANSFERS),
+        "in_transit": _with_credits(in_transit, proofs, credit_rows, question),
+    }
 
 
 def conversions_of(
@@ -98,7 +91,6 @@ def _with_credits(
     in_transit: pa.Table,
     proofs: Iterable[Conversion],
     credits: Rows,  # noqa: A002 - what a bank calls them
-    cut_off: date,
     question: Question,
 ) -> pa.Table:
     """Money in transit, with the virtual accounts' credits that were surely no coins at the end."""
@@ -116,7 +108,7 @@ def _with_credits(
             continue
         for entry in proof.entry_ids:
             credit = by_id[proof.account_id, proof.asset, entry]
-            if credit["booking_date"] <= cut_off:
+            if credit["booking_date"] <= question.month.last:
                 more.append(
                     {
                         "what": "virtual-account credit, not converted",

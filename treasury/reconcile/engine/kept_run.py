@@ -132,14 +132,15 @@ _IDLE_RUNS: dict[Hashable, Run] = {}
 
 def forget_runs() -> None:
     """Keep none: the next question is worked out from the records."""
+    _keep_only({})
+
+
+def _keep_only(runs: Mapping[Hashable, Run]) -> None:
     with _LOCK:
         former = list(_IDLE_RUNS.values())
         _IDLE_RUNS.clear()
-    _close(former)
-
-
-def _close(runs: Iterable[Run]) -> None:
-    for run in runs:
+        _IDLE_RUNS.update(runs)
+    for run in former:
         with suppress(duckdb.Error):
             run.connection.close()
 
@@ -161,10 +162,7 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
         is_kept = key is not None and run.is_small
     finally:
         if is_kept:
-            with _LOCK:
-                former = list(_IDLE_RUNS.values())
-                _IDLE_RUNS.clear()
-                _IDLE_RUNS[key] = run
+            _keep_only({key: run})
         else:
-            former = [run]
-        _close(former)
+            with suppress(duckdb.Error):
+                run.connection.close()

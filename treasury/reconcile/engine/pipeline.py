@@ -110,14 +110,14 @@ def stored(steps: Iterable[Step]) -> tuple[Step, ...]:
 def compose(steps: Iterable[Step], final: str) -> str:
     """One query: every step as a common table expression, then all rows of `final`."""
     indented = {step.name: step.sql.replace("\n", "\n    ") for step in steps}
-    parts = ",\n".join(f"{_quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
-    return f"WITH {parts}\nSELECT * FROM {_quoted(final)}"
+    parts = ",\n".join(f"{lake.quoted(name)} AS (\n    {sql}\n)" for name, sql in indented.items())
+    return f"WITH {parts}\nSELECT * FROM {lake.quoted(final)}"
 
 
 def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
     """Give the connection each Arrow table under its name, in the place of one that it had."""
     for name, table in tables.items():
-        created = f"CREATE OR REPLACE TEMP TABLE {_quoted(name)}"
+        created = f"CREATE OR REPLACE TEMP TABLE {lake.quoted(name)}"
         columns = None if table.num_rows else lake.typed_columns(table.schema)
         if columns is not None:
             connection.execute(f"{created} ({columns})")
@@ -132,16 +132,14 @@ def run(
     steps: Sequence[Step],
     *,
     targets: Collection[str] | None = None,
-    rowless: Collection[str] = (),
 ) -> None:
     """Run each step once and keep its rows for the steps after it, or only its name.
 
     With `targets`, rows are given back as soon as no later step and no target reads them.
-    What can have no row, as the `rowless` tables have none, is not asked again once its columns
-    are known.
+    What can have no row is not asked again once its columns are known.
     """
     spent = {} if targets is None else spent_steps(steps, targets)
-    without = set(rowless)
+    without: set[str] = set()
     for place, step in enumerate(steps):
         if not make(connection, step, without):
             without.add(step.name)
@@ -182,12 +180,12 @@ def read_in_turn(
 
 def drop(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     """Give back the rows of a step or of a table that was given."""
-    connection.execute(f"DROP TABLE {_quoted(name)}")
+    connection.execute(f"DROP TABLE {lake.quoted(name)}")
 
 
 def rename(connection: duckdb.DuckDBPyConnection, name: str, new: str) -> None:
     """Call a table otherwise."""
-    connection.execute(f"ALTER TABLE {_quoted(name)} RENAME TO {_quoted(new)}")
+    connection.execute(f"ALTER TABLE {lake.quoted(name)} RENAME TO {lake.quoted(new)}")
 
 
 _COLUMNS: Final[dict[str, str]] = {}
@@ -197,7 +195,7 @@ has one schema."""
 
 def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[str]) -> int:
     """Run a step, and say how many rows it has; of one that is read through, 1 for any number."""
-    name, shape = _quoted(step.name), written_shape(step.sql)
+    name, shape = lake.quoted(step.name), written_shape(step.sql)
     columns = _COLUMNS.get(step.sql) if shape is None else shape.columns
     if columns is not None and is_rowless(connection, step.sql, rowless):
         connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
@@ -207,7 +205,7 @@ def make(connection: duckdb.DuckDBPyConnection, step: Step, rowless: Collection[
     if columns is None:
         table = connection.table(step.name)
         pairs = zip(table.columns, table.types, strict=True)
-        _COLUMNS[step.sql] = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in pairs)
+        _COLUMNS[step.sql] = ", ".join(f"{lake.quoted(column)} {type_}" for column, type_ in pairs)
     return 1 if counted is None else int(counted[0])
 
 
@@ -237,7 +235,3 @@ def spent_steps(
     for name in sorted(needless):
         by_place.setdefault(last[name], []).append(name)
     return by_place
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -18,14 +18,8 @@ import duckdb
 import msgspec
 
 __all__ = [
-    "AGGREGATES",
-    "SHAPES",
-    "StepShape",
-    "is_rowless",
-    "rows_from",
-    "text_digest",
-    "written_shape",
-]
+    "AGGREGATES", "SHAPES", "StepShape", "is_rowless", "rows_from", "text_digest", "written_shape",
+]  # fmt: skip
 
 SHAPES: Final = "step_shapes.json"
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, StatementError
+from treasury.ground.sql_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.text import clean
 
@@ -27,16 +28,7 @@ def require_begun(question: Question) -> None:
         )
 
 
-_WITHOUT_CURRENCY: Final = """
-SELECT s.file_name, s.statement_id, s.account
-FROM statement_entries AS e
-JOIN statements AS s ON s.statement_id = e.statement_id
-JOIN (
-    SELECT account FROM declared_accounts GROUP BY account HAVING count(*) > 1
-) AS d ON d.account = upper(replace(s.account, ' ', ''))
-WHERE e.currency IS NULL AND s.currency IS NULL AND e.vanished_at IS NULL AND s.vanished_at IS NULL
-LIMIT 1
-"""
+_WITHOUT_CURRENCY: Final = step_sql("treasury.reconcile.queries", "movement_without_currency")
 """A movement without a currency on an account of several: a single one would count for it."""
 
 
@@ -52,16 +44,8 @@ def require_currency(first_row: FirstRow) -> None:
         )
 
 
-_BOOKED_DAYS: Final = """
-SELECT
-    min(booking_date) FILTER (WHERE coalesce(entry_status, 'BOOK') = 'BOOK') AS first_booked,
-    CAST(min(booking_date) AS VARCHAR) AS first_day,
-    CAST(max(booking_date) AS VARCHAR) AS last_day
-FROM bank_lines
-"""
-_COVERED_OR_COMPLETED: Final = """
-SELECT 1 AS one FROM covered WHERE is_covered UNION ALL SELECT 1 AS one FROM fee_requests LIMIT 1
-"""
+_BOOKED_DAYS: Final = step_sql("treasury.reconcile.queries", "booked_days")
+_COVERED_OR_COMPLETED: Final = step_sql("treasury.reconcile.queries", "covered_or_completed")
 
 
 def require_month(first_row: FirstRow, month: Month) -> None:

@@ -87,14 +87,15 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
 
         A file that is not as it was written counts as none.
         """
-        content = self._content(_CONTENTS)
+        path = self.workspace / _FOLDER / _CONTENTS
         try:
-            contents = None if content is None else msgspec.json.decode(content, type=_Contents)
-        except msgspec.DecodeError:
+            contents = msgspec.json.decode(path.read_bytes(), type=_Contents)
+        except PermissionError as error:
+            raise disk.denied(path) from error
+        except (OSError, msgspec.DecodeError):
             return None  # another version wrote it, or it was cut off: it is made again
         if (
-            contents is None
-            or (contents.terms, contents.closes) != (terms, self.closes)
+            (contents.terms, contents.closes) != (terms, self.closes)
             or snapshot.at is not None
             or snapshot.commit is None
             or snapshot.commit.number < contents.commit
@@ -142,13 +143,3 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
         with suppress(OSError):
             for path in unneeded:
                 path.unlink(missing_ok=True)
-
-    def _content(self, name: str) -> bytes | None:
-        """A file's bytes; None where it is not there, or no file."""
-        path = self.workspace / _FOLDER / name
-        try:
-            return path.read_bytes()
-        except PermissionError as error:
-            raise disk.denied(path) from error
-        except OSError:
-            return None

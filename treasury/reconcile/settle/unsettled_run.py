@@ -11,7 +11,7 @@ accepted it for the request that it was matched to, its text unread.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -19,10 +19,11 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, TEXT, engine
 from treasury.lake.lake import REPAIRED
 from treasury.reconcile.engine.kept_run import Run
-from treasury.reconcile.engine.pipeline import Step, in_order, load, needed, run, steps_of
+from treasury.reconcile.engine.pipeline import Step, drop, in_order, load, needed, run, steps_of
 from treasury.reconcile.settle.settled_months import SettledMonths
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 
@@ -73,22 +74,11 @@ _CURRENT: Final = ("statement_entries", "ramp_requests")
 """Those whose rows are superseded: one that was written since stands for the one before. A version
 or an event is written once."""
 _WORD: Final = re.compile(r"\w+")
-_DECIDED: Final = """
-FROM decisions
-UNION ALL BY NAME
-SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason
-FROM rejoining_lines AS l
-LEFT JOIN decisions AS d ON d.entry_id = l.entry_id AND d.verdict IN ('accept', 'file')
-WHERE l.expectation_id IS NOT NULL AND d.entry_id IS NULL
-"""
+_DECIDED: Final = step_sql("treasury.reconcile.queries", "decisions_with_settled")
 
 
-@cache
-def _settle_steps() -> Mapping[str, Step]:
-    return steps_of(SETTLE_PACKAGE)
-
-
-SETTLE_STEPS: Final = tuple(_settle_steps().values())
+_SETTLE: Final = steps_of(SETTLE_PACKAGE)
+SETTLE_STEPS: Final = tuple(_SETTLE.values())
 
 
 def is_much(connection: duckdb.DuckDBPyConnection, least: int) -> bool:
@@ -126,7 +116,8 @@ def settled_now(
             f"SELECT {columns} FROM {name} AS t"
             f" ANTI JOIN {_SOURCES[settled]} AS s ON s.{settled_key} = t.{key}"
         ).to_arrow_table()
-    _drop(connection, [*(step.name for step in reversed(steps)), "closed_to"])
+    for name in (*(step.name for step in reversed(steps)), "closed_to"):
+        drop(connection, name)
     return tables
 
 
@@ -157,7 +148,7 @@ def bring_unsettled(steps_run: Run, settled: SettledMonths, every: Sequence[Step
         steps_run.forget(_OF_RECORDS)
     ready = {step.name for step in (*of_all, *reading)} - {*_OF_RECORDS, *_PAID}
     steps_run.bring([step for step in every if step.name not in ready])
-    steps_run.bring([_settle_steps()[_UNSETTLING]])
+    steps_run.bring([_SETTLE[_UNSETTLING]])
     return not _has_rows(connection, _UNSETTLING)
 
 
@@ -196,7 +187,8 @@ def _stands(
     steps = [step for step in _with_settling(every, [_CHANGED]) if step.name not in there]
     run(connection, steps)
     is_as_it_was = not _has_rows(connection, _CHANGED)
-    _drop(connection, [step.name for step in reversed(steps)])
+    for step in reversed(steps):
+        drop(connection, step.name)
     return is_as_it_was
 
 
@@ -228,7 +220,7 @@ def _words(steps: tuple[Step, ...]) -> frozenset[str]:
 
 def _with_settling(every: Sequence[Step], targets: Iterable[str]) -> tuple[Step, ...]:
     """The steps of settling that the wanted ones rest on, and those of a month."""
-    return in_order({step.name: step for step in every} | dict(_settle_steps()), targets)
+    return in_order({step.name: step for step in every} | dict(_SETTLE), targets)
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -241,8 +233,3 @@ def _columns(connection: duckdb.DuckDBPyConnection, name: str, words: Collection
     """The columns of a table of records that any step reads."""
     read = [column for column in connection.table(name).columns if column in words]
     return ", ".join(f"t.{engine.quoted(column)}" for column in read)
-
-
-def _drop(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
-    for name in names:
-        connection.execute(f"DROP TABLE {engine.quoted(name)}")

@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground import durable
+from treasury.ground.sql_files import step_sql
 from treasury.lake import Snapshot
 from treasury.lake import engine as lake_engine
 from treasury.reconcile.engine.kept_run import Run
@@ -51,19 +52,7 @@ _OF_LINES: Final = """
 SELECT s.* FROM {step} AS s
 WHERE s.entry_id IN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines)
 """
-_OF_EXPECTATIONS: Final = """
-SELECT s.* FROM expectation_states AS s
-WHERE s.expectation_id IN (
-    SELECT a.expectation_id
-    FROM (
-        SELECT entry_id, expectation_id FROM allocations
-        UNION ALL
-        SELECT entry_id, expectation_id FROM candidates
-    ) AS a
-    JOIN (SELECT entry_id FROM month_lines UNION ALL SELECT entry_id FROM earlier_lines) AS l
-        ON l.entry_id = a.entry_id
-)
-"""
+_OF_EXPECTATIONS: Final = step_sql("treasury.reconcile.queries", "shown_expectations")
 
 
 def month_on_spark(

@@ -1,0 +1,1 @@
+"""SQL that is asked beside the steps: of a run, or of the records."""

@@ -1,0 +1,6 @@
+-- One row: the first day of a booked line, and the first and last day of any.
+SELECT
+    min(booking_date) FILTER (WHERE coalesce(entry_status, 'BOOK') = 'BOOK') AS first_booked,
+    CAST(min(booking_date) AS VARCHAR) AS first_day,
+    CAST(max(booking_date) AS VARCHAR) AS last_day
+FROM bank_lines

@@ -1,0 +1,7 @@
+-- Decisions, with settled lines that take part again as accepted. One row: one decision.
+FROM decisions
+UNION ALL BY NAME
+SELECT l.entry_id, l.expectation_id, 'accept' AS verdict, 'settled' AS reason
+FROM rejoining_lines AS l
+LEFT JOIN decisions AS d ON d.entry_id = l.entry_id AND d.verdict IN ('accept', 'file')
+WHERE l.expectation_id IS NOT NULL AND d.entry_id IS NULL
