@@ -430,13 +430,10 @@ class _Draft:
         beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
         if beyond > 0 and start.is_stated and is_entity:
             self._unproved(
-                coin,
-                ENTITY,
-                "held in no proved wallet",
-                beyond,
+                coin=coin, holder=ENTITY, subject="held in no proved wallet", quantity=beyond,
                 problem="the opening that is stated has more than the wallets hold",
                 next_step="add evidence of the wallets that hold it",
-            )
+            )  # fmt: skip
             return ""
         if beyond:
             has = format_amount(total((balance, beyond)), coin)
@@ -458,9 +455,11 @@ class _Draft:
         ]
 
     def _unproved_event(self, coin: str, event: Row, problem: str, step: str) -> None:
-        holder = event["from_holder"] or event["to_holder"] or ""
-        subject = f"{event['kind']}, {event['reference']}"
-        self._unproved(coin, holder, subject, event["quantity"], problem=problem, next_step=step)
+        self._unproved(
+            coin=coin, holder=event["from_holder"] or event["to_holder"] or "",
+            subject=f"{event['kind']}, {event['reference']}", quantity=event["quantity"],
+            problem=problem, next_step=step,
+        )  # fmt: skip
 
     # Coins that are disclosed
 
@@ -492,25 +491,16 @@ class _Draft:
             )
 
     def _unproved_balance(self, row: Row) -> None:
-        subject = f"balance, {row['name']}"
-        why = {name: row[name] for name in ("problem", "next_step")}
-        self._unproved(row["currency"], row["of"], subject, row["in_doubt"], **why)
+        self._unproved(
+            coin=row["currency"], holder=row["of"], subject=f"balance, {row['name']}",
+            quantity=row["in_doubt"], problem=row["problem"], next_step=row["next_step"],
+        )  # fmt: skip
 
-    def _unproved(
-        self,
-        coin: str,
-        holder: str,
-        subject: str,
-        quantity: Decimal | None,
-        *,
-        problem: str,
-        next_step: str,
-    ) -> None:
+    def _unproved(self, *, coin: str, quantity: Decimal | None, **columns: str) -> None:
         """Note coins that stand in no pool, with what they are worth at the month's end."""
         worth = quantity and self._values.value(quantity, coin, self._last)
-        value = worth.amount if worth else None
-        row = (coin, holder, subject, quantity, REPORTING, value, problem, next_step)
-        self.unproved.append(dict(zip(COIN_UNPROVED.names, row, strict=True)))
+        own = {"coin": coin, "quantity": quantity, "currency": REPORTING}
+        self.unproved.append(own | {"value": worth.amount if worth else None, **columns})
 
 
 def _value_columns(valued: Valued | None) -> Row:

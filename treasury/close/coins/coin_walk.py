@@ -131,14 +131,13 @@ class _Problem(msgspec.Struct, frozen=True):
     until: Month | None = None
 
 
-class _Holding:
+class _Holding(msgspec.Struct):
     """A pool, what it is carried above its lots until the first, and what is wrong with it."""
 
-    def __init__(self, pool: CoinPool) -> None:
-        self.pool = pool
-        self.difference = 0
-        self.lacking = 0
-        self.problems: list[_Problem] = []
+    pool: CoinPool
+    difference: int = 0
+    lacking: int = 0
+    problems: list[_Problem] = []
 
 
 class CoinWalk:
