@@ -33,20 +33,17 @@ from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 
 __all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force"]
 
 ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
-LIMITS: Final = pa.schema(
-    [
-        ("currency", TEXT),
-        ("item", AMOUNT),
-        ("total", AMOUNT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("alone", BOOL),
-    ]
+LIMITS: Final = schema_of(
+    (TEXT, "currency"),
+    (AMOUNT, "item", "total"),
+    (TEXT, "proposed_by", "accepted_by"),
+    (BOOL, "alone"),
 )
 """A row for each currency that has limits; amounts in `currency`."""
 

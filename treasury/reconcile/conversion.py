@@ -21,13 +21,13 @@ from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 import msgspec
-import pyarrow as pa
 
 from treasury.calendar import is_target_day
 from treasury.lake import AMOUNT, INSTANT, INTEGER, TEXT, TEXTS
 from treasury.money import format_amount, implied_rate, product, total
 from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
+from treasury.tables.schemas import schema_of
 
 __all__ = ["CONVERSIONS", "Conversion", "Pending", "conversion_rows"]
 
@@ -89,33 +89,15 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     """Those that may be in it as well."""
 
 
-CONVERSIONS: Final = pa.schema(
-    [
-        ("state", TEXT),
-        ("account_id", TEXT),
-        ("account", TEXT),
-        ("asset", TEXT),
-        ("currency", TEXT),
-        ("opened_at", INSTANT),
-        ("closed_at", INSTANT),
-        ("opening", AMOUNT),
-        ("closing", AMOUNT),
-        ("known_in", AMOUNT),
-        ("known_out", AMOUNT),
-        ("converted", AMOUNT),
-        ("credits", INTEGER),
-        ("edge_credits", INTEGER),
-        ("fiat", AMOUNT),
-        ("implied_rate", AMOUNT),
-        ("implied_rate_to", AMOUNT),
-        ("rate_low", AMOUNT),
-        ("rate_high", AMOUNT),
-        ("due", INSTANT),
-        ("reason", TEXT),
-        ("next_step", TEXT),
-        ("entry_ids", TEXTS),
-        ("edge_ids", TEXTS),
-    ]
+CONVERSIONS: Final = schema_of(
+    (TEXT, "state", "account_id", "account", "asset", "currency"),
+    (INSTANT, "opened_at", "closed_at"),
+    (AMOUNT, "opening", "closing", "known_in", "known_out", "converted"),
+    (INTEGER, "credits", "edge_credits"),
+    (AMOUNT, "fiat", "implied_rate", "implied_rate_to", "rate_low", "rate_high"),
+    (INSTANT, "due"),
+    (TEXT, "reason", "next_step"),
+    (TEXTS, "entry_ids", "edge_ids"),
 )
 
 

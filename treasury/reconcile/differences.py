@@ -13,7 +13,6 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
-import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
@@ -24,6 +23,7 @@ from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.internal import InternalTransfer
 from treasury.reconcile.rules import Rules
+from treasury.tables.schemas import schema_of
 
 __all__ = ["DIFFERENCES", "Difference", "Today", "difference_rows", "misdirected_step"]
 
@@ -52,23 +52,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     transfer_id: str | None = None
 
 
-DIFFERENCES: Final = pa.schema(
-    [
-        ("state", TEXT),
-        ("stage", TEXT),
-        ("item", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("since", DATE),
-        ("due", DATE),
-        ("age", INTEGER),
-        ("age_unit", TEXT),
-        ("next_step", TEXT),
-        ("request_id", TEXT),
-        ("entry_id", TEXT),
-        ("transfer_id", TEXT),
-    ]
+DIFFERENCES: Final = schema_of(
+    (TEXT, "state", "stage", "item", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (DATE, "since", "due"),
+    (INTEGER, "age"),
+    (TEXT, "age_unit", "next_step", "request_id", "entry_id", "transfer_id"),
 )
 
 

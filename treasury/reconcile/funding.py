@@ -22,6 +22,7 @@ from treasury.money import format_amount
 from treasury.reconcile.clocks import Rail, days_word, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 from treasury.statements.pain.order_answers import OrderAnswer
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = [
@@ -61,30 +62,21 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
     request: str
 
 
-FUNDING = pa.schema(
-    [
-        ("state", TEXT),
-        ("due", DATE),
-        ("overdue", pa.int64()),
-        ("overdue_unit", TEXT),
-        ("direction", TEXT),
-        ("reference", TEXT),
-        ("send", AMOUNT),
-        ("currency", TEXT),
-        ("to", TEXT),
-        ("to_account", TEXT),
-        ("approved", INSTANT),
-        ("seen", TEXT),
-        ("evidence_to", DATE),
-        ("next_step", TEXT),
-        ("silent", pa.bool_()),
-        ("marked", TEXT),
-        ("file", TEXT),
-        ("file_seq", pa.int64()),
-        ("answer", TEXT),
-        ("at_bank", TEXT),
-        ("request", TEXT),
-    ]
+FUNDING = schema_of(
+    (TEXT, "state"),
+    (DATE, "due"),
+    (pa.int64(), "overdue"),
+    (TEXT, "overdue_unit", "direction", "reference"),
+    (AMOUNT, "send"),
+    (TEXT, "currency", "to", "to_account"),
+    (INSTANT, "approved"),
+    (TEXT, "seen"),
+    (DATE, "evidence_to"),
+    (TEXT, "next_step"),
+    (pa.bool_(), "silent"),
+    (TEXT, "marked", "file"),
+    (pa.int64(), "file_seq"),
+    (TEXT, "answer", "at_bank", "request"),
 )
 LEFT_US = ("SENT", "HASH GIVEN")
 """States in which the money has left us, so that the service's clock runs."""

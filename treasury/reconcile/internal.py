@@ -12,13 +12,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.rules import Rules
+from treasury.tables.schemas import schema_of
 
 __all__ = ["INTERNAL_TRANSFERS", "InternalTransfer", "internal_transfer_rows"]
 
@@ -49,24 +49,12 @@ class InternalTransfer(msgspec.Struct, frozen=True, kw_only=True):
     transfer_id: str | None = None
 
 
-INTERNAL_TRANSFERS: Final = pa.schema(
-    [
-        ("state", TEXT),
-        ("stage", TEXT),
-        ("kind", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("sent_from", TEXT),
-        ("received_by", TEXT),
-        ("out_on", DATE),
-        ("in_on", DATE),
-        ("due", DATE),
-        ("evidence", TEXT),
-        ("next_step", TEXT),
-        ("out_id", TEXT),
-        ("in_id", TEXT),
-        ("transfer_id", TEXT),
-    ]
+INTERNAL_TRANSFERS: Final = schema_of(
+    (TEXT, "state", "stage", "kind"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "sent_from", "received_by"),
+    (DATE, "out_on", "in_on", "due"),
+    (TEXT, "evidence", "next_step", "out_id", "in_id", "transfer_id"),
 )
 
 

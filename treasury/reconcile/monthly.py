@@ -70,6 +70,7 @@ from treasury.reconcile.settle.unsettled_run import (
     settled_now,
 )
 from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
+from treasury.tables.schemas import schema_of
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -153,32 +154,20 @@ READ_FOR_ANSWER = (*ANSWERS, *READ_FOR_VIEW, *READ_FOR_FUNDING)
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
 """The steps that are read once all have run."""
-BANK_CUTOFFS = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("statement_account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("value_date", DATE),
-        ("booking_date", DATE),
-        ("expectation_id", TEXT),
-        ("reference", TEXT),
-        ("counterparty_name", TEXT),
-    ]
+BANK_CUTOFFS = schema_of(
+    (TEXT, "entry_id", "statement_account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (DATE, "value_date", "booking_date"),
+    (TEXT, "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
-EXCESS_LINES = pa.schema(
-    [
-        ("entry_id", TEXT),
-        ("booking_date", DATE),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("expectation_id", TEXT),
-        ("reference", TEXT),
-        ("counterparty_name", TEXT),
-    ]
+EXCESS_LINES = schema_of(
+    (TEXT, "entry_id"),
+    (DATE, "booking_date"),
+    (TEXT, "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each matched line of more than was expected; `amount`, in `currency`, is what is above
 it. `expectation_id` and `reference` are empty where it was matched to several."""

@@ -7,54 +7,32 @@ from typing import Final
 import pyarrow as pa
 
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 
 __all__ = ["NOTHING_SETTLED", "SETTLED", "UNSETTLED"]
 
 SETTLED: Final = {
-    "settled_lines": pa.schema(
-        [
-            ("entry_id", TEXT),
-            ("expectation_id", TEXT),
-            ("account", TEXT),
-            ("currency", TEXT),
-            ("direction", TEXT),
-            ("amount", AMOUNT),
-            ("booking_date", DATE),
-            ("party", TEXT),
-            ("reference", TEXT),
-        ]
+    "settled_lines": schema_of(
+        (TEXT, "entry_id", "expectation_id", "account", "currency", "direction"),
+        (AMOUNT, "amount"),
+        (DATE, "booking_date"),
+        (TEXT, "party", "reference"),
     ),
-    "settled_requests": pa.schema(
-        [
-            ("expectation_id", TEXT),
-            ("code", TEXT),
-            ("amount", AMOUNT),
-            ("currency", TEXT),
-            ("direction", TEXT),
-            ("opened_at", INSTANT),
-            ("status", TEXT),
-            ("hash_digest", TEXT),
-        ]
+    "settled_requests": schema_of(
+        (TEXT, "expectation_id", "code"),
+        (AMOUNT, "amount"),
+        (TEXT, "currency", "direction"),
+        (INSTANT, "opened_at"),
+        (TEXT, "status", "hash_digest"),
     ),
-    "settled_payers": pa.schema([("party", TEXT), ("owner", TEXT), ("since", DATE)]),
-    "settled_counterparties": pa.schema(
-        [("kind", TEXT), ("tie", TEXT), ("party", TEXT), ("since", DATE)]
-    ),
-    "settled_lessons": pa.schema(
-        [
-            ("entry_id", TEXT),
-            ("expectation_id", TEXT),
-            ("booking_date", DATE),
-            ("amount", AMOUNT),
-            ("account", TEXT),
-            ("currency", TEXT),
-            ("direction", TEXT),
-            ("counterparty_account", TEXT),
-            ("counterparty_name", TEXT),
-            ("remittance", TEXT),
-            ("owner_account", TEXT),
-            ("owner_name", TEXT),
-        ]
+    "settled_payers": schema_of((TEXT, "party", "owner"), (DATE, "since")),
+    "settled_counterparties": schema_of((TEXT, "kind", "tie", "party"), (DATE, "since")),
+    "settled_lessons": schema_of(
+        (TEXT, "entry_id", "expectation_id"),
+        (DATE, "booking_date"),
+        (AMOUNT, "amount"),
+        (TEXT, "account", "currency", "direction", "counterparty_account", "counterparty_name"),
+        (TEXT, "remittance", "owner_account", "owner_name"),
     ),
     "settled_statements": pa.schema([("statement_id", TEXT), ("proof_state", TEXT)]),
     "settled_verdicts": pa.schema([("entry_id", TEXT), ("terms", TEXT)]),
