@@ -19,16 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
+from treasury.close.coins import coin_events
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.coins.coin_events import (
-    COIN_CROSSINGS,
-    COIN_EVENTS,
-    COIN_UNPROVED,
-    STEPS,
-    UNTOLD,
-    coin_events,
-    unproved_conversions,
-)
 from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued, rates_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
@@ -115,7 +107,7 @@ class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     measured: pa.Table = msgspec.field(default_factory=MEASURED.empty_table)
     openings: pa.Table = msgspec.field(default_factory=COIN_OPENINGS.empty_table)
     lots: pa.Table = msgspec.field(default_factory=COIN_LOTS.empty_table)
-    events: pa.Table = msgspec.field(default_factory=COIN_EVENTS.empty_table)
+    events: pa.Table = msgspec.field(default_factory=coin_events.COIN_EVENTS.empty_table)
 
 
 class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -175,9 +167,12 @@ def coin_accounts(
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
     draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
-    events, crossings = COIN_EVENTS.empty_table(), COIN_CROSSINGS.empty_table()
+    events, crossings = (
+        coin_events.COIN_EVENTS.empty_table(),
+        coin_events.COIN_CROSSINGS.empty_table(),
+    )
     if measured and r.basis is not None:
-        events, crossings = coin_events(r, zone, r.basis.snapshot)
+        events, crossings = coin_events.coin_events(r, zone, r.basis.snapshot)
         events = events.filter(pc.is_in(events["coin"], pa.array(list(measured), TEXT)))
     by_coin: dict[str, list[Row]] = defaultdict(list)
     for event in events.to_pylist():
@@ -190,11 +185,11 @@ def coin_accounts(
         month=r.month,
         coins=pa.Table.from_pylist(draft.coins, schema=COINS),
         movements=pa.Table.from_pylist(draft.movements, schema=COIN_MOVEMENTS),
-        unproved=pa.Table.from_pylist(draft.unproved, schema=COIN_UNPROVED),
+        unproved=pa.Table.from_pylist(draft.unproved, schema=coin_events.COIN_UNPROVED),
         lots=pa.Table.from_pylist(draft.lots, schema=COIN_LOTS),
         events=events,
         notes=tuple(dict.fromkeys(draft.notes)),
-        sql=compose(STEPS, "coin_events"),
+        sql=compose(coin_events.STEPS, "coin_events"),
     )
 
 
@@ -231,7 +226,7 @@ class _Draft:
             names[row["of"].lower()][row["name"]] = None
         self._names = {holder: " and ".join(each) for holder, each in names.items()}
         self._names[ENTITY] = r.company
-        self._conversions = list(unproved_conversions(r, zone))
+        self._conversions = list(coin_events.unproved_conversions(r, zone))
         self.coins: list[dict[str, Any]] = []
         self.movements: list[Row] = []
         self.unproved: list[Row] = []
@@ -261,7 +256,7 @@ class _Draft:
         for event in walk.unplaced:
             lacking = (
                 "whether its other side is a wallet of the company is not known"
-                if event["kind"] == UNTOLD
+                if event["kind"] == coin_events.UNTOLD
                 else "which wallet it was is not known"
             )
             step = "add the wallet's explorer export: `treasury wallets add`"
