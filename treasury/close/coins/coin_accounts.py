@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.coins import coin_events
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued, rates_of
+from treasury.close.coins.coin_value import REPORTING, Valued, rates_of, value_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
     CoinTerms,
@@ -165,7 +165,7 @@ def coin_accounts(
     rates: ReferenceRates | None = None,
 ) -> CoinAccounts:
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
-    draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
+    draft = _Draft(r, zone, balances, rates or rates_of(r))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
     events, crossings = (
         coin_events.COIN_EVENTS.empty_table(),
@@ -214,11 +214,11 @@ class _Draft:
     """The rows of a month's coins, one coin after another."""
 
     def __init__(
-        self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, values: CoinValues
+        self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, rates: ReferenceRates
     ) -> None:
         self._r = r
         self._zone = zone
-        self._values = values
+        self._rates = rates
         self._last = r.month.last
         self._balances = [row for row in balances.to_pylist() if row["kind"] != "bank"]
         names: dict[str, dict[str, None]] = defaultdict(dict)
@@ -248,7 +248,7 @@ class _Draft:
             self._start(terms, events, history), holders=holders, crossings=crossings
         )
         sound = [event for event in start.events if _is_recorded(event)]
-        walk = CoinWalk(terms, self._values, start.lots, sound, self._pools(terms))
+        walk = CoinWalk(terms, self._rates, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
         for event in start.events:
             if not _is_recorded(event):
@@ -467,7 +467,7 @@ class _Draft:
             if not _is_proved(row):
                 self._unproved_balance(row)
                 continue
-            worth = self._values.value(quantity, coin, self._last)
+            worth = value_of(self._rates, quantity, coin, self._last)
             self.coins.append(
                 {
                     "coin": coin,
@@ -479,7 +479,7 @@ class _Draft:
                     **_value_columns(worth),
                     "valued_by": f"{worth.basis}: {ASSUMED}"
                     if worth
-                    else self._values.absence(coin, self._last),
+                    else self._rates.absence(coin, self._last),
                     "problem": "",
                     "next_step": "",
                 }
@@ -493,7 +493,7 @@ class _Draft:
 
     def _unproved(self, *, coin: str, quantity: Decimal | None, **columns: str) -> None:
         """Note coins that stand in no pool, with what they are worth at the month's end."""
-        worth = quantity and self._values.value(quantity, coin, self._last)
+        worth = quantity and value_of(self._rates, quantity, coin, self._last)
         own = {"coin": coin, "quantity": quantity, "currency": REPORTING}
         self.unproved.append(own | {"value": worth.amount if worth else None, **columns})
 
