@@ -167,18 +167,16 @@ class Snapshot:
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """A connection to the database that is shared, in which these tables are defined."""
         if self._shared is None:
-            self._shared = _shared_database(self._sharing_key(), self._new_database)
+            # What the views are a function of; None where the database is this snapshot's alone.
+            key = self.key() if self._size() < FEW else None
+            whole = None if key is None else (key, *self._catalogue.values())
+            self._shared = _shared_database(whole, self._new_database)
         shared = self._shared
         with shared.lock:
             undefined = [name for name in names if name not in shared.defined]
             self._show(shared.connection, undefined)
             shared.defined.update(undefined)
             return shared.connection.cursor()
-
-    def _sharing_key(self) -> Hashable | None:
-        """What the views are a function of; None where the database is this snapshot's alone."""
-        key = self.key() if self._size() < FEW else None
-        return None if key is None else (key, *self._catalogue.values())
 
     def _size(self) -> int:
         return sum(file.size for stored in self.stored().values() for file in stored.files)

@@ -523,18 +523,15 @@ class _Draft:
         groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
         for row in positions:
             if not row["problem"]:
-                groups[order.index(_age_words(row)), row["currency"]].append(row["amount"])
+                age = AT_CALL
+                if row["kind"] != CUSTODY:
+                    age = next((words for most, words in _AGES if row["age"] <= most), OLDER)
+                groups[order.index(age), row["currency"]].append(row["amount"])
         return [
             {"age": order[place], "currency": currency, "positions": len(amounts)}
             | {"amount": total(amounts), **self._worth(total(amounts), currency, self._day)}
             for (place, currency), amounts in sorted(groups.items())
         ]
-
-
-def _age_words(row: Row) -> str:
-    if row["kind"] == CUSTODY:
-        return AT_CALL
-    return next((words for most, words in _AGES if row["age"] <= most), OLDER)
 
 
 def _without(currencies: Iterable[str], whose: str) -> str:

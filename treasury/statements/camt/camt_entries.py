@@ -294,14 +294,9 @@ def _add_parties(row: EntryRow, *, is_return: bool) -> None:
             debtor = False
         elif row.creditor_account == row.account:
             debtor = True
-    if debtor:
-        row.counterparty_name = row.debtor_name
-        row.counterparty_account = row.debtor_account
-        row.counterparty_agent = row.debtor_agent
-    else:
-        row.counterparty_name = row.creditor_name
-        row.counterparty_account = row.creditor_account
-        row.counterparty_agent = row.creditor_agent
+    side = "debtor" if debtor else "creditor"
+    for part in ("name", "account", "agent"):
+        setattr(row, f"counterparty_{part}", getattr(row, f"{side}_{part}"))
     if is_return:
         row.original_end_to_end_id = row.end_to_end_id
 
