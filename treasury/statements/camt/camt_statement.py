@@ -18,7 +18,7 @@ from treasury.money import format_amount
 from treasury.statements import field_values
 from treasury.statements.balance_proof import EXACT, StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths
-from treasury.statements.camt.camt_entries import day_of, entry_row, movement, shares
+from treasury.statements.camt.camt_entries import amount_aside, day_of, entry_row, movement, shares
 from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, StatementRow
@@ -103,7 +103,10 @@ class CamtStatement(msgspec.Struct, eq=False):
             text, read_text = self.texts.get(name), str(read)
             stated: int | Decimal | None = field_values.count_in(text)
             if isinstance(read, Decimal):
-                stated, read_text = _sum(text), format_amount(read, draft.head.currency or "EUR")
+                stated, read_text = (
+                    amount_aside(text),
+                    format_amount(read, draft.head.currency or "EUR"),
+                )
             if stated is not None and stated != read:
                 draft.note(
                     "TxsSummry", f"{label}: the bank says {(text or '')[:40]}, read {read_text}"
@@ -166,13 +169,6 @@ class CamtStatement(msgspec.Struct, eq=False):
 
 
 _TELLS_APART: Final = ("legal_sequence_number", "page", "from_date", "to_date")
-
-
-def _sum(text: str | None) -> Decimal | None:
-    try:
-        return None if text is None else field_values.amount_in_xml(text)
-    except InputError:
-        return None  # a sum that cannot be read proves nothing; `raw` keeps it
 
 
 def _balance(texts: dict[str, str]) -> StatementBalance:
