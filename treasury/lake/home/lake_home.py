@@ -300,11 +300,12 @@ class LakeHome:
                     do="run `treasury lake pull`, then this again",
                 )
             content = seal(head)
-        return heads.HomeNote(
+        sha256 = heads.print_of(content).sha256
+        return msgspec.structs.replace(
+            note,
             lake=head.lake,
-            desk=note.desk,
             number=head.number,
-            sha256=heads.print_of(content).sha256,
+            sha256=sha256,
             files=dict(files),
             is_probed=True,
         )
