@@ -300,14 +300,9 @@ class LakeHome:
                     do="run `treasury lake pull`, then this again",
                 )
             content = seal(head)
-        sha256 = heads.print_of(content).sha256
+        number, sha256 = head.number, heads.print_of(content).sha256
         return msgspec.structs.replace(
-            note,
-            lake=head.lake,
-            number=head.number,
-            sha256=sha256,
-            files=dict(files),
-            is_probed=True,
+            note, lake=head.lake, number=number, sha256=sha256, files=dict(files), is_probed=True
         )
 
     def put(self, path: str, stored: heads.StoredPrint) -> None:
