@@ -298,9 +298,7 @@ class _Draft:
                 "name": self._r.company,
                 "currency": REPORTING,
                 **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
-                "valued_by": "",
-                "problem": "",
-                "next_step": "",
+                **dict.fromkeys(("valued_by", "problem", "next_step"), ""),
             }
             rows = [empty]
             self.coins.append(empty)

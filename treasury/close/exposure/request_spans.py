@@ -33,6 +33,7 @@ STUCK: Final = "stuck"
 BLOCKED: Final = "blocked"
 PAYOUT: Final = "payout outstanding"
 ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
+DELIVERED: Final = "coins delivered, by the service"
 DECIDE: Final = "decide the line: `treasury match open`"
 UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", DECIDE)
 ELSEWHERE: Final = (
@@ -130,7 +131,7 @@ class _Teller:
                     _left(whole, back, f"money back at the bank on {line['back_on']}")
                 )
             elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
-                yield from self._by_status(_left(whole, completed, _completed(completed)))
+                yield from self._by_status(_left(whole, completed, DELIVERED))
             elif line["standing"] == "sent":
                 for span in self._perhaps_back(whole, line["perhaps_back_on"]):
                     yield from self._by_status(span) if span.is_proved else (span,)
@@ -152,7 +153,7 @@ class _Teller:
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
             evidence=f"service: payment received {AT}; no line shows it", seen_at=since,
         )  # fmt: skip
-        yield from self._by_status(_left(whole, completed, _completed(completed)))
+        yield from self._by_status(_left(whole, completed, DELIVERED))
 
     def _stranded(self, whole: HeldAmount, line: Row, *, has_proved: bool) -> Iterator[HeldAmount]:
         """Money that nothing was asked for: it stands until a line may have brought it back.
@@ -336,7 +337,3 @@ def _doubted_from(
         yield replace(span, until=until)
     if span.until is None or span.until > at:
         yield doubted(replace(span, since=max(at, span.since)), problem, next_step)
-
-
-def _completed(at: datetime | None) -> str:
-    return "" if at is None else "coins delivered, by the service"
