@@ -100,7 +100,7 @@ class Snapshot:
         self._commits = commits
         self._altered = altered
         self._workspace = workspace
-        self._given: dict[str, Callable[[], pa.Table]] = {COMMITS: self._listed_commits}
+        self._beside: Mapping[str, Callable[[], pa.Table]] = {}
         self._shared: _Database | None = None
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
@@ -109,8 +109,13 @@ class Snapshot:
         Each is asked for when a query first names it, so that whoever does not need it neither
         waits for it nor meets its errors.
         """
-        self._given = {COMMITS: self._listed_commits, **tables}
+        self._beside = tables
         return self
+
+    @property
+    def _given(self) -> dict[str, Callable[[], pa.Table]]:
+        """The tables that are in no file; kept, it would hold a reader's lease after its end."""
+        return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
         """The same commits and tables, none of which has a row: what a query would give."""
