@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from treasury.calendar import Month
-from treasury.close.coins.coin_value import CoinValues
 from treasury.close.coins.coin_walk import CoinTerms, CoinWalk
 from treasury.money import product, quantize
 
@@ -89,7 +88,7 @@ def walked(
     last: Month = LAST,
 ) -> CoinWalk:
     until = [each for each in events if each["happened_on"] <= last.last]
-    return CoinWalk(chosen, CoinValues(Rates(rates)), (), until).through(FIRST, last)
+    return CoinWalk(chosen, Rates(rates), (), until).through(FIRST, last)
 
 
 WALLETS = ("a", "b", "c")

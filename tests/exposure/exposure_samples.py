@@ -14,7 +14,7 @@ from treasury.calendar import Month
 from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS
 from treasury.close.exposure.exposure_walk import HeldAmount
 from treasury.close.exposure.provider_exposure import ProviderExposure, exposure_of
-from treasury.close.exposure.request_spans import RequestFacts, request_spans
+from treasury.close.exposure.request_spans import request_spans
 from treasury.rates import ReferenceRates
 from treasury.reconcile.matching import Matches
 from treasury.reconcile.monthly import Reconciliation
@@ -109,13 +109,11 @@ def told(
     turns: Iterable[Mapping[str, Any]] = (),
 ) -> list[HeldAmount]:
     """What stood for one request, in the order of time."""
-    facts = RequestFacts(
-        provider_requests=[of],
-        provider_debits=debits,
-        provider_payouts=payouts,
-        request_turns=list(turns),
-    )
-    spans = list(request_spans(facts, Rules(), ZONE))
+    steps = {
+        "provider_requests": [of], "provider_debits": debits, "told_payouts": payouts,
+        "provider_turns": list(turns),
+    }  # fmt: skip
+    spans = list(request_spans(steps, Rules(), ZONE))
     return sorted(spans, key=lambda each: (each.since, each.kind))
 
 

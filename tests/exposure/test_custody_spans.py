@@ -11,7 +11,7 @@ from exposure_samples import ZONE, at, on, short
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treasury.close.exposure.custody_spans import CustodyFacts, credit_spans, custody_spans
+from treasury.close.exposure.custody_spans import credit_spans, custody_spans
 from treasury.close.exposure.exposure_walk import HeldAmount, standing
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules
@@ -58,12 +58,9 @@ def both(
     back: Sequence[Any] = (),
 ) -> tuple[list[HeldAmount], list[HeldAmount]]:  # fmt: skip
     """The spans of the balance, and those of its credits."""
-    facts = CustodyFacts(
-        balance_levels=levels, conversion_credits=credits_, credits_back=back,
-        conversions=conversions, names={"a1": "Sales"},
-    )  # fmt: skip
-    balances, unclear = custody_spans(facts, ZONE)
-    return balances, list(credit_spans(facts, unclear, Rules(), ZONE))
+    steps = {"balance_levels": levels, "conversion_credits": credits_, "credits_back": back}
+    balances, unclear = custody_spans(levels, {"a1": "Sales"}, ZONE)
+    return balances, list(credit_spans(steps, conversions, unclear, Rules(), ZONE))
 
 
 def test_a_balance_moves_with_what_is_known_and_then_stays() -> None:

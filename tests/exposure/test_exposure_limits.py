@@ -16,7 +16,6 @@ from treasury.cli import treasury
 from treasury.close.exposure.exposure_limits import (
     ExposureLimits,
     exposure_limits,
-    limits_not_in_force,
 )
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor, Journal
@@ -167,7 +166,7 @@ def test_the_doctor_names_limits_that_are_not_in_force(
     assert findings() == [step]
     desk.exposure_limits.accept(actor=BERT)
     assert findings() == []
-    assert not limits_not_in_force(desk._desk().journal.entries(), load_policy(desk.folder))
+    assert not ExposureLimits.differ(desk._desk().journal.entries(), load_policy(desk.folder))
 
 
 def test_the_command_shows_proposes_and_refuses(

@@ -23,7 +23,7 @@ from treasury.close.exposure.exposure_walk import (
     moves_of,
 )
 from treasury.close.exposure.provider_exposure import PACKAGE
-from treasury.close.exposure.request_spans import RequestFacts, request_spans
+from treasury.close.exposure.request_spans import request_spans
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.reconcile.clocks import end_of
 from treasury.reconcile.engine.pipeline import in_order, load, run, steps_of
@@ -139,12 +139,12 @@ def told(
     own = {
         name: [row for row in rows if row["request_id"] in names] for name, rows in tables.items()
     }
-    facts = RequestFacts(
-        provider_requests=own["requests_at_provider"], provider_debits=(),
-        provider_payouts=sorted(own["provider_payouts"], key=lambda row: row["booking_date"]),
-        request_turns=own["request_turns"],
-    )  # fmt: skip
-    return list(request_spans(facts, rules, zone))
+    payouts = sorted(own["provider_payouts"], key=lambda row: row["booking_date"])
+    steps: dict[str, Sequence[Row]] = {
+        "provider_requests": own["requests_at_provider"], "provider_debits": (),
+        "told_payouts": payouts, "provider_turns": own["request_turns"],
+    }  # fmt: skip
+    return list(request_spans(steps, rules, zone))
 
 
 def shown(moves: Sequence[Move], zone: ZoneInfo = ZONE) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ def limits(tmp_path: Path) -> Limits:
 
 
 def listed(october: Closing, limits: Limits, *lines: dict[str, Any]) -> OpenItems:
-    agreed = limits_in_force(limits._terms.journal.entries())
+    agreed = limits_in_force(limits._journal.entries())
     return open_items(facts_of(october, lines=lines), limits=agreed)
 
 

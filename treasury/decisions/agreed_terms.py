@@ -22,12 +22,10 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.tables.row_view import Rows
 
-__all__ = [
-    "AgreedTerms", "TermsDesk", "TermsKind", "TermsVerbs", "agreed_terms", "is_in_force",
-    "standing_rows",
-]  # fmt: skip
+__all__ = ["WAITING", "AgreedTerms", "TermsKind", "TermsVerbs", "agreed_terms", "standing_rows"]
 
-STANDINGS: Final = ("in force", "waits for a second person")
+WAITING: Final = "waits for a second person"
+STANDINGS: Final = ("in force", WAITING)
 
 
 class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,28 +81,48 @@ def agreed_terms(
     return in_force, proposal
 
 
-class TermsDesk:
-    """The verbs by which two people put the terms of `policy.toml` in force."""
+class TermsVerbs:
+    """The verbs by which two people put one kind of terms of `policy.toml` in force.
+
+    What they list is a table.
+    """
+
+    kind: ClassVar[TermsKind]
+    columns: ClassVar[pa.Schema]
+    """Those of what is listed: `standing`, then those of `rows`."""
+    without: ClassVar[str] = ""
+    """What is said where the terms that are proposed are none."""
 
     def __init__(
         self,
-        kind: TermsKind,
         journal: Journal,
         policy: Callable[[], Policy],
         *,
         until: datetime | None = None,
+        zone: ZoneInfo | None = None,
     ) -> None:
-        self._kind = kind
-        self.journal = journal
+        self._journal = journal
         self._policy = policy
         self._until = until
+        self._zone = zone
 
-    def propose(self, reason: str, actor: Actor | None) -> Decided:
-        """Propose the terms that stand in `policy.toml`; a second person accepts them."""
-        kind = self._kind
+    @staticmethod
+    def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
+        """A row for each thing that terms are about; none of no terms."""
+        raise NotImplementedError
+
+    @classmethod
+    def differ(cls, entries: Iterable[Entry], policy: Policy) -> bool:
+        """Whether `policy.toml` has other terms than those that two people agreed on last."""
+        in_force, _ = agreed_terms(entries, cls.kind)
+        return cls.kind.content(policy) != (in_force.content if in_force else {})
+
+    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
+        """Propose what stands in `policy.toml`; a second person accepts it."""
+        kind = self.kind
         if not reason.strip():
             raise InputError(f"{kind.name} are changed with a reason", do="give the reason")
-        who = actor or self.journal.who()
+        who = actor or self._journal.who()
         content = kind.content(self._policy())
 
         def drafts(decided: Decided) -> list[Draft]:
@@ -117,10 +135,10 @@ class TermsDesk:
 
         return self._decide(drafts, who)
 
-    def accept(self, actor: Actor | None) -> Decided:
-        """Put the proposed terms in force; whoever proposed them cannot."""
-        kind = self._kind
-        who = actor or self.journal.who()
+    def accept(self, *, actor: Actor | None = None) -> Rows:
+        """Put what is proposed in force; whoever proposed it cannot."""
+        kind = self.kind
+        who = actor or self._journal.who()
 
         def drafts(decided: Decided) -> list[Draft]:
             _, proposal = agreed_terms(decided.entries, kind)
@@ -147,58 +165,23 @@ class TermsDesk:
 
         return self._decide(drafts, who)
 
-    def decided(self) -> Decided:
-        """What had been decided by the instant of the desk."""
-        return read_decided(self.journal, until=self._until)
+    def list(self) -> Rows:
+        """What is in force, and what waits for a second person."""
+        return self._listed(self._decided())
 
-    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Decided:
+    def _decided(self) -> Decided:
+        """What had been decided by the instant of these verbs."""
+        return read_decided(self._journal, until=self._until)
+
+    def _decide(self, drafts: Callable[[Decided], Sequence[Draft]], who: Actor) -> Rows:
         require_present(self._until)
         self._policy().check_identity(who)
 
         def build(decided: Decided) -> tuple[Sequence[Draft], Decided]:
             return drafts(decided), decided
 
-        added, decided = decide(self.journal, build)
-        return decided.after(added)
-
-
-class TermsVerbs:
-    """The verbs of one kind of terms as a person calls them; what they list is a table."""
-
-    kind: ClassVar[TermsKind]
-    columns: ClassVar[pa.Schema]
-    """Those of what is listed: `standing`, then those of `rows`."""
-    without: ClassVar[str]
-    """What is said where the terms that are proposed are none."""
-
-    def __init__(
-        self,
-        journal: Journal,
-        policy: Callable[[], Policy],
-        *,
-        until: datetime | None = None,
-        zone: ZoneInfo,
-    ) -> None:
-        self._policy = policy
-        self._zone = zone
-        self._terms = TermsDesk(self.kind, journal, policy, until=until)
-
-    @staticmethod
-    def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
-        """A row for each thing that terms are about; none of no terms."""
-        raise NotImplementedError
-
-    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
-        """Propose what stands in `policy.toml`; a second person accepts it."""
-        return self._listed(self._terms.propose(reason, actor))
-
-    def accept(self, *, actor: Actor | None = None) -> Rows:
-        """Put what is proposed in force; whoever proposed it cannot."""
-        return self._listed(self._terms.accept(actor))
-
-    def list(self) -> Rows:
-        """What is in force, and what waits for a second person."""
-        return self._listed(self._terms.decided())
+        added, decided = decide(self._journal, build)
+        return self._listed(decided.after(added))
 
     def _listed(self, decided: Decided) -> Rows:
         terms = agreed_terms(decided.entries, self.kind)
@@ -218,14 +201,8 @@ def standing_rows(
     listed = [{"standing": words, **row} for words, each in pairs for row in rows(each)]
     proposal = terms[1]
     if without and proposal is not None and not proposal.content:
-        listed.append({"standing": f"{STANDINGS[1]}: {without}", **proposal.people})
+        listed.append({"standing": f"{WAITING}: {without}", **proposal.people})
     return pa.Table.from_pylist(listed, schema=columns)
-
-
-def is_in_force(entries: Iterable[Entry], kind: TermsKind, policy: Policy) -> bool:
-    """Whether `policy.toml` has the terms that two people agreed on last."""
-    in_force, _ = agreed_terms(entries, kind)
-    return kind.content(policy) == (in_force.content if in_force else {})
 
 
 def _hash(content: dict[str, Any]) -> str:

@@ -441,22 +441,17 @@ def _wallets(lake: Lake) -> Iterator[HealthFinding]:
 def _limits(folder: Path, journal: Journal) -> Iterator[HealthFinding]:
     """Whether what stands in the policy for two people to agree on is what they agreed on last."""
     from treasury.actions.authority.policy import load_policy
-    from treasury.close.coins.agreed_measurement import measurement_not_in_force
-    from treasury.close.exposure.exposure_limits import limits_not_in_force
-    from treasury.items.materiality import not_in_force
+    from treasury.close.coins.agreed_measurement import Measurement
+    from treasury.close.exposure.exposure_limits import ExposureLimits
+    from treasury.items.materiality import Limits
     from treasury.journal.decision_log import read_decided
 
     try:
         entries, policy = read_decided(journal).entries, load_policy(folder)
         terms = (
-            (not_in_force(entries, policy), "limits of [materiality]", "items limits", " them"),
-            (
-                measurement_not_in_force(entries, policy),
-                "terms of [coins]",
-                "coins measurement",
-                " it",
-            ),
-            (limits_not_in_force(entries, policy), "limits of [exposure]", "exposure-limits", ""),
+            (Limits.differ(entries, policy), "limits of [materiality]", "items limits", " them"),
+            (Measurement.differ(entries, policy), "terms of [coins]", "coins measurement", " it"),
+            (ExposureLimits.differ(entries, policy), "limits of [exposure]", "exposure-limits", ""),
         )
     except SettingsError as error:
         yield HealthFinding("policy", "missing", error.what, error.do or "")

@@ -40,6 +40,7 @@ from treasury.journal.period_history import (
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
+from treasury.tables.schemas import schema_of
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
@@ -241,22 +242,16 @@ class Periods:
         return basis_on(desk.snapshot(), desk.question(month, None), decided or desk.decided())
 
 
-_PERIODS = pa.schema(
-    [
-        ("month", pa.string()),
-        ("state", pa.string()),
-        ("closed_at", pa.timestamp("us", tz="UTC")),
-        ("prepared_by", pa.string()),
-        ("reviewed_by", pa.string()),
-        ("signed_alone", pa.bool_()),
-        ("reason", pa.string()),
-        ("open_items", pa.int64()),
-        ("commit", pa.int64()),
-        ("rules_hash", pa.string()),
-        ("reopened_at", pa.timestamp("us", tz="UTC")),
-        ("reopened_by", pa.string()),
-        ("reopen_reason", pa.string()),
-    ]
+_PERIODS = schema_of(
+    (pa.string(), "month", "state"),
+    (pa.timestamp("us", tz="UTC"), "closed_at"),
+    (pa.string(), "prepared_by", "reviewed_by"),
+    (pa.bool_(), "signed_alone"),
+    (pa.string(), "reason"),
+    (pa.int64(), "open_items", "commit"),
+    (pa.string(), "rules_hash"),
+    (pa.timestamp("us", tz="UTC"), "reopened_at"),
+    (pa.string(), "reopened_by", "reopen_reason"),
 )
 
 

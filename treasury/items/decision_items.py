@@ -13,20 +13,16 @@ from treasury.items.item_facts import Facts, make_item, money_of, table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.lake import AMOUNT, INSTANT, TEXT
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = ["ACTIONS", "action_items", "late_items", "moved_items", "open_actions"]
 
-ACTIONS: Final = pa.schema(
-    [
-        ("action_id", TEXT),
-        ("state", TEXT),
-        ("text", TEXT),
-        ("proposed_at", INSTANT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("request_id", TEXT),
-    ]
+ACTIONS: Final = schema_of(
+    (TEXT, "action_id", "state", "text"),
+    (INSTANT, "proposed_at"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "request_id"),
 )
 """The actions that have not ended, amounts in `currency`; `request_id` is what one is about.
 

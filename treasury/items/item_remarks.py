@@ -17,6 +17,7 @@ from treasury.items.item_facts import table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.lake import INSTANT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = ["ITEM_REMARKS", "REMARKED", "SETTLED_BY_REMARK", "item_remarks", "with_remarks"]
@@ -27,16 +28,12 @@ SETTLED_BY_REMARK: Final = frozenset({"field_new"})
 _SHOWN: Final = 3
 """The last remarks of an item that stand beside it; `treasury items remarks` has them all."""
 
-ITEM_REMARKS: Final = pa.schema(
-    [
-        ("seq", INTEGER),
-        ("item_id", TEXT),
-        ("remark", TEXT),
-        ("remarked_by", TEXT),
-        ("remarked_at", INSTANT),
-        ("answers", INTEGER),
-        ("answered_by", TEXT),
-    ]
+ITEM_REMARKS: Final = schema_of(
+    (INTEGER, "seq"),
+    (TEXT, "item_id", "remark", "remarked_by"),
+    (INSTANT, "remarked_at"),
+    (INTEGER, "answers"),
+    (TEXT, "answered_by"),
 )
 """A row for each remark, in the order they were made; `answers` is the place of the one that it
 answers, `answered_by` who answered this one last."""

@@ -11,52 +11,47 @@ instant is given under the limits of then, and editing the file alone changes no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
-from treasury.decisions.agreed_terms import AgreedTerms, TermsDesk, TermsKind, agreed_terms
+from treasury.decisions.agreed_terms import (
+    WAITING,
+    AgreedTerms,
+    TermsKind,
+    TermsVerbs,
+    agreed_terms,
+    standing_rows,
+)
 from treasury.items.open_item import OpenItem
-from treasury.journal import Actor, Entry, Journal
+from treasury.journal import Entry
 from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 
-__all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force", "not_in_force"]
+__all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force"]
 
 ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
-LIMITS: Final = pa.schema(
-    [
-        ("currency", TEXT),
-        ("item", AMOUNT),
-        ("total", AMOUNT),
-        ("proposed_by", TEXT),
-        ("accepted_by", TEXT),
-        ("alone", BOOL),
-    ]
+LIMITS: Final = schema_of(
+    (TEXT, "currency"),
+    (AMOUNT, "item", "total"),
+    (TEXT, "proposed_by", "accepted_by"),
+    (BOOL, "alone"),
 )
 """A row for each currency that has limits; amounts in `currency`."""
-_STANDING: Final = pa.schema([("standing", TEXT), *LIMITS])
 
 
 def limits_in_force(entries: Iterable[Entry]) -> pa.Table:
     """The limits that two people agreed on last; columns as in LIMITS."""
     in_force, _ = agreed_terms(entries, _TERMS)
-    return pa.Table.from_pylist(_rows(in_force), schema=LIMITS)
-
-
-def not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
-    """Whether `policy.toml` has other limits than those that two people agreed on last."""
-    in_force, _ = agreed_terms(entries, _TERMS)
-    return _plain(policy) != (in_force.content if in_force else {})
+    return pa.Table.from_pylist(Limits.rows(in_force), schema=LIMITS)
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
@@ -91,57 +86,6 @@ def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
     ]
 
 
-class Limits:
-    """The verbs by which two people put the limits of `policy.toml` in force."""
-
-    def __init__(
-        self,
-        journal: Journal,
-        policy: Callable[[], Policy],
-        *,
-        until: datetime | None = None,
-        zone: ZoneInfo | None = None,
-    ) -> None:
-        self._zone = zone
-        self._terms = TermsDesk(_TERMS, journal, policy, until=until)
-
-    def propose(self, reason: str, *, actor: Actor | None = None) -> Rows:
-        """Propose the limits that stand in `policy.toml`; a second person accepts them."""
-        return _listed(self._terms.propose(reason, actor), self._zone)
-
-    def accept(self, *, actor: Actor | None = None) -> Rows:
-        """Put the proposed limits in force; whoever proposed them cannot."""
-        return _listed(self._terms.accept(actor), self._zone)
-
-    def list(self) -> Rows:
-        """The limits in force, and those that wait for a second person."""
-        return _listed(self._terms.decided(), self._zone)
-
-
-def _listed(decided: Decided, zone: ZoneInfo | None) -> Rows:
-    in_force, proposal = agreed_terms(decided.entries, _TERMS)
-    rows = [{"standing": "in force", **row} for row in _rows(in_force)]
-    rows += [{"standing": "waits for a second person", **row} for row in _rows(proposal)]
-    if proposal is not None and not proposal.content:
-        waiting = {"standing": "waits for a second person: no limits"}
-        rows.append({**waiting, "proposed_by": proposal.proposed_by})
-    return Rows(pa.Table.from_pylist(rows, schema=_STANDING), zone=zone)
-
-
-def _rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
-    if terms is None:
-        return []
-    return [
-        {
-            "currency": currency,
-            "item": parse_amount(limit["item"]),
-            "total": parse_amount(limit["total"]),
-            **terms.people,
-        }
-        for currency, limit in sorted(terms.content.items())
-    ]
-
-
 def _plain(policy: Policy) -> dict[str, Any]:
     return {
         currency: {"item": plain_digits(limit.item), "total": plain_digits(limit.total)}
@@ -157,3 +101,33 @@ _TERMS: Final = TermsKind(
     command="treasury items limits",
     content=_plain,
 )
+
+
+class Limits(TermsVerbs):
+    """The verbs by which two people put the limits of `policy.toml` in force."""
+
+    kind = _TERMS
+    columns = pa.schema([("standing", TEXT), *LIMITS])
+
+    @staticmethod
+    def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
+        """A row for each currency that has limits, with them and who agreed to them."""
+        if terms is None:
+            return []
+        return [
+            {
+                "currency": currency,
+                "item": parse_amount(limit["item"]),
+                "total": parse_amount(limit["total"]),
+                **terms.people,
+            }
+            for currency, limit in sorted(terms.content.items())
+        ]
+
+    def _listed(self, decided: Decided) -> Rows:
+        terms = agreed_terms(decided.entries, _TERMS)
+        listed, proposal = standing_rows(terms, self.rows, self.columns), terms[1]
+        if proposal is not None and not proposal.content:
+            waiting = {"standing": f"{WAITING}: no limits", "proposed_by": proposal.proposed_by}
+            listed = pa.Table.from_pylist([*listed.to_pylist(), waiting], schema=self.columns)
+        return Rows(listed, zone=self._zone)

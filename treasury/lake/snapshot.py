@@ -100,7 +100,7 @@ class Snapshot:
         self._commits = commits
         self._altered = altered
         self._workspace = workspace
-        self._given: dict[str, Callable[[], pa.Table]] = {COMMITS: self._listed_commits}
+        self._beside: Mapping[str, Callable[[], pa.Table]] = {}
         self._shared: _Database | None = None
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
@@ -109,8 +109,13 @@ class Snapshot:
         Each is asked for when a query first names it, so that whoever does not need it neither
         waits for it nor meets its errors.
         """
-        self._given = {COMMITS: self._listed_commits, **tables}
+        self._beside = tables
         return self
+
+    @property
+    def _given(self) -> dict[str, Callable[[], pa.Table]]:
+        """The tables that are in no file; kept, it would hold a reader's lease after its end."""
+        return {COMMITS: self._listed_commits, **self._beside}
 
     def without_rows(self) -> Snapshot:
         """The same commits and tables, none of which has a row: what a query would give."""
@@ -167,18 +172,16 @@ class Snapshot:
     def _showing(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """A connection to the database that is shared, in which these tables are defined."""
         if self._shared is None:
-            self._shared = _shared_database(self._sharing_key(), self._new_database)
+            # What the views are a function of; None where the database is this snapshot's alone.
+            key = self.key() if self._size() < FEW else None
+            whole = None if key is None else (key, *self._catalogue.values())
+            self._shared = _shared_database(whole, self._new_database)
         shared = self._shared
         with shared.lock:
             undefined = [name for name in names if name not in shared.defined]
             self._show(shared.connection, undefined)
             shared.defined.update(undefined)
             return shared.connection.cursor()
-
-    def _sharing_key(self) -> Hashable | None:
-        """What the views are a function of; None where the database is this snapshot's alone."""
-        key = self.key() if self._size() < FEW else None
-        return None if key is None else (key, *self._catalogue.values())
 
     def _size(self) -> int:
         return sum(file.size for stored in self.stored().values() for file in stored.files)

@@ -31,6 +31,7 @@ from treasury.notices.sending_hours import quiet_until
 from treasury.notices.webhook_channel import opened_webhook
 from treasury.settings import Settings
 from treasury.tables.row_view import Rows
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = ["NoticeDesk", "NoticeReport"]
@@ -279,16 +280,12 @@ class NoticeDesk:
         return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._settings.zone)
 
 
-NOTICES: Final = pa.schema(
-    [
-        ("notice", pa.string()),
-        ("channel", pa.string()),
-        ("state", pa.string()),
-        ("items", pa.int64()),
-        ("sent_by", pa.string()),
-        ("sent_at", pa.timestamp("us", tz="UTC")),
-        ("why", pa.string()),
-    ]
+NOTICES: Final = schema_of(
+    (pa.string(), "notice", "channel", "state"),
+    (pa.int64(), "items"),
+    (pa.string(), "sent_by"),
+    (pa.timestamp("us", tz="UTC"), "sent_at"),
+    (pa.string(), "why"),
 )
 
 

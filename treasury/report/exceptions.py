@@ -28,6 +28,7 @@ from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]
@@ -41,18 +42,11 @@ EXCEPTIONS: Final = {
 }
 
 
-OPEN_LINES: Final = pa.schema(
-    [
-        ("booking_date", DATE),
-        ("on_screen", TEXT),
-        ("account", TEXT),
-        ("direction", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("counterparty_name", TEXT),
-        ("reference", TEXT),
-        ("why", TEXT),
-    ]
+OPEN_LINES: Final = schema_of(
+    (DATE, "booking_date"),
+    (TEXT, "on_screen", "account", "direction"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency", "counterparty_name", "reference", "why"),
 )
 
 

@@ -40,6 +40,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
+from treasury.tables.schemas import schema_of
 from treasury.text import clean
 
 __all__ = [
@@ -345,22 +346,13 @@ def overdue_words(row: dict[str, Any]) -> str:
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
 
 
-FACTS: Final = pa.schema(
-    [
-        ("month", TEXT),
-        ("fact", TEXT),
-        ("name", TEXT),
-        ("items", INTEGER),
-        ("amount", AMOUNT),
-        ("coming", AMOUNT),
-        ("going", AMOUNT),
-        ("currency", TEXT),
-        ("turn", TEXT),
-        ("blocking", INTEGER),
-        ("oldest", INTEGER),
-        ("clock", TEXT),
-        ("command", TEXT),
-    ]
+FACTS: Final = schema_of(
+    (TEXT, "month", "fact", "name"),
+    (INTEGER, "items"),
+    (AMOUNT, "amount", "coming", "going"),
+    (TEXT, "currency", "turn"),
+    (INTEGER, "blocking", "oldest"),
+    (TEXT, "clock", "command"),
 )
 """`fact` is the line of the screen; `items` counts, `blocking` are those that block the close.
 

@@ -6,7 +6,7 @@ The text of the body in the entry is what is sent; nothing is put together a sec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from treasury.actions.action_states import Action, PinnedCall, Sending
 from treasury.actions.drafting import body_of
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.actions.kinds.kind import Findings, Kind, Safety, Sent
+from treasury.actions.kinds.kind import Findings, Kind, Sent
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
 from treasury.journal import Actor, Draft
@@ -32,25 +32,6 @@ class Pinned(Body, frozen=True, kw_only=True):
     def wire(self) -> Any:
         """The text itself."""
         return msgspec.Raw(self.content.encode())
-
-
-class PinnedKeyed(Pinned, frozen=True, kw_only=True):
-    """The same with a key that makes sending it again safe."""
-
-    REPEATS = "keyed"
-
-
-class PinnedVersioned(Pinned, frozen=True, kw_only=True):
-    """The same with a version: of two only one can take effect."""
-
-    REPEATS = "versioned"
-
-
-_PINNED: Final[dict[Safety, type[Pinned]]] = {
-    "keyed": PinnedKeyed,
-    "versioned": PinnedVersioned,
-    "neither": Pinned,
-}
 
 
 def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
@@ -80,14 +61,13 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
     body: Body | None = None
     if sending.body:
         safe = kind.safety == "keyed"  # elsewhere a key is in the body as evidence only
-        body = _PINNED[kind.safety](
-            content=sending.body, idempotency_key=key if safe and key else None
-        )
+        body = Pinned(content=sending.body, idempotency_key=key if safe and key else None)
     reply = client.request(
         kind.method,
         kind.route,
         *sending.ids,
         service=kind.service,
+        kind=None if body is None or kind.safety == "neither" else kind.safety,
         body=body,
         look_up="run `treasury actions recover`; it is never sent again blindly",
     )

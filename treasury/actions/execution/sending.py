@@ -13,18 +13,11 @@ from functools import cache, partial
 from typing import Any, Final, NoReturn
 
 from treasury import errors
+from treasury.actions import drafting
 from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Moved, changed
 from treasury.actions.action_states import Action, PinnedCall
 from treasury.actions.authority.authorization import refuse_outdated
-from treasury.actions.drafting import (
-    Confirmation,
-    body_of,
-    hold_day,
-    is_as_approved,
-    lapse_draft,
-    proposal,
-)
 from treasury.actions.execution.outcomes import End, OutcomeRecorder
 from treasury.actions.execution.pinned_call import sending_draft
 from treasury.actions.execution.transaction_hashes import new_uses, requests_with_hash
@@ -147,7 +140,7 @@ class Sender:
 
     def carry_out(
         self,
-        confirmed: Confirmation,
+        confirmed: drafting.Confirmation,
         services: LiveServices,
         nonce: str | None,
         compare: Callable[[RampSeen | None], None] | None,
@@ -171,10 +164,10 @@ class Sender:
         policy = self._context.load_policy()
 
         def entries() -> list[Draft]:
-            hold_day(self._context, policy, confirmed.actor, [confirmed])
+            drafting.hold_day(self._context, policy, confirmed.actor, [confirmed])
             return [
                 *self._context.policy_drafts(policy, confirmed.actor),
-                proposal(confirmed, self._book.next_id(), nonce),
+                drafting.proposal(confirmed, self._book.next_id(), nonce),
             ]
 
         action_id = self._book.decide(entries)[-1].subject
@@ -200,7 +193,7 @@ class Sender:
         kind = kind_of(action.kind)
         self._context.require_original()
         self._context.require_place(action)
-        if not is_as_approved(action):
+        if not drafting.is_as_approved(action):
             raise ActionRefused(
                 f"{action.id} is not what its people agreed to: the journal was changed after it"
                 " was written; nothing was sent",
@@ -231,7 +224,7 @@ class Sender:
         uses = new_uses(others, action.facts)
         if uses is not None:
             self._lapsed(action, [uses])
-        body = body_of(kind, fields, findings, action.key)
+        body = drafting.body_of(kind, fields, findings, action.key)
         self._refuse_strangers(kind, action, fields, body, live)
         if findings.drawn is not None:
             live.draw(*findings.drawn)
@@ -309,7 +302,7 @@ class Sender:
 
         def entries() -> list[Draft]:
             _require_ready(self._book.get(action.id))
-            return [lapse_draft(action, self._context.who(), error.what, moved)]
+            return [drafting.lapse_draft(action, self._context.who(), error.what, moved)]
 
         self._book.decide(entries)
         raise error

@@ -21,7 +21,6 @@ from treasury.decisions.agreed_terms import (
     TermsKind,
     TermsVerbs,
     agreed_terms,
-    is_in_force,
     standing_rows,
 )
 from treasury.errors import InputError
@@ -32,10 +31,7 @@ from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
 from treasury.tables.schemas import schema_of
 
-__all__ = [
-    "COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins",
-    "measurement_not_in_force",
-]  # fmt: skip
+__all__ = ["COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins"]
 
 MEASURED: Final = schema_of(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),
@@ -60,11 +56,6 @@ def measured_coins(entries: Iterable[Entry]) -> pa.Table:
 def coin_openings(entries: Iterable[Entry]) -> pa.Table:
     """The openings that are stated, by the terms in force; columns as in COIN_OPENINGS."""
     return pa.Table.from_pylist(_opened(agreed_terms(entries, _TERMS)[0]), schema=COIN_OPENINGS)
-
-
-def measurement_not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
-    """Whether `policy.toml` has other terms than those that two people agreed on last."""
-    return not is_in_force(entries, _TERMS, policy)
 
 
 def _opened(terms: AgreedTerms | None) -> list[dict[str, Any]]:
@@ -167,7 +158,7 @@ class Measurement(TermsVerbs):
 
     def openings(self) -> Rows:
         """The openings that are stated, and those that wait for a second person."""
-        terms = agreed_terms(self._terms.decided().entries, _TERMS)
+        terms = agreed_terms(self._decided().entries, _TERMS)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
         return Rows(standing_rows(terms, _opened, columns), zone=self._zone)
 

@@ -19,17 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
+from treasury.close.coins import coin_events
 from treasury.close.coins.agreed_measurement import COIN_OPENINGS, MEASURED
-from treasury.close.coins.coin_events import (
-    COIN_CROSSINGS,
-    COIN_EVENTS,
-    COIN_UNPROVED,
-    STEPS,
-    UNTOLD,
-    coin_events,
-    unproved_conversions,
-)
-from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued, rates_of
+from treasury.close.coins.coin_value import REPORTING, Valued, rates_of, value_of
 from treasury.close.coins.coin_walk import (
     ENTITY,
     CoinTerms,
@@ -115,7 +107,7 @@ class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     measured: pa.Table = msgspec.field(default_factory=MEASURED.empty_table)
     openings: pa.Table = msgspec.field(default_factory=COIN_OPENINGS.empty_table)
     lots: pa.Table = msgspec.field(default_factory=COIN_LOTS.empty_table)
-    events: pa.Table = msgspec.field(default_factory=COIN_EVENTS.empty_table)
+    events: pa.Table = msgspec.field(default_factory=coin_events.COIN_EVENTS.empty_table)
 
 
 class CoinAccounts(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -173,11 +165,14 @@ def coin_accounts(
     rates: ReferenceRates | None = None,
 ) -> CoinAccounts:
     """The coins of a month; `balances` as in BALANCES, `rates` those that the answer rests on."""
-    draft = _Draft(r, zone, balances, CoinValues(rates or rates_of(r)))
+    draft = _Draft(r, zone, balances, rates or rates_of(r))
     measured = {row["coin"]: row for row in history.measured.to_pylist()}
-    events, crossings = COIN_EVENTS.empty_table(), COIN_CROSSINGS.empty_table()
+    events, crossings = (
+        coin_events.COIN_EVENTS.empty_table(),
+        coin_events.COIN_CROSSINGS.empty_table(),
+    )
     if measured and r.basis is not None:
-        events, crossings = coin_events(r, zone, r.basis.snapshot)
+        events, crossings = coin_events.coin_events(r, zone, r.basis.snapshot)
         events = events.filter(pc.is_in(events["coin"], pa.array(list(measured), TEXT)))
     by_coin: dict[str, list[Row]] = defaultdict(list)
     for event in events.to_pylist():
@@ -190,11 +185,11 @@ def coin_accounts(
         month=r.month,
         coins=pa.Table.from_pylist(draft.coins, schema=COINS),
         movements=pa.Table.from_pylist(draft.movements, schema=COIN_MOVEMENTS),
-        unproved=pa.Table.from_pylist(draft.unproved, schema=COIN_UNPROVED),
+        unproved=pa.Table.from_pylist(draft.unproved, schema=coin_events.COIN_UNPROVED),
         lots=pa.Table.from_pylist(draft.lots, schema=COIN_LOTS),
         events=events,
         notes=tuple(dict.fromkeys(draft.notes)),
-        sql=compose(STEPS, "coin_events"),
+        sql=compose(coin_events.STEPS, "coin_events"),
     )
 
 
@@ -219,11 +214,11 @@ class _Draft:
     """The rows of a month's coins, one coin after another."""
 
     def __init__(
-        self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, values: CoinValues
+        self, r: Reconciliation, zone: ZoneInfo, balances: pa.Table, rates: ReferenceRates
     ) -> None:
         self._r = r
         self._zone = zone
-        self._values = values
+        self._rates = rates
         self._last = r.month.last
         self._balances = [row for row in balances.to_pylist() if row["kind"] != "bank"]
         names: dict[str, dict[str, None]] = defaultdict(dict)
@@ -231,7 +226,7 @@ class _Draft:
             names[row["of"].lower()][row["name"]] = None
         self._names = {holder: " and ".join(each) for holder, each in names.items()}
         self._names[ENTITY] = r.company
-        self._conversions = list(unproved_conversions(r, zone))
+        self._conversions = list(coin_events.unproved_conversions(r, zone))
         self.coins: list[dict[str, Any]] = []
         self.movements: list[Row] = []
         self.unproved: list[Row] = []
@@ -253,7 +248,7 @@ class _Draft:
             self._start(terms, events, history), holders=holders, crossings=crossings
         )
         sound = [event for event in start.events if _is_recorded(event)]
-        walk = CoinWalk(terms, self._values, start.lots, sound, self._pools(terms))
+        walk = CoinWalk(terms, self._rates, start.lots, sound, self._pools(terms))
         walk.through(start.first, self._r.month)
         for event in start.events:
             if not _is_recorded(event):
@@ -261,7 +256,7 @@ class _Draft:
         for event in walk.unplaced:
             lacking = (
                 "whether its other side is a wallet of the company is not known"
-                if event["kind"] == UNTOLD
+                if event["kind"] == coin_events.UNTOLD
                 else "which wallet it was is not known"
             )
             step = "add the wallet's explorer export: `treasury wallets add`"
@@ -303,9 +298,7 @@ class _Draft:
                 "name": self._r.company,
                 "currency": REPORTING,
                 **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
-                "valued_by": "",
-                "problem": "",
-                "next_step": "",
+                **dict.fromkeys(("valued_by", "problem", "next_step"), ""),
             }
             rows = [empty]
             self.coins.append(empty)
@@ -430,13 +423,10 @@ class _Draft:
         beyond = total((quantity, *(row["quantity"] for row in crossed), balance.copy_negate()))
         if beyond > 0 and start.is_stated and is_entity:
             self._unproved(
-                coin,
-                ENTITY,
-                "held in no proved wallet",
-                beyond,
+                coin=coin, holder=ENTITY, subject="held in no proved wallet", quantity=beyond,
                 problem="the opening that is stated has more than the wallets hold",
                 next_step="add evidence of the wallets that hold it",
-            )
+            )  # fmt: skip
             return ""
         if beyond:
             has = format_amount(total((balance, beyond)), coin)
@@ -458,9 +448,11 @@ class _Draft:
         ]
 
     def _unproved_event(self, coin: str, event: Row, problem: str, step: str) -> None:
-        holder = event["from_holder"] or event["to_holder"] or ""
-        subject = f"{event['kind']}, {event['reference']}"
-        self._unproved(coin, holder, subject, event["quantity"], problem=problem, next_step=step)
+        self._unproved(
+            coin=coin, holder=event["from_holder"] or event["to_holder"] or "",
+            subject=f"{event['kind']}, {event['reference']}", quantity=event["quantity"],
+            problem=problem, next_step=step,
+        )  # fmt: skip
 
     # Coins that are disclosed
 
@@ -473,7 +465,7 @@ class _Draft:
             if not _is_proved(row):
                 self._unproved_balance(row)
                 continue
-            worth = self._values.value(quantity, coin, self._last)
+            worth = value_of(self._rates, quantity, coin, self._last)
             self.coins.append(
                 {
                     "coin": coin,
@@ -485,32 +477,23 @@ class _Draft:
                     **_value_columns(worth),
                     "valued_by": f"{worth.basis}: {ASSUMED}"
                     if worth
-                    else self._values.absence(coin, self._last),
+                    else self._rates.absence(coin, self._last),
                     "problem": "",
                     "next_step": "",
                 }
             )
 
     def _unproved_balance(self, row: Row) -> None:
-        subject = f"balance, {row['name']}"
-        why = {name: row[name] for name in ("problem", "next_step")}
-        self._unproved(row["currency"], row["of"], subject, row["in_doubt"], **why)
+        self._unproved(
+            coin=row["currency"], holder=row["of"], subject=f"balance, {row['name']}",
+            quantity=row["in_doubt"], problem=row["problem"], next_step=row["next_step"],
+        )  # fmt: skip
 
-    def _unproved(
-        self,
-        coin: str,
-        holder: str,
-        subject: str,
-        quantity: Decimal | None,
-        *,
-        problem: str,
-        next_step: str,
-    ) -> None:
+    def _unproved(self, *, coin: str, quantity: Decimal | None, **columns: str) -> None:
         """Note coins that stand in no pool, with what they are worth at the month's end."""
-        worth = quantity and self._values.value(quantity, coin, self._last)
-        value = worth.amount if worth else None
-        row = (coin, holder, subject, quantity, REPORTING, value, problem, next_step)
-        self.unproved.append(dict(zip(COIN_UNPROVED.names, row, strict=True)))
+        worth = quantity and value_of(self._rates, quantity, coin, self._last)
+        own = {"coin": coin, "quantity": quantity, "currency": REPORTING}
+        self.unproved.append(own | {"value": worth.amount if worth else None, **columns})
 
 
 def _value_columns(valued: Valued | None) -> Row:

@@ -12,7 +12,7 @@ from treasury.money import half_up, quantize
 from treasury.rates import ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["REPORTING", "CoinValues", "Valued", "rates_of"]
+__all__ = ["REPORTING", "Valued", "rates_of", "value_of"]
 
 REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
@@ -29,24 +29,17 @@ class Valued(msgspec.Struct, frozen=True):
     day: date | None = None
 
 
-class CoinValues:
-    """Values in the reporting currency, and why there is none."""
-
-    def __init__(self, rates: ReferenceRates) -> None:
-        self.absence = rates.absence
-        self._value = rates.value
-
-    def value(self, amount: Decimal, unit: str, day: date) -> Valued | None:
-        """What an amount of a coin or currency is worth on a day; None without a rate."""
-        if unit == REPORTING:
-            return Valued(quantize(amount, REPORTING))
-        worth = self._value(amount, unit, day)
-        if worth is None:
-            return None
-        exact = worth.rate.rate
-        shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
-        rate = Decimal(f"{shown}E-{SHOWN}")
-        return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
+def value_of(rates: ReferenceRates, amount: Decimal, unit: str, day: date) -> Valued | None:
+    """What an amount of a coin or currency is worth on a day; None without a rate."""
+    if unit == REPORTING:
+        return Valued(quantize(amount, REPORTING))
+    worth = rates.value(amount, unit, day)
+    if worth is None:
+        return None
+    exact = worth.rate.rate
+    shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
+    rate = Decimal(f"{shown}E-{SHOWN}")
+    return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
 
 
 def rates_of(r: Reconciliation) -> ReferenceRates:

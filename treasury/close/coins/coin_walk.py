@@ -18,8 +18,9 @@ import msgspec
 
 from treasury.calendar import Month
 from treasury.close.coins.coin_pool import AveragePool, CoinPool, FifoPool, Lot
-from treasury.close.coins.coin_value import REPORTING, CoinValues, Valued
+from treasury.close.coins.coin_value import REPORTING, Valued, value_of
 from treasury.money import SCALE, exponent, format_amount
+from treasury.rates import ReferenceRates
 
 __all__ = [
     "ENTITY", "CoinTerms", "CoinWalk", "Movement", "PoolMonth", "StartingLot", "cents_amount",
@@ -131,14 +132,13 @@ class _Problem(msgspec.Struct, frozen=True):
     until: Month | None = None
 
 
-class _Holding:
+class _Holding(msgspec.Struct):
     """A pool, what it is carried above its lots until the first, and what is wrong with it."""
 
-    def __init__(self, pool: CoinPool) -> None:
-        self.pool = pool
-        self.difference = 0
-        self.lacking = 0
-        self.problems: list[_Problem] = []
+    pool: CoinPool
+    difference: int = 0
+    lacking: int = 0
+    problems: list[_Problem] = []
 
 
 class CoinWalk:
@@ -151,13 +151,13 @@ class CoinWalk:
     def __init__(
         self,
         terms: CoinTerms,
-        values: CoinValues,
+        rates: ReferenceRates,
         lots: Sequence[StartingLot],
         events: Sequence[Row],
         pools: Iterable[str] = (),
     ) -> None:
         self._terms = terms
-        self._values = values
+        self._rates = rates
         self._events = events
         self._holdings: dict[str, _Holding] = {}
         self._unit = _unit(
@@ -288,10 +288,10 @@ class CoinWalk:
         """Hold a pool against its value, and state it as it goes on."""
         pool, row, coin = holding.pool, self._month(name), self._terms.coin
         if pool.quantity:
-            row.valued = self._values.value(self.coins(pool.quantity), coin, month.last)
+            row.valued = value_of(self._rates, self.coins(pool.quantity), coin, month.last)
             if row.valued is None:
                 until = month.next if self._terms.reversal == "next_month" else None
-                words = self._values.absence(coin, month.last)
+                words = self._rates.absence(coin, month.last)
                 holding.problems.append(_Problem(words, RATES, until))
             else:
                 self._measure(name, holding, _cents(row.valued.amount), month.last)
@@ -347,9 +347,9 @@ class CoinWalk:
         amount, unit = event["consideration"], event["currency"]
         if amount is None:
             amount, unit = event["quantity"], self._terms.coin
-        valued = self._values.value(amount, unit, event["happened_on"])
+        valued = value_of(self._rates, amount, unit, event["happened_on"])
         if valued is None:
-            words = self._values.absence(unit, event["happened_on"])
+            words = self._rates.absence(unit, event["happened_on"])
             problem = _Problem(f"{words}: {event['reference']}", RATES)
             self._holding(name).problems.append(problem)
         return valued

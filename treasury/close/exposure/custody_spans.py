@@ -27,7 +27,7 @@ from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules
 
-__all__ = ["CREDIT", "CUSTODY", "CustodyFacts", "Unclear", "credit_spans", "custody_spans"]
+__all__ = ["CREDIT", "CUSTODY", "Unclear", "credit_spans", "custody_spans"]
 
 Row = Mapping[str, Any]
 Balance = tuple[str, str]
@@ -46,16 +46,6 @@ _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
 """Credits that may never become coins of the account that they reached."""
 
 
-class CustodyFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of `balance_levels`, `conversion_credits`, `credits_back`; conversions; names."""
-
-    balance_levels: Sequence[Row]
-    conversion_credits: Sequence[Row]
-    credits_back: Sequence[Row]
-    conversions: Sequence[Conversion]
-    names: Mapping[str, str]
-
-
 class Unclear(msgspec.Struct, frozen=True):
     """A time in which nothing tells how much of an account's credits was coins, or had left."""
 
@@ -64,16 +54,19 @@ class Unclear(msgspec.Struct, frozen=True):
 
 
 def custody_spans(
-    facts: CustodyFacts, zone: ZoneInfo
+    balance_levels: Iterable[Row], names: Mapping[str, str], zone: ZoneInfo
 ) -> tuple[list[HeldAmount], dict[Balance, list[Unclear]]]:
-    """Every custodial balance over time, and when it tells nothing of its account's credits."""
+    """Every custodial balance over time, and when it tells nothing of its account's credits.
+
+    `names` are those of accounts by their ids.
+    """
     spans: list[HeldAmount] = []
     unclear: dict[Balance, list[Unclear]] = {}
     levels: dict[Balance, list[Row]] = defaultdict(list)
-    for row in facts.balance_levels:
+    for row in balance_levels:
         levels[row["account_id"], row["asset"]].append(row)
     for balance, rows in sorted(levels.items()):
-        teller = _Teller(balance, facts.names.get(balance[0]) or balance[0], rows, zone)
+        teller = _Teller(balance, names.get(balance[0]) or balance[0], rows, zone)
         spans += teller.spans()
         unclear[balance] = teller.unclear
     return spans, unclear
@@ -167,16 +160,22 @@ class _Teller:
 
 
 def credit_spans(
-    facts: CustodyFacts, unclear: Mapping[Balance, Sequence[Unclear]], rules: Rules, zone: ZoneInfo
+    steps: Mapping[str, Sequence[Row]],
+    conversions: Sequence[Conversion],
+    unclear: Mapping[Balance, Sequence[Unclear]],
+    rules: Rules,
+    zone: ZoneInfo,
 ) -> Iterator[HeldAmount]:
-    """Every credit of a virtual account from its booking to the balance that holds its coins."""
-    named = _named(facts.conversions)
-    unnamed = _unnamed(facts.conversions)
+    """Every credit of a virtual account from its booking to the balance that holds its coins.
+
+    `steps` has the rows of `balance_levels`, `conversion_credits` and `credits_back`.
+    """
+    named, unnamed = _named(conversions), _unnamed(conversions)
     observed: dict[Balance, list[datetime]] = defaultdict(list)
-    for row in facts.balance_levels:
+    for row in steps["balance_levels"]:
         if is_observation(row):
             observed[row["account_id"], row["asset"]].append(row["moment"])
-    for row in _once(facts.conversion_credits):
+    for row in _once(steps["conversion_credits"]):
         balance = row["account_id"], row["asset"]
         since = datetime.combine(row["booking_date"], time(), zone)
         span = HeldAmount(
@@ -194,7 +193,7 @@ def credit_spans(
         is_open = row["outcome"] == "conflict"
         for part in _of_credit(span, own, None if is_open else _resolved(row, shown, rules, zone)):
             yield from _where_clear(part, unclear.get(balance, ()))
-    yield from _went_back(facts.credits_back, zone)
+    yield from _went_back(steps["credits_back"], zone)
 
 
 class _Named(msgspec.Struct):

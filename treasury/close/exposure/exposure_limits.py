@@ -12,22 +12,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
-from treasury.decisions.agreed_terms import (
-    AgreedTerms,
-    TermsKind,
-    TermsVerbs,
-    agreed_terms,
-    is_in_force,
-)
+from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs, agreed_terms
 from treasury.journal import Entry
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.tables.schemas import schema_of
 
-__all__ = [
-    "EXPOSURE_LIMITS", "REPORTING", "WHOLE", "ExposureLimits", "exposure_limits",
-    "limits_not_in_force",
-]  # fmt: skip
+__all__ = ["EXPOSURE_LIMITS", "REPORTING", "WHOLE", "ExposureLimits", "exposure_limits"]
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
@@ -43,11 +34,6 @@ def exposure_limits(entries: Iterable[Entry]) -> pa.Table:
     """The limits that two people agreed on last; columns as in EXPOSURE_LIMITS."""
     in_force, _ = agreed_terms(entries, _TERMS)
     return pa.Table.from_pylist(ExposureLimits.rows(in_force), schema=EXPOSURE_LIMITS)
-
-
-def limits_not_in_force(entries: Iterable[Entry], policy: Policy) -> bool:
-    """Whether `policy.toml` has other limits than those that two people agreed on last."""
-    return not is_in_force(entries, _TERMS, policy)
 
 
 def _plain(policy: Policy) -> dict[str, Any]:

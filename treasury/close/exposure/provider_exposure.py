@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.coins.coin_value import rates_of
 from treasury.close.exposure import exposure_walk
-from treasury.close.exposure.custody_spans import CUSTODY, CustodyFacts, credit_spans, custody_spans
+from treasury.close.exposure.custody_spans import CUSTODY, credit_spans, custody_spans
 from treasury.close.exposure.evidence_gaps import gap_spans
 from treasury.close.exposure.exposure_limits import REPORTING, WHOLE
-from treasury.close.exposure.request_spans import RequestFacts, request_spans
+from treasury.close.exposure.request_spans import request_spans
 from treasury.close.result_words import amount_words, count, moment, noted_html
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import difference, exponent, rounded, total, totals
@@ -266,38 +266,26 @@ def _told(
     question = r.basis.question
     with run_on_matched(r.basis, STEPS, *READ) as steps_run:
         connection = steps_run.connection
-
-        def rows(name: str) -> list[dict[str, Any]]:
-            return connection.table(name).to_arrow_table().to_pylist()
-
-        credits_ = rows("conversion_credits")
-        custody = CustodyFacts(
-            balance_levels=[
-                row
-                for row in rows("balance_levels")
-                if row["account_id"] is not None and row["asset"] is not None
-            ],
-            conversion_credits=credits_,
-            credits_back=rows("credits_back"),
-            conversions=conversions_of(connection, question, credits_),
-            names=dict(connection.execute("SELECT id, name FROM accounts").fetchall()),
-        )
-        requests = RequestFacts(
-            provider_requests=rows("provider_requests"),
-            provider_debits=rows("provider_debits"),
-            provider_payouts=rows("told_payouts"),
-            request_turns=rows("provider_turns"),
-        )
-        plain = [exposure_walk.Move(**row) for row in rows("plain_moves")]
-    balances, unclear = custody_spans(custody, zone)
+        steps = {
+            name: connection.table(name).to_arrow_table().to_pylist()
+            for name in (*OWN_STEPS, "balance_levels", "conversion_credits")
+        }
+        conversions = conversions_of(connection, question, steps["conversion_credits"])
+        names = dict(connection.execute("SELECT id, name FROM accounts").fetchall())
+    steps["balance_levels"] = [
+        row
+        for row in steps["balance_levels"]
+        if row["account_id"] is not None and row["asset"] is not None
+    ]
+    balances, unclear = custody_spans(steps["balance_levels"], names, zone)
     at = min(r.month.end(zone), r.as_of)
     spans = [
         *gap_spans(r, at, zone, synced_at(r.basis.snapshot)),
-        *request_spans(requests, r.rules, zone),
-        *credit_spans(custody, unclear, r.rules, zone),
+        *request_spans(steps, r.rules, zone),
+        *credit_spans(steps, conversions, unclear, r.rules, zone),
         *balances,
     ]
-    return spans, plain
+    return spans, [exposure_walk.Move(**row) for row in steps["plain_moves"]]
 
 
 class _Draft:
@@ -535,18 +523,15 @@ class _Draft:
         groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
         for row in positions:
             if not row["problem"]:
-                groups[order.index(_age_words(row)), row["currency"]].append(row["amount"])
+                age = AT_CALL
+                if row["kind"] != CUSTODY:
+                    age = next((words for most, words in _AGES if row["age"] <= most), OLDER)
+                groups[order.index(age), row["currency"]].append(row["amount"])
         return [
             {"age": order[place], "currency": currency, "positions": len(amounts)}
             | {"amount": total(amounts), **self._worth(total(amounts), currency, self._day)}
             for (place, currency), amounts in sorted(groups.items())
         ]
-
-
-def _age_words(row: Row) -> str:
-    if row["kind"] == CUSTODY:
-        return AT_CALL
-    return next((words for most, words in _AGES if row["age"] <= most), OLDER)
 
 
 def _without(currencies: Iterable[str], whose: str) -> str:

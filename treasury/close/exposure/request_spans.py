@@ -16,7 +16,6 @@ from operator import itemgetter
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec.structs import replace
 
 from treasury.close.exposure.exposure_walk import AT, HeldAmount, doubted, lasting, without
@@ -24,7 +23,7 @@ from treasury.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["BLOCKED", "IN_TRANSIT", "PAYOUT", "SENT", "STUCK", "RequestFacts", "request_spans"]
+__all__ = ["BLOCKED", "IN_TRANSIT", "PAYOUT", "SENT", "STUCK", "request_spans"]
 
 Row = Mapping[str, Any]
 
@@ -34,6 +33,7 @@ STUCK: Final = "stuck"
 BLOCKED: Final = "blocked"
 PAYOUT: Final = "payout outstanding"
 ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
+DELIVERED: Final = "coins delivered, by the service"
 DECIDE: Final = "decide the line: `treasury match open`"
 UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", DECIDE)
 ELSEWHERE: Final = (
@@ -54,21 +54,13 @@ _FOR_IT: Final = ("sent", "closed", "contradicted")
 """How a line stands that was meant for the request."""
 
 
-class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of the steps of the same names, and the statuses that each request had."""
-
-    provider_requests: Sequence[Row]
-    provider_debits: Sequence[Row]
-    provider_payouts: Sequence[Row]
-    request_turns: Sequence[Row]
-
-
-def request_spans(facts: RequestFacts, rules: Rules, zone: ZoneInfo) -> Iterator[HeldAmount]:
-    """Every amount that ever stood with the provider for a request."""
-    turns, debits, payouts = map(
-        _by_request, (facts.request_turns, facts.provider_debits, facts.provider_payouts)
-    )
-    for request in facts.provider_requests:
+def request_spans(
+    steps: Mapping[str, Sequence[Row]], rules: Rules, zone: ZoneInfo
+) -> Iterator[HeldAmount]:
+    """Every amount that ever stood with the provider for a request, by the rows of named steps."""
+    names = ("provider_turns", "provider_debits", "told_payouts")
+    turns, debits, payouts = (_by_request(steps[name]) for name in names)
+    for request in steps["provider_requests"]:
         own = request["request_id"]
         teller = _Teller(request, turns.get(own, ()), rules, zone)
         if request["ramp_type"] == "ON_RAMP":
@@ -139,7 +131,7 @@ class _Teller:
                     _left(whole, back, f"money back at the bank on {line['back_on']}")
                 )
             elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
-                yield from self._by_status(_left(whole, completed, _completed(completed)))
+                yield from self._by_status(_left(whole, completed, DELIVERED))
             elif line["standing"] == "sent":
                 for span in self._perhaps_back(whole, line["perhaps_back_on"]):
                     yield from self._by_status(span) if span.is_proved else (span,)
@@ -161,7 +153,7 @@ class _Teller:
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
             evidence=f"service: payment received {AT}; no line shows it", seen_at=since,
         )  # fmt: skip
-        yield from self._by_status(_left(whole, completed, _completed(completed)))
+        yield from self._by_status(_left(whole, completed, DELIVERED))
 
     def _stranded(self, whole: HeldAmount, line: Row, *, has_proved: bool) -> Iterator[HeldAmount]:
         """Money that nothing was asked for: it stands until a line may have brought it back.
@@ -251,7 +243,9 @@ class _Teller:
             "began": began, "left_at": settled,
             "left_by": "" if settled is None else "payout received", "seen_at": completed,
         }  # fmt: skip
-        shown = f"{self._ended_by(completed)}; no payout at the bank"
+        is_part = self._completed is None or completed < self._completed
+        ended = f"a part was paid out by {AT}" if is_part else f"service: completed {AT}"
+        shown = f"{ended}; no payout at the bank"
         if net is None:
             if not received:
                 whole = self._span(
@@ -274,11 +268,6 @@ class _Teller:
             else:
                 problem = f"a credit of {maybe_on} may be its payout"
                 yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, DECIDE)
-
-    def _ended_by(self, completed: datetime) -> str:
-        if self._completed is None or completed < self._completed:
-            return f"a part was paid out by {AT}"
-        return f"service: completed {AT}"
 
     # How it stands: by the status that the service gave it then
 
@@ -348,7 +337,3 @@ def _doubted_from(
         yield replace(span, until=until)
     if span.until is None or span.until > at:
         yield doubted(replace(span, since=max(at, span.since)), problem, next_step)
-
-
-def _completed(at: datetime | None) -> str:
-    return "" if at is None else "coins delivered, by the service"

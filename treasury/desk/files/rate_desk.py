@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.lake import DATE, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 
 if TYPE_CHECKING:
     from treasury.lake import Lake, Snapshot
@@ -29,18 +30,11 @@ SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) A
 FROM reference_rates WHERE vanished_at IS NULL
 GROUP BY ALL ORDER BY publisher, source, base"""
 
-SOURCES: Final = pa.schema(
-    [
-        ("source", TEXT),
-        ("publisher", TEXT),
-        ("base", TEXT),
-        ("quotes", TEXT),
-        ("rates", INTEGER),
-        ("with_instant", INTEGER),
-        ("first_day", DATE),
-        ("last_day", DATE),
-        ("used", TEXT),
-    ]
+SOURCES: Final = schema_of(
+    (TEXT, "source", "publisher", "base", "quotes"),
+    (INTEGER, "rates", "with_instant"),
+    (DATE, "first_day", "last_day"),
+    (TEXT, "used"),
 )
 """What `list` gives: a row for each source and base."""
 

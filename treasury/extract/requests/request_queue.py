@@ -12,21 +12,19 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treasury.tables.schemas import schema_of
+
 __all__ = ["BACKLOG", "QUEUE", "StoredRequests", "queued", "ranked", "unlisted"]
 
 OPEN, RECENT, BACKLOG = range(3)
 """Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""
 
-QUEUE: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("status", pa.string()),
-        ("created_at", pa.timestamp("us", tz="UTC")),
-        ("created_by", pa.string()),
-        ("rank", pa.int8()),
-        ("listed", pa.bool_()),
-        ("has_detail", pa.bool_()),
-    ]
+QUEUE: Final = schema_of(
+    (pa.string(), "id", "status"),
+    (pa.timestamp("us", tz="UTC"), "created_at"),
+    (pa.string(), "created_by"),
+    (pa.int8(), "rank"),
+    (pa.bool_(), "listed", "has_detail"),
 )
 """A request to be read: as it was listed, whether it was, and whether we hold a detail of it."""
 

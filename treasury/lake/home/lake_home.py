@@ -226,7 +226,15 @@ class LakeHome:
         try:
             now = self._clock()
             self.place.write(f"{DESKS}{note.desk}", seal(heads.DeskNote(self.by, now)))
-            self._require_right_time(now - self.place.modified(f"{DESKS}{note.desk}"))
+            ahead = now - self.place.modified(f"{DESKS}{note.desk}")
+            if abs(ahead) > SKEW:
+                minutes = round(abs(ahead) / timedelta(minutes=1))
+                raise errors.StorageError(
+                    f"the clock of this machine is {minutes:,} minutes"
+                    f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's"
+                    f" home {self.place.address}: what it stores would be dated wrong",
+                    do="set the one that is wrong, then run this again",
+                )
             if not note.is_probed:
                 name = f"{PROBES}{uuid.uuid4().hex}"
                 created = [self.place.create(name, content) for content in (b"first", b"second")]
@@ -243,16 +251,6 @@ class LakeHome:
             raise errors.HomeReadOnly(
                 error.what, do=f"ask who may write to do it: {writers}; reading goes on as it is"
             ) from None
-
-    def _require_right_time(self, ahead: timedelta) -> None:
-        if abs(ahead) > SKEW:
-            minutes = round(abs(ahead) / timedelta(minutes=1))
-            raise errors.StorageError(
-                f"the clock of this machine is {minutes:,} minutes"
-                f" {'ahead of' if ahead > timedelta() else 'behind'} the clock of the lake's home"
-                f" {self.place.address}: what it stores would be dated wrong",
-                do="set the one that is wrong, then run this again",
-            )
 
     def push(
         self,
@@ -302,13 +300,9 @@ class LakeHome:
                     do="run `treasury lake pull`, then this again",
                 )
             content = seal(head)
-        return heads.HomeNote(
-            lake=head.lake,
-            desk=note.desk,
-            number=head.number,
-            sha256=heads.print_of(content).sha256,
-            files=dict(files),
-            is_probed=True,
+        number, sha256 = head.number, heads.print_of(content).sha256
+        return msgspec.structs.replace(
+            note, lake=head.lake, number=number, sha256=sha256, files=dict(files), is_probed=True
         )
 
     def put(self, path: str, stored: heads.StoredPrint) -> None:

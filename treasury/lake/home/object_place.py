@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -206,10 +206,8 @@ class ObjectPlace:
         gone = list(names)
         with reaching(self.address, writes=True):
             for name in gone:
-                try:
+                with suppress(FileNotFoundError):
                     obstore.delete(self._store, name)
-                except FileNotFoundError:
-                    continue
 
     def remove_leftovers(self, oldest: float) -> list[int]:
         """Remove what killed puts left in a folder before `oldest`; the size of each."""

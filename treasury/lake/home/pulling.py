@@ -78,7 +78,7 @@ def take_head(
     home: LakeHome,
     digests: Digests,
     head: heads.HomeHead,
-    note: heads.HomeNote,
+    sha256: str,
     *,
     before: heads.HomeNote,
     resting: Collection[str] = (),
@@ -86,10 +86,10 @@ def take_head(
 ) -> tuple[int, int]:
     """Bring what a head names to this desk and show it; how many files and bytes came.
 
-    For whoever holds the lock, once no table has versions that no commit names. `note` is where the
-    desk is afterwards, without its files; pins that something is `resting` on stay here, whoever
-    let go of them, and are offered again with the next push; with `is_checked` every file here is
-    compared as well.
+    For whoever holds the lock, once no table has versions that no commit names. `sha256` is the
+    head's own, `before` where the desk stands; pins that something is `resting` on stay here,
+    whoever let go of them, and are offered again with the next push; with `is_checked` every file
+    here is compared as well.
     WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
     """
     files = heads.read_manifest(home.place, head)
@@ -119,7 +119,9 @@ def take_head(
                 sorted(lacking.items(), key=lambda named: named[1].size, reverse=True),
                 at_once=AT_ONCE if home.place.folder is None else FROM_FOLDER,
             )
-    note = msgspec.structs.replace(note, files=files)
+    note = msgspec.structs.replace(
+        before, lake=head.lake, number=head.number, sha256=sha256, files=files
+    )
     placed = [path for path in lacking if path.split(f"/{delta.LOG}/")[0] not in exchanged]
     _place(folder, incoming, sorted(placed))
     # Also what an earlier pull had placed before it was cut off.

@@ -282,15 +282,8 @@ class Sharing:
         except WorkspaceDamaged:
             if not (note.number or pulling.is_incoming(lake.folder)):
                 raise  # nothing says that the home has what is damaged here
-        after = heads.HomeNote(
-            lake=head.lake,
-            desk=note.desk,
-            number=head.number,
-            sha256=sha256,
-            is_probed=note.is_probed,
-        )
         files, size = pulling.take_head(
-            home, lake.digests, head, after, before=note, is_checked=is_checked,
+            home, lake.digests, head, sha256, before=note, is_checked=is_checked,
             resting=[f"{PINS}/{number}.json" for number in lake.resting()],
         )  # fmt: skip
         home.unstage()

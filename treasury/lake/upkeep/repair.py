@@ -20,19 +20,8 @@ import pyarrow.parquet as pq
 
 from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
-from treasury.lake import delta, disk, engine
-from treasury.lake.commits import (
-    COMMITS,
-    Commit,
-    LastCommit,
-    add_commit,
-    commits_in,
-    commits_table,
-    newest_listed,
-    rows_of,
-    split_mark,
-)
-from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
+from treasury.lake import commits, delta, disk, engine
+from treasury.lake.commits import COMMITS, Commit, LastCommit, split_mark
 from treasury.lake.lake import REPAIRED, Lake
 from treasury.lake.pins import read_pins
 from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
@@ -133,25 +122,29 @@ def _standing(lake: Lake) -> _Standing | None:
     else:
         if last is None:
             return None
-    newest = last or newest_listed(lake.folder)
+    newest = last or commits.newest_listed(lake.folder)
     if newest is not None and not any(FileCheck(lake).tables({COMMITS: newest.listed})):
-        return _Standing(newest.commit, commits_in(lake.folder, newest.listed), newest.listed)
+        return _Standing(
+            newest.commit, commits.commits_in(lake.folder, newest.listed), newest.listed
+        )
     # Every commit that any readable file tells of, oldest first.
-    parts = [COMMITS_SCHEMA.empty_table()]
+    parts = [commits.SCHEMA.empty_table()]
     digests = lake.digests.by_path()
     for path in _files_of(lake, COMMITS):
         if lake.digests.is_altered(str(path), digests):
             continue  # what it tells cannot be trusted, and nothing else vouches for it
         try:
-            parts.append(pq.read_table(path, schema=COMMITS_SCHEMA, partitioning=None))
+            parts.append(pq.read_table(path, schema=commits.SCHEMA, partitioning=None))
         except (OSError, ValueError, pa.ArrowException):
             continue  # a part that does not read tells nothing; the report counts those that do
     rows = {row["number"]: row for part in parts for row in part.to_pylist()}
-    surviving = pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=COMMITS_SCHEMA)
+    surviving = pa.Table.from_pylist([rows[n] for n in sorted(rows)], schema=commits.SCHEMA)
     if last is None:
         return _Standing(_adopted(lake, surviving), surviving, None, is_adopted=True)
-    earlier = [commit for commit in rows_of(surviving) if commit.number < last.commit.number]
-    return _Standing(last.commit, commits_table([*earlier, last.commit]), None)
+    earlier = [
+        commit for commit in commits.rows_of(surviving) if commit.number < last.commit.number
+    ]
+    return _Standing(last.commit, commits.commits_table([*earlier, last.commit]), None)
 
 
 def _rebuilt(
@@ -190,13 +183,15 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
     folder = lake.folder / COMMITS
     if standing.listed is not None:
         delta.undo_after(folder, standing.listed)
-        return add_commit(lake.folder, commit)
+        return commits.add_commit(lake.folder, commit)
     if folder.exists():
         delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
-    return delta.append(folder, pa.concat_tables([standing.commits, commits_table([commit])]))
+    return delta.append(
+        folder, pa.concat_tables([standing.commits, commits.commits_table([commit])])
+    )
 
 
-def _adopted(lake: Lake, commits: pa.Table) -> Commit:
+def _adopted(lake: Lake, listed: pa.Table) -> Commit:
     """The newest content of every table as if it were a commit, where the true last one is lost."""
     versions = {}
     for table in lake.catalogue.values():
@@ -206,8 +201,8 @@ def _adopted(lake: Lake, commits: pa.Table) -> Commit:
                     versions[name] = delta.newest(lake.folder / name)
                 except WorkspaceDamaged:
                     versions[name] = 0  # its log does not read: it is put together from its files
-    number = commits["number"][-1].as_py() if commits.num_rows else 0
-    instant = commits["at"][-1].as_py() if commits.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
+    number = listed["number"][-1].as_py() if listed.num_rows else 0
+    instant = listed["at"][-1].as_py() if listed.num_rows else datetime(1970, 1, 1, tzinfo=UTC)
     return Commit(number, instant, "adopted", versions)
 
 

@@ -8,8 +8,7 @@ was open.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ from treasury.errors import StorageError
 from treasury.ground import durable
 from treasury.lake import disk, engine
 
-__all__ = ["FILE_NAME", "committed", "publish", "published"]
+__all__ = ["FILE_NAME", "publish", "published"]
 
 FILE_NAME: Final = "treasury.duckdb"
 
@@ -28,17 +27,23 @@ def publish(folder: Path, views: Mapping[str, str], about: str) -> Path:
     """Write `treasury.duckdb` in `folder` anew, with these views; `about` is its comment."""
     path = folder / FILE_NAME
     draft = folder / f".{FILE_NAME}.{os.getpid()}"
-    with committed(), disk.writing(path):
-        for leftover in folder.glob(f".{FILE_NAME}.*"):
-            leftover.unlink()
-        with engine.new_database(draft) as connection:
-            for name, select in views.items():
-                view = engine.quoted(name)
-                connection.execute(f"CREATE VIEW {view} AS {select}")
-                connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
-        durable.sync_files([draft], folder)
-        os.replace(draft, path)
-        durable.sync_folder(folder)
+    try:
+        with disk.writing(path):
+            for leftover in folder.glob(f".{FILE_NAME}.*"):
+                leftover.unlink()
+            with engine.new_database(draft) as connection:
+                for name, select in views.items():
+                    view = engine.quoted(name)
+                    connection.execute(f"CREATE VIEW {view} AS {select}")
+                    connection.execute(f"COMMENT ON VIEW {view} IS {engine.literal(about)}")
+            durable.sync_files([draft], folder)
+            os.replace(draft, path)
+            durable.sync_folder(folder)
+    except (StorageError, duckdb.Error) as error:  # the commit itself stands
+        raise StorageError(
+            f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
+            do="what was to be stored is stored; free disk space, and the next commit refreshes it",
+        ) from error
     return path
 
 
@@ -63,15 +68,3 @@ def published(folder: Path, below: Path, about: str) -> str:
     if any("read_parquet(" in sql and place not in sql for _, sql in views):
         return "shows the files of another folder"
     return ""
-
-
-@contextmanager
-def committed() -> Iterator[None]:
-    """Say in an error after a commit that the commit itself stands."""
-    try:
-        yield
-    except (StorageError, duckdb.Error) as error:
-        raise StorageError(
-            f"{FILE_NAME} could not be refreshed ({getattr(error, 'what', error)})",
-            do="what was to be stored is stored; free disk space, and the next commit refreshes it",
-        ) from error

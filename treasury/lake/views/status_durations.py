@@ -19,21 +19,17 @@ from treasury.ground.sql_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
+from treasury.tables.schemas import schema_of
 
 __all__ = ["DURATION", "Events", "durations"]
 
-DURATION: Final = pa.schema(
-    [
-        ("id", TEXT),
-        ("status", TEXT),
-        ("entered_at", INSTANT),
-        ("left_at", INSTANT),
-        ("seconds", INTEGER),
-        ("known_from", TEXT),
-        ("entered_after", INSTANT),
-        ("at_least", INTEGER),
-        ("at_most", INTEGER),
-    ]
+DURATION: Final = schema_of(
+    (TEXT, "id", "status"),
+    (INSTANT, "entered_at", "left_at"),
+    (INTEGER, "seconds"),
+    (TEXT, "known_from"),
+    (INSTANT, "entered_after"),
+    (INTEGER, "at_least", "at_most"),
 )
 """`left_at` is null while the status lasts; `seconds` then counts up to the snapshot's instant.
 

@@ -34,26 +34,21 @@ from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.action_steps import BatchResult, execute
+from treasury.tables.schemas import schema_of
 
 __all__ = [
     "ACTIONS", "COLUMNS", "VERBS", "ActionVerb", "PendingActions", "action_row", "action_table",
     "ask_about", "batch_message",
 ]  # fmt: skip
 
-ACTIONS: Final = pa.schema(
-    [
-        ("id", TEXT),
-        ("kind", TEXT),
-        ("state", TEXT),
-        ("text", TEXT),
-        ("amount", AMOUNT),
-        ("currency", TEXT),
-        ("waits_for", pa.int64()),
-        ("people", TEXT),
-        ("proposed_at", INSTANT),
-        ("changed_at", INSTANT),
-        ("why", TEXT),
-    ]
+ACTIONS: Final = schema_of(
+    (TEXT, "id", "kind", "state", "text"),
+    (AMOUNT, "amount"),
+    (TEXT, "currency"),
+    (pa.int64(), "waits_for"),
+    (TEXT, "people"),
+    (INSTANT, "proposed_at", "changed_at"),
+    (TEXT, "why"),
 )
 COLUMNS: Final = (
     Heading("Action"),

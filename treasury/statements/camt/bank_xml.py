@@ -81,7 +81,9 @@ class Cut:
         self._is_container = containers
         self._entry, self._detail, self._outside = entry, detail, outside
         self._decode: Callable[[bytes, bool], str] | None = None
-        self._parser = _parser(self._refused)
+        # It only says whether the text is well-formed.
+        self._parser = expat.ParserCreate(namespace_separator="}")
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._held = ""
         self._text = ""
         self._at = 0
@@ -280,6 +282,9 @@ class Cut:
             raise self._not_well_formed("it ends too early")
         return plain
 
+    def _refuse_doctype(self, *_: object) -> NoReturn:
+        raise self._refused("it has a DOCTYPE, which no bank statement needs")
+
     def _too_much(self) -> StatementError:
         return self._refused(f"more than {_MOST_BETWEEN >> 20} MB without an entry")
 
@@ -297,17 +302,6 @@ class Cut:
 
 
 _LONGEST_TAG: Final = 4096
-
-
-def _parser(refused: Callable[[str], StatementError]) -> expat.XMLParserType:
-    """A parser that only says whether the text is well-formed."""
-    parser = expat.ParserCreate(namespace_separator="}")
-
-    def refuse(*_: object) -> NoReturn:
-        raise refused("it has a DOCTYPE, which no bank statement needs")
-
-    parser.StartDoctypeDeclHandler = refuse
-    return parser
 
 
 def plain_text(text: str) -> tuple[str, str]:

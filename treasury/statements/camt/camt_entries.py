@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import Final
@@ -24,7 +25,7 @@ from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
 from treasury.statements.statement_draft import StatementHead
 
-__all__ = ["CamtMovement", "Share", "day_of", "entry_row", "movement", "shares"]
+__all__ = ["CamtMovement", "Share", "amount_aside", "day_of", "entry_row", "movement", "shares"]
 
 _DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
 _DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
@@ -232,15 +233,15 @@ def _add_other_amounts(row: EntryRow, fields: ElementValues, *, alone: bool) -> 
         if row.charges_amount is None:
             row.charges_amount, row.charges_currency = _charges(fields, level)
         if row.instructed_amount is None and f"{level}instructed" in texts:
-            row.instructed_amount = _aside(texts[f"{level}instructed"])
+            row.instructed_amount = amount_aside(texts[f"{level}instructed"])
             row.instructed_currency = texts.get(f"{level}instructed_currency")
         if row.exchange_rate is None and f"{level}exchange_rate" in texts:
-            row.exchange_rate = _aside(texts[f"{level}exchange_rate"])
+            row.exchange_rate = amount_aside(texts[f"{level}exchange_rate"])
             row.source_currency = texts.get(f"{level}source_currency")
             row.target_currency = texts.get(f"{level}target_currency")
     own = texts.get("amount_currency")
     if row.instructed_amount is None and own not in {None, row.currency}:
-        row.instructed_amount = _aside(texts["amount"])
+        row.instructed_amount = amount_aside(texts["amount"])
         row.instructed_currency = own
 
 
@@ -248,14 +249,14 @@ def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, st
     """The charges' total, or their records' in one currency, what was given back deducted."""
     stated = fields.working.get(f"{level}charges")
     if stated is not None:
-        return _aside(stated), fields.working.get(f"{level}charges_currency")
+        return amount_aside(stated), fields.working.get(f"{level}charges_currency")
     records = fields.lists.get(f"{level}charges_record")
     if records is None:
         return None, None
     currencies = fields.lists.get(f"{level}charges_record_currency", [])
     ways = fields.lists.get(f"{level}charges_way", [])
     ways = ways if len(ways) == len(records) else list(dict.fromkeys(ways)) or ["DBIT"]
-    amounts = [_aside(text) for text in records]
+    amounts = [amount_aside(text) for text in records]
     if (
         len(set(currencies)) != 1
         or len(currencies) != len(records)
@@ -272,12 +273,11 @@ def _charges(fields: ElementValues, level: str = "") -> tuple[Decimal | None, st
     return net, currencies[0]
 
 
-def _aside(text: str) -> Decimal | None:
+def amount_aside(text: str | None) -> Decimal | None:
     """An amount or rate that moved nothing; one that cannot be read is kept in `raw` alone."""
-    try:
-        return amount_in_xml(text)
-    except InputError:
-        return None
+    with suppress(InputError):
+        return None if text is None else amount_in_xml(text)
+    return None
 
 
 def _add_parties(row: EntryRow, *, is_return: bool) -> None:
@@ -294,14 +294,9 @@ def _add_parties(row: EntryRow, *, is_return: bool) -> None:
             debtor = False
         elif row.creditor_account == row.account:
             debtor = True
-    if debtor:
-        row.counterparty_name = row.debtor_name
-        row.counterparty_account = row.debtor_account
-        row.counterparty_agent = row.debtor_agent
-    else:
-        row.counterparty_name = row.creditor_name
-        row.counterparty_account = row.creditor_account
-        row.counterparty_agent = row.creditor_agent
+    side = "debtor" if debtor else "creditor"
+    for part in ("name", "account", "agent"):
+        setattr(row, f"counterparty_{part}", getattr(row, f"{side}_{part}"))
     if is_return:
         row.original_end_to_end_id = row.end_to_end_id
 

@@ -15,21 +15,13 @@ import msgspec
 
 from treasury.errors import InputError
 from treasury.money import format_amount
+from treasury.statements import field_values
 from treasury.statements.balance_proof import EXACT, StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths
-from treasury.statements.camt.camt_entries import day_of, entry_row, movement, shares
+from treasury.statements.camt.camt_entries import amount_aside, day_of, entry_row, movement, shares
 from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, StatementRow
-from treasury.statements.field_values import (
-    account_number,
-    amount_in_xml,
-    count_in,
-    instant,
-    is_true,
-    own_account,
-    reference,
-)
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 __all__ = ["CamtStatement"]
@@ -92,7 +84,7 @@ class CamtStatement(msgspec.Struct, eq=False):
             draft.take(rows[0], rows[0].account_servicer_reference, position, raws[0])
         else:
             for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
-                own = reference(fields.working.get("servicer_reference"))
+                own = field_values.reference(fields.working.get("servicer_reference"))
                 draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
         return rows
 
@@ -109,9 +101,12 @@ class CamtStatement(msgspec.Struct, eq=False):
         }
         for name, (label, read) in checks.items():
             text, read_text = self.texts.get(name), str(read)
-            stated: int | Decimal | None = count_in(text)
+            stated: int | Decimal | None = field_values.count_in(text)
             if isinstance(read, Decimal):
-                stated, read_text = _sum(text), format_amount(read, draft.head.currency or "EUR")
+                stated, read_text = (
+                    amount_aside(text),
+                    format_amount(read, draft.head.currency or "EUR"),
+                )
             if stated is not None and stated != read:
                 draft.note(
                     "TxsSummry", f"{label}: the bank says {(text or '')[:40]}, read {read_text}"
@@ -146,16 +141,17 @@ class CamtStatement(msgspec.Struct, eq=False):
             format=self.format,
             place=self.place,
             message_id=self.message_id,
-            bank_statement_id=reference(texts.get("bank_statement_id")),
-            sequence_number=count_in(
+            bank_statement_id=field_values.reference(texts.get("bank_statement_id")),
+            sequence_number=field_values.count_in(
                 texts.get("sequence_number") or texts.get("legal_sequence_number")
             ),
-            account=stated and own_account(account_number(stated), self.accounts),
+            account=stated
+            and field_values.own_account(field_values.account_number(stated), self.accounts),
             account_name=texts.get("account_name") or texts.get("owner_name"),
             servicer_bic=texts.get("servicer_bic"),
             currency=currency,
             **days,
-            created_at=instant(texts.get("created_at")) or self.created,
+            created_at=field_values.instant(texts.get("created_at")) or self.created,
             balances=balances,
             told_apart_by=tuple(texts.get(name) for name in _TELLS_APART),
             is_page=texts.get("is_last_page") == "false",
@@ -175,18 +171,11 @@ class CamtStatement(msgspec.Struct, eq=False):
 _TELLS_APART: Final = ("legal_sequence_number", "page", "from_date", "to_date")
 
 
-def _sum(text: str | None) -> Decimal | None:
-    try:
-        return None if text is None else amount_in_xml(text)
-    except InputError:
-        return None  # a sum that cannot be read proves nothing; `raw` keeps it
-
-
 def _balance(texts: dict[str, str]) -> StatementBalance:
     for name in ("code", "amount", "amount_currency"):
         if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
-    amount = amount_in_xml(texts["amount"])
+    amount = field_values.amount_in_xml(texts["amount"])
     direction = texts.get("direction", "CRDT")
     if direction not in {"CRDT", "DBIT"}:
         raise InputError(f"{direction[:20]!r} is neither CRDT nor DBIT")
@@ -195,6 +184,6 @@ def _balance(texts: dict[str, str]) -> StatementBalance:
         -amount if direction == "DBIT" else amount,
         texts["amount_currency"],
         day_of(texts, "day"),
-        is_true(texts.get("has_credit_line")),
+        field_values.is_true(texts.get("has_credit_line")),
         is_signed="direction" in texts,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -127,10 +128,8 @@ def short_day(text: str) -> tuple[date, bool]:
     month, day = int(month_day[:2]), int(month_day[2:])
     if 1 <= month <= 12 and 1 <= day <= 31 and year:
         for back in range(4):
-            try:
+            with suppress(ValueError):
                 return date(year, month, day - back), back > 0
-            except ValueError:
-                continue
     raise InputError(f"{text!r} is not a date")
 
 
@@ -140,10 +139,8 @@ def near(reference_day: date, month_day: str) -> date:
     month, day = int(month_day[:2]), int(month_day[2:])
     candidates: list[date] = []
     for year in (reference_day.year, reference_day.year - 1, reference_day.year + 1):
-        try:
+        with suppress(ValueError):
             candidates.append(date(year, month, day))
-        except ValueError:
-            continue
     if not candidates:
         last = date(reference_day.year, 3, 1) - timedelta(days=1)
         if month == 2 and day in {29, 30}:

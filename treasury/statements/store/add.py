@@ -28,14 +28,8 @@ from treasury.statements.file_sources import KeptInput, documents
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, TABLES
+from treasury.statements.store import statement_heads
 from treasury.statements.store.row_staging import Staging
-from treasury.statements.store.statement_heads import (
-    Heads,
-    State,
-    heads_of,
-    rivals_of,
-    write_heads,
-)
 from treasury.statements.store.written_rows import versions_of, write_rows
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -46,7 +40,7 @@ __all__ = ["AddReport", "AddedStatement", "add_statements"]
 class AddedStatement(msgspec.Struct, frozen=True):
     """One statement of the files that were added, and whether it was known already."""
 
-    state: State
+    state: statement_heads.State
     statement_id: str
     file_name: str
     account: str | None
@@ -176,9 +170,9 @@ def add_statements(
         statements = pa.concat_tables(tables)
         with lake.writer("statements", now) as writer:
             versions = versions_of(writer.base, staging, statements)
-            heads = heads_of(writer, tables, declared_in, versions)
+            heads = statement_heads.heads_of(writer, tables, declared_in, versions)
             new, changed = write_rows(writer, staging, heads)
-            write_heads(writer, statements, heads)
+            statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.
             writer.refetch -= {
@@ -254,7 +248,7 @@ def _staged(
     return files, skipped
 
 
-def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
+def _in_doubt(heads: statement_heads.Heads) -> tuple[Problem, ...]:
     """What is missing before a statement, and which of the stored ones are another matter now."""
     incoming = (heads.incoming[key] for key in heads.came.accepted)
     doubtful = (row for row in incoming if (row["proved"] and row["doubt"]) or row["rivals"])
@@ -262,7 +256,8 @@ def _in_doubt(heads: Heads) -> tuple[Problem, ...]:
         Problem(
             row["file_name"],
             "",
-            row["doubt"] or (rivals_of(row) if row["rivals"] else f"proved now: {row['proof']}"),
+            row["doubt"]
+            or (statement_heads.rivals_of(row) if row["rivals"] else f"proved now: {row['proof']}"),
         )
         for row in (*doubtful, *heads.doubted)
     )

@@ -22,21 +22,7 @@ from treasury.errors import InputError
 from treasury.lake import Lake, Table
 from treasury.lake.writer import Writer
 from treasury.money import format_amount
-from treasury.statements.explorer.wallet_conflicts import (
-    call_as_stored,
-    disagreeing_payments,
-    gas_words,
-    lacking_movements,
-    lacking_payments,
-    require_moved,
-    without_payer,
-)
-from treasury.statements.explorer.wallet_export import (
-    WalletExport,
-    movement_rows,
-    payment_rows,
-    read_wallet_export,
-)
+from treasury.statements.explorer import wallet_conflicts, wallet_export
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import (
     WALLET_EVIDENCE,
@@ -109,9 +95,9 @@ def add_export(
     about is taken from this one. InputError names the line that is wrong, or that another export
     contradicts; then nothing is stored.
     """
-    export = read_wallet_export(file, place, names or {})
+    export = wallet_export.read_wallet_export(file, place, names or {})
     span = _span(export, first, last, now)
-    rows, gas = movement_rows(export), payment_rows(export)
+    rows, gas = wallet_export.movement_rows(export), wallet_export.payment_rows(export)
     payments = [payment for payment in gas if payment["payer_address"]]
     further = {*filter(None, map(str.strip, assets))} - {export.native}
     if export.native and further:
@@ -141,8 +127,8 @@ def add_export(
         for asset in covered_assets
     ]
     with lake.writer("wallets", now) as writer:
-        call_as_stored(writer, rows)
-        dropped = lacking_movements(
+        wallet_conflicts.call_as_stored(writer, rows)
+        dropped = wallet_conflicts.lacking_movements(
             writer, place, covered_assets, span, {row["movement_id"] for row in rows}
         )
         if dropped and not replace:
@@ -153,9 +139,11 @@ def add_export(
                 f" which {movement['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        require_moved(writer, export, {row["movement_id"] for row in dropped})
+        wallet_conflicts.require_moved(writer, export, {row["movement_id"] for row in dropped})
         is_whole = export.shows_gas and place.native_coin in covered_assets
-        unpaid = lacking_payments(writer, export, payments, span if is_whole else None)
+        unpaid = wallet_conflicts.lacking_payments(
+            writer, export, payments, span if is_whole else None
+        )
         if unpaid and not replace:
             payment = unpaid[0]
             raise InputError(
@@ -163,19 +151,21 @@ def add_export(
                 f" {payment['published']} {payment['coin']}, which {payment['file_name']} has",
                 do="export again without a filter; add with replace where this one is right",
             )
-        other = disagreeing_payments(writer, gas)
+        other = wallet_conflicts.disagreeing_payments(writer, gas)
         if other and not replace:
             payment, stored = other[0]
             raise InputError(
                 f"{export.path}, {export.word} {payment['line']}: gas of"
-                f" {payment['transaction_hash']} is {gas_words(payment)}, and"
-                f" {gas_words(stored)} in {stored['file_name']}",
+                f" {payment['transaction_hash']} is {wallet_conflicts.gas_words(payment)}, and"
+                f" {wallet_conflicts.gas_words(stored)} in {stored['file_name']}",
                 do="correct the one that is wrong; add with replace where this one is right",
             )
         writer.vanish(WALLET_MOVEMENTS, _table(WALLET_MOVEMENTS, dropped).select(["movement_id"]))
         writer.vanish(WALLET_GAS, _table(WALLET_GAS, unpaid).select(["payment_id"]))
         new = _new(writer, WALLET_MOVEMENTS, rows)
-        restated = ({**stored, **without_payer(payment)} for payment, stored in other)
+        restated = (
+            {**stored, **wallet_conflicts.without_payer(payment)} for payment, stored in other
+        )
         paid = [*_new(writer, WALLET_GAS, payments), *restated]
         return _added(writer, place, evidence, new, paid)
 
@@ -217,7 +207,7 @@ def add_balance(
 
 
 def _span(
-    export: WalletExport, first: datetime | None, last: datetime | None, now: datetime
+    export: wallet_export.WalletExport, first: datetime | None, last: datetime | None, now: datetime
 ) -> tuple[datetime, datetime]:
     """What the export covers; InputError where it is empty, ends later than now or misses a row."""
     times = [line.at for line in export.lines]
