@@ -101,6 +101,8 @@ class Snapshot:
         self._altered = altered
         self._workspace = workspace
         self._beside: Mapping[str, Callable[[], pa.Table]] = {}
+        self._rows: dict[str, pa.Table] = {}
+        """Of the tables that are not in its files: what was read of them stays as it was."""
         self._shared: _Database | None = None
 
     def beside(self, tables: Mapping[str, Callable[[], pa.Table]]) -> Snapshot:
@@ -216,7 +218,9 @@ class Snapshot:
     def _give(self, connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
         """Give this one connection the rows of the tables that are not in files of the snapshot."""
         for name in names:
-            connection.register(_GIVEN, self._given[name]())
+            if name not in self._rows:
+                self._rows.setdefault(name, self._given[name]())
+            connection.register(_GIVEN, self._rows[name])
             connection.execute(f"CREATE TEMP TABLE {engine.quoted(name)} AS FROM {_GIVEN}")
             connection.unregister(_GIVEN)
 
