@@ -14,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from match_tables import arrow, expectation, line
+from match_tables import arrow, expectation, line, match, outcome
 
 from treasury import match_references
 from treasury.errors import TableError
-from treasury.reconcile import Rows
+from treasury.lake import engine
+from treasury.reconcile import Rows, matching
 
 LINES = [line("a", "100.10", "PAY-2026-004417")]
 REQUESTS = [expectation("r", "PAY-2026-004417", "100.10")]
@@ -293,3 +294,24 @@ def test_an_instant_without_a_zone_is_utc_and_a_day_its_midnight() -> None:
     ):
         table = changed("opened_at", opened, REQUESTS)
         assert match_references(arrow(LINES), table).lines["outcome"].to_pylist() == [expected]
+
+
+def test_next_to_nothing_is_matched_in_a_database_that_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matching._kept_database.cache_clear()
+    connected: list[bool] = []
+    connect = engine.connect
+
+    def counted(**options: Any) -> duckdb.DuckDBPyConnection:
+        connected.append(options["one_thread"])
+        return connect(**options)
+
+    monkeypatch.setattr(engine, "connect", counted)
+    for name in ("one", "another"):
+        matches = match([line(name, "100.10", "PAY-2026-004417")], REQUESTS)
+        assert outcome(matches, name)["outcome"] == "matched"
+    assert connected == [True]
+    monkeypatch.setattr(matching, "_NEXT_TO_NOTHING", 0)
+    match([line("more", "100.00", "PAY-2026-004417")], [])
+    assert connected == [True, True]

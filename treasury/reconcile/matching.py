@@ -6,9 +6,12 @@ workspace and no network. Steps that later ones share are kept as temporary tabl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, overload
 
+import duckdb
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -133,6 +136,8 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
 
 FEW = 20_000
 """Lines and expectations that one thread matches as soon as several do."""
+_NEXT_TO_NOTHING: Final = 1_000
+"""Lines and expectations of which opening a database and dropping tables is a sixth of the work."""
 
 
 @overload
@@ -207,11 +212,10 @@ _MATCHES: Final[Memo[Matches]] = Memo()
 
 def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
     """Match tables that were checked; they are let go as soon as the connection has them."""
-    few = tables["lines"].num_rows + tables["expectations"].num_rows < FEW
-    with lake.connect(one_thread=few) as connection:
-        connection.execute("SET preserve_insertion_order = false")
-        # Expectations are read where they are: a scan of Arrow cannot take every filter of a join.
-        connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+    count = tables["lines"].num_rows + tables["expectations"].num_rows
+    few, gives_back = count < FEW, count >= _NEXT_TO_NOTHING
+    database = _database(one_thread=few) if gives_back else _kept_database(os.getpid()).cursor()
+    with database as connection:
         rowless = {name for name, table in tables.items() if not table.num_rows}
         connection.register("expectations", tables.pop("expectations"))
         pipeline.load(connection, tables)
@@ -220,9 +224,32 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
         # What is read through is planned wherever it is read, which for few rows takes longer.
         steps = pipeline.stored(STEPS) if few else STEPS
         results = pipeline.read_in_turn(
-            connection, steps, RESULTS, loaded=loaded, in_place=("expectations",), rowless=rowless
+            connection,
+            steps,
+            RESULTS,
+            loaded=loaded,
+            in_place=("expectations",),
+            rowless=rowless,
+            gives_back=gives_back,
         )
     return read_matches(results.__getitem__, steps, rules)
+
+
+def _database(*, one_thread: bool) -> duckdb.DuckDBPyConnection:
+    connection = lake.connect(one_thread=one_thread)
+    connection.execute("SET preserve_insertion_order = false")
+    # Expectations are read where they are: a scan of Arrow cannot take every filter of a join.
+    connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+    return connection
+
+
+@cache
+def _kept_database(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 - one for each
+    """The database of each process in which next to nothing is matched, on a connection each time.
+
+    What is made on a connection is temporary: no other sees it, and it goes with it.
+    """
+    return _database(one_thread=True)
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:

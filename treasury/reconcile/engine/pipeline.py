@@ -155,14 +155,17 @@ def read_in_turn(
     loaded: Collection[str],
     in_place: Collection[str],
     rowless: Collection[str] = (),
+    gives_back: bool = True,
 ) -> dict[str, pa.Table]:
     """Run the steps, and read each of the results by its order as soon as it has run.
 
     What no later step reads is given back before the next one runs, so that results that were read
     and the rows that they come from are not held together. So are the tables that were `loaded`
-    and those that are registered and read `in_place`.
+    and those that are registered and read `in_place`. Of few rows that takes longer than it is
+    worth: where it is not `gives_back`, all goes with the connection.
     """
-    spent = spent_steps(steps, (), given=(*loaded, *in_place), results=results)
+    given = (*loaded, *in_place)
+    spent = spent_steps(steps, (), given=given, results=results) if gives_back else {}
     without, tables = set(rowless), dict[str, pa.Table]()
     for place, step in enumerate(steps):
         if not make(connection, step, without):
