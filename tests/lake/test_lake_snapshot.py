@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -203,6 +205,16 @@ def test_many_records_have_a_database_that_goes_with_their_snapshot(
 ) -> None:
     monkeypatch.setattr(lake_snapshot, "FEW", 0)
     statuses(lake.snapshot())
+    statuses(lake.snapshot())
+    assert len(opened) == 2
+
+
+def test_a_forked_process_has_a_database_of_its_own(
+    lake: Lake, opened: list[duckdb.DuckDBPyConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses(lake.snapshot())
+    forked = SimpleNamespace(getpid=lambda: -1, stat=os.stat)
+    monkeypatch.setattr(lake_snapshot, "os", forked)
     statuses(lake.snapshot())
     assert len(opened) == 2
 

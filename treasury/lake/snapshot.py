@@ -175,8 +175,9 @@ class Snapshot:
         """A connection to the database that is shared, in which these tables are defined."""
         if self._shared is None:
             # What the views are a function of; None where the database is this snapshot's alone.
+            # A process that was forked has its own: locks of another may be held for ever.
             key = self.key() if self._size() < FEW else None
-            whole = None if key is None else (key, *self._catalogue.values())
+            whole = None if key is None else (os.getpid(), key, *self._catalogue.values())
             self._shared = _shared_database(whole, self._new_database)
         shared = self._shared
         with shared.lock:
