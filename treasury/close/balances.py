@@ -27,12 +27,12 @@ from treasury.money import difference, total
 from treasury.reconcile.engine.kept_run import kept_run
 from treasury.reconcile.engine.pipeline import needed
 from treasury.reconcile.monthly import STEPS, Reconciliation
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import wide
 
 __all__ = ["BALANCES", "PROVED", "is_observation", "level_of", "month_balances"]
 
-BALANCES: Final = schema_of(
+BALANCES: Final = grouped_schema(
     (TEXT, "kind", "of", "name", "currency"),
     (AMOUNT, "opening", "money_in", "money_out", "fees", "gas", "closing", "unexplained"),
     (AMOUNT, "in_doubt", "undecided"),

@@ -20,13 +20,13 @@ from treasury.close.month_proof import proof_of
 from treasury.close.result_words import amount_words, bank_lines_words, count, day, moment
 from treasury.items.item_kinds import OWNERS, CheckStep
 from treasury.lake import AMOUNT, INTEGER, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 
 __all__ = ["CHECKLIST", "Blocker", "Checklist", "ChecklistStep", "checklist"]
 
-CHECKLIST: Final = schema_of(
+CHECKLIST: Final = grouped_schema(
     (TEXT, "step", "state", "found", "blocking"),
     (INTEGER, "items"),
     (AMOUNT, "amount"),

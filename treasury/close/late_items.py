@@ -21,11 +21,11 @@ from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["LATE_ITEMS", "late_items"]
 
-LATE_ITEMS: Final = schema_of(
+LATE_ITEMS: Final = grouped_schema(
     (TEXT, "change", "entry_id", "month", "posts_to"),
     (INSTANT, "known_from"),
     (DATE, "booking_date"),

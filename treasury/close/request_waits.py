@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from treasury.ground.sql_files import step_sql
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["FUNDING_TIMES", "funding_waits"]
 
-FUNDING_TIMES: Final = schema_of(
+FUNDING_TIMES: Final = grouped_schema(
     (TEXT, "request_id", "reference", "direction"),
     (INSTANT, "approved_at", "received_at"),
     (INTEGER, "seconds"),

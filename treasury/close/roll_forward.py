@@ -30,7 +30,7 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, rows_hash
 
 __all__ = [
@@ -51,7 +51,7 @@ ADDS: Final = {
 """Which sides of the identity are added, so that all of them together are nothing."""
 _AMOUNTS: Final = tuple(ADDS)
 
-ROLL_FORWARD: Final = schema_of(
+ROLL_FORWARD: Final = grouped_schema(
     (TEXT, "kind", "currency"),
     (INTEGER, "opening_items"),
     (AMOUNT, *_AMOUNTS),
@@ -60,7 +60,7 @@ ROLL_FORWARD: Final = schema_of(
 )
 """A row for each kind and currency, amounts in `currency`. `blocked` is what the provider blocked
 in the month less what it released; `standing_blocked` is blocked at the end and in no closing."""
-ITEMS: Final = schema_of(
+ITEMS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency"),
     (AMOUNT, "amount"),
     (AMOUNT, *_AMOUNTS),
@@ -68,14 +68,14 @@ ITEMS: Final = schema_of(
 )
 """The request behind each row: its own opening, movements and closing."""
 
-POSITIONS: Final = schema_of(
+POSITIONS: Final = grouped_schema(
     (TEXT, "expectation_id", "code", "kind", "currency", "direction", "status"),
     (AMOUNT, "amount", "back"),
     (BOOL, "cancelled", "blocked"),
     (AMOUNT, "open"),
 )
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
-SHARES: Final = schema_of((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
+SHARES: Final = grouped_schema((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
 """What each bank line has in an expectation at a month's end."""
 ZERO: Final = Decimal(0)
 

@@ -23,13 +23,13 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT
 from treasury.money import format_amount, total
 from treasury.reconcile.monthly import Basis, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge, run_knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
 __all__ = ["MOVES", "TOTALS", "Comparison", "compare_bases", "moves_between", "totals_of"]
 
-MOVES: Final = schema_of(
+MOVES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
     (TEXT, "account", "direction"),
@@ -48,7 +48,7 @@ MOVES: Final = schema_of(
 """A row for each line that moved; `from_outcome` is null for a line that was not there, and
 `to_outcome` for one that no longer is. `cause`: new statement, line changed, record changed,
 another line, decision, rule; several with `+` between."""
-TOTALS: Final = schema_of(
+TOTALS: Final = grouped_schema(
     (TEXT, "currency", "direction", "from_outcome", "to_outcome", "cause"),
     (INTEGER, "lines"),
     (AMOUNT, "amount"),

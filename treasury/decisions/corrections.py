@@ -21,13 +21,13 @@ from treasury.journal.decision_history import MATCH, standing
 from treasury.journal.period_history import Period
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = [
     "CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open", "posted_to",
 ]  # fmt: skip
 
-CORRECTIONS: Final = schema_of(
+CORRECTIONS: Final = grouped_schema(
     (TEXT, "entry_id", "month", "side"),
     (DATE, "booking_date"),
     (TEXT, "statement_account", "source", "direction"),

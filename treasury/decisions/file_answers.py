@@ -16,11 +16,11 @@ from treasury.journal.decision_history import files_made
 from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.statements.pain.order_answers import folded_id
 from treasury.statements.pain.status_codes import STATUSES, reason_words, status_words
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["FILE_ANSWERS", "file_answers"]
 
-FILE_ANSWERS: Final = schema_of(
+FILE_ANSWERS: Final = grouped_schema(
     (TEXT, "file", "level", "reference", "outcome", "status", "reasons", "details"),
     (AMOUNT, "amount"),
     (TEXT, "currency", "payee"),

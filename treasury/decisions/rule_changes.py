@@ -32,7 +32,7 @@ from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules, check_rules, load_rules, met_by_none
 from treasury.reconcile.standing_knowledge import run_knowledge
 from treasury.tables.row_view import Rows
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table, value_text
 from treasury.text import clean, safe_html
 
@@ -214,7 +214,7 @@ class Changing:
         )
 
 
-_HISTORY: Final = schema_of(
+_HISTORY: Final = grouped_schema(
     (INSTANT, "saved_at"),
     (TEXT, "saved_by", "reason", "rules_hash"),
     (INTEGER, "lines"),

@@ -12,13 +12,13 @@ from treasury.decisions.verdict_facts import expectation_facts, line_facts, move
 from treasury.journal.decision_history import Decision
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["NEEDS_A_PERSON", "OPEN_LINES", "STANDING", "open_lines", "standing_table"]
 
 _OF_LINE: Final = ("booking_date", "direction", "amount", "currency")
 NEEDS_A_PERSON: Final = ("suggested", "conflict", "duplicate", "unreferenced")
-STANDING: Final = schema_of(
+STANDING: Final = grouped_schema(
     (TEXT, "entry_id", "verb"),
     (DATE, "booking_date"),
     (TEXT, "direction"),
@@ -32,7 +32,7 @@ STANDING: Final = schema_of(
 """A row for each decision that stands and each expectation of it; `moved` says what of its facts
 is no longer as it was seen, empty where all is; `seq` is its place in the journal; `proposed_by` is
 who a sheet names as having proposed it, empty for a decision that came in none."""
-OPEN_LINES: Final = schema_of(
+OPEN_LINES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
     (TEXT, "statement_account", "direction"),

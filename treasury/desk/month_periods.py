@@ -40,7 +40,7 @@ from treasury.journal.period_history import (
 from treasury.reconcile import Reconciliation, Rows
 from treasury.reconcile.monthly import Basis, require_synced
 from treasury.reconcile.standing_knowledge import run_knowledge
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
@@ -242,7 +242,7 @@ class Periods:
         return basis_on(desk.snapshot(), desk.question(month, None), decided or desk.decided())
 
 
-_PERIODS = schema_of(
+_PERIODS = grouped_schema(
     (pa.string(), "month", "state"),
     (pa.timestamp("us", tz="UTC"), "closed_at"),
     (pa.string(), "prepared_by", "reviewed_by"),

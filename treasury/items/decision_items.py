@@ -13,12 +13,12 @@ from treasury.items.item_facts import Facts, make_item, money_of, table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal.notice_history import DOUBTFUL, Notice
 from treasury.lake import AMOUNT, INSTANT, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
 __all__ = ["ACTIONS", "action_items", "late_items", "moved_items", "open_actions"]
 
-ACTIONS: Final = schema_of(
+ACTIONS: Final = grouped_schema(
     (TEXT, "action_id", "state", "text"),
     (INSTANT, "proposed_at"),
     (AMOUNT, "amount"),

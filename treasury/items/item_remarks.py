@@ -17,7 +17,7 @@ from treasury.items.item_facts import table_rows
 from treasury.items.open_item import OpenItem
 from treasury.journal import Entry
 from treasury.lake import INSTANT, INTEGER, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
 __all__ = ["ITEM_REMARKS", "REMARKED", "SETTLED_BY_REMARK", "item_remarks", "with_remarks"]
@@ -28,7 +28,7 @@ SETTLED_BY_REMARK: Final = frozenset({"field_new"})
 _SHOWN: Final = 3
 """The last remarks of an item that stand beside it; `treasury items remarks` has them all."""
 
-ITEM_REMARKS: Final = schema_of(
+ITEM_REMARKS: Final = grouped_schema(
     (INTEGER, "seq"),
     (TEXT, "item_id", "remark", "remarked_by"),
     (INSTANT, "remarked_at"),

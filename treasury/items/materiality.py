@@ -33,13 +33,13 @@ from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
 from treasury.tables.row_view import Rows
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force"]
 
 ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
-LIMITS: Final = schema_of(
+LIMITS: Final = grouped_schema(
     (TEXT, "currency"),
     (AMOUNT, "item", "total"),
     (TEXT, "proposed_by", "accepted_by"),

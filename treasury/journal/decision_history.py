@@ -21,7 +21,7 @@ import pyarrow as pa
 from treasury.ground.collecting import uncollected
 from treasury.journal.chain import Entry
 from treasury.journal.journal_store import Journal
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = [
     "DECISIONS", "FILE_MADE", "FILE_VOIDED", "MATCH", "NOT_UPLOADED", "PAYEE_ACCEPTED", "SHEET",
@@ -30,7 +30,7 @@ __all__ = [
     "standing_files", "standing_hashes", "standing_remarks",
 ]  # fmt: skip
 
-DECISIONS: Final = schema_of(
+DECISIONS: Final = grouped_schema(
     (pa.string(), "entry_id", "expectation_id", "verdict", "reason", "decided_by"),
     (pa.timestamp("us", tz="UTC"), "decided_at"),
     (pa.decimal128(38, 18), "share"),

@@ -31,7 +31,7 @@ from treasury.notices.sending_hours import quiet_until
 from treasury.notices.webhook_channel import opened_webhook
 from treasury.settings import Settings
 from treasury.tables.row_view import Rows
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
 __all__ = ["NoticeDesk", "NoticeReport"]
@@ -280,7 +280,7 @@ class NoticeDesk:
         return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._settings.zone)
 
 
-NOTICES: Final = schema_of(
+NOTICES: Final = grouped_schema(
     (pa.string(), "notice", "channel", "state"),
     (pa.int64(), "items"),
     (pa.string(), "sent_by"),

@@ -27,7 +27,7 @@ from treasury.reconcile.matching_inputs import DECISIONS, EXPECTATIONS, LINES, r
 from treasury.reconcile.rules import Count, Rules, Size, check_rules
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.unnamed import fact_tables
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import Tabular
 from treasury.text import safe_html
 
@@ -79,8 +79,8 @@ TIERS: Final = (
     Tier("unnamed", 5, "no reference", "nothing: it is suggested"),
     Tier("sum", 6, "sum", "the line, where whole references add up to it exactly"),
 )  # fmt: skip
-_TIER: Final = schema_of((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
-_CUT_LENGTH: Final = schema_of((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
+_TIER: Final = grouped_schema((TEXT, "name"), (pa.int32(), "rank"), (TEXT, "words", "proves"))
+_CUT_LENGTH: Final = grouped_schema((pa.int32(), "length"), (TEXT, "field"), (BOOL, "is_most"))
 
 
 class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):

@@ -47,7 +47,7 @@ from treasury.reconcile.settle import unsettled_run
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
@@ -120,7 +120,7 @@ READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
 """The steps that are read once all have run."""
-BANK_CUTOFFS: Final = schema_of(
+BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "entry_id", "statement_account", "direction"),
     (AMOUNT, "amount"),
     (TEXT, "currency"),
@@ -128,7 +128,7 @@ BANK_CUTOFFS: Final = schema_of(
     (TEXT, "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
-EXCESS_LINES: Final = schema_of(
+EXCESS_LINES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
     (TEXT, "direction"),

@@ -19,7 +19,7 @@ from treasury.reconcile.rules import ClassRule, Rules, is_text_alone
 from treasury.settings import BankAccount
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.coverage import month_coverage
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 
 __all__ = ["class_rule_table", "coverage_table", "month_days", "question_table", "question_terms"]
 
@@ -33,7 +33,7 @@ def question_terms(question: Question) -> dict[str, pa.Table]:
                 (plain_account(account.account), account.name, account.currency, account.source)
                 for account in accounts
             ],
-            schema_of((TEXT, "account", "name", "currency", "source")),
+            grouped_schema((TEXT, "account", "name", "currency", "source")),
         ),
         "class_rules": class_rule_table(rules, accounts, credits_by_text=question.credits_by_text),
         **rule_tables(rules),
@@ -90,7 +90,7 @@ def class_rule_table(
         for turn, rule in enumerate((*own, *rules.classes, *rules.standard_classes))
     ]
     columns = (TEXT, *ClassRule.__struct_fields__)
-    return table_of(rows, schema_of((INTEGER, "turn"), (BOOL, "meets_credits"), columns))
+    return table_of(rows, grouped_schema((INTEGER, "turn"), (BOOL, "meets_credits"), columns))
 
 
 def _compared(rule: ClassRule) -> tuple[str | None, ...]:

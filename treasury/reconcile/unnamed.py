@@ -20,7 +20,7 @@ import pyarrow as pa
 from treasury.ground.decoding import convert
 from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 
 __all__ = ["FACTS", "RankedFact", "fact_tables"]
 
@@ -39,14 +39,14 @@ class RankedFact(msgspec.Struct, frozen=True):
 
 _TABLE: Final = (files("treasury.reconcile") / "ranked_facts.csv").read_text("utf-8").splitlines()
 FACTS: Final = tuple(convert(row, RankedFact) for row in csv.DictReader(_TABLE))
-_FACT: Final = schema_of(
+_FACT: Final = grouped_schema(
     (TEXT, "name", "part"), (pa.decimal128(6, 4), "weight"), (TEXT, "received", "sent")
 )
 
 
 def fact_tables(rules: Rules) -> dict[str, pa.Table]:
     """The facts, and in one row how names are folded: legal forms, and letters without accents."""
-    folding = schema_of((TEXTS, "forms"), (TEXT, "accented", "plain"))
+    folding = grouped_schema((TEXTS, "forms"), (TEXT, "accented", "plain"))
     return {
         "fact_weights": table_of([msgspec.structs.astuple(fact) for fact in FACTS], _FACT),
         "name_folding": table_of([(rules.legal_forms, *_letters())], folding),

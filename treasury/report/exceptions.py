@@ -28,7 +28,7 @@ from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
 __all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]
@@ -42,7 +42,7 @@ EXCEPTIONS: Final = {
 }
 
 
-OPEN_LINES: Final = schema_of(
+OPEN_LINES: Final = grouped_schema(
     (DATE, "booking_date"),
     (TEXT, "on_screen", "account", "direction"),
     (AMOUNT, "amount"),

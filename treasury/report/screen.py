@@ -40,7 +40,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
 from treasury.money import total
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
 __all__ = [
@@ -346,7 +346,7 @@ def overdue_words(row: dict[str, Any]) -> str:
     return count(row["overdue"], row["overdue_unit"]) if row["overdue"] > 0 else ""
 
 
-FACTS: Final = schema_of(
+FACTS: Final = grouped_schema(
     (TEXT, "month", "fact", "name"),
     (INTEGER, "items"),
     (AMOUNT, "amount", "coming", "going"),

@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["schema_of", "table_of"]
+__all__ = ["grouped_schema", "table_of"]
 
 
-def schema_of(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
+def grouped_schema(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
     """The schema of columns in their order: a type and the names that have it, or a whole field."""
     fields: list[pa.Field] = []
     for column in columns:

@@ -18,13 +18,13 @@ from treasury.errors import InputError, NothingStored
 from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.money import parse_amount
 from treasury.reconcile.engine.pipeline import load, steps_of
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 from treasury.text import clean
 from treasury.trace.trace_records import sql_of
 
 __all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
 
-CHOICES: Final = schema_of(
+CHOICES: Final = grouped_schema(
     (TEXT, "kind", "id"), (DATE, "happened_on"), (AMOUNT, "amount"), (TEXT, "currency", "says")
 )
 TRACE_PACKAGE: Final = "treasury.trace.steps"
@@ -90,7 +90,7 @@ def look_up(
     if subject is not None and subject.kind != "virtual account":
         return subject, CHOICES.empty_table(), 1
     rows = [(subject.kind, subject.id) for subject in subjects]
-    load(connection, {"wanted": table_of(rows, schema_of((TEXT, "kind", "id")))})
+    load(connection, {"wanted": table_of(rows, grouped_schema((TEXT, "kind", "id")))})
     table: pa.Table = connection.sql(CHOSEN.sql).to_arrow_table().cast(CHOICES)
     if table.num_rows == 1:
         return Subject(table["kind"][0].as_py(), table["id"][0].as_py()), CHOICES.empty_table(), 1

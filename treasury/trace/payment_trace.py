@@ -18,7 +18,7 @@ import pyarrow as pa
 from treasury.ground.wording import instant_words
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT
 from treasury.money import format_amount
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
@@ -48,7 +48,7 @@ class Hop(msgspec.Struct, frozen=True):
     is_for_provider: bool = True
 
 
-HOPS: Final = schema_of(
+HOPS: Final = grouped_schema(
     (TEXT, "place", "state", "says"),
     (INSTANT, "at"),
     (DATE, "on"),

@@ -29,17 +29,17 @@ from treasury.lake import AMOUNT, BOOL, DATE, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins"]
 
-MEASURED: Final = schema_of(
+MEASURED: Final = grouped_schema(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),
     (TEXT, "accepted_by"),
     (BOOL, "alone"),
 )
 """A row for each coin that is measured; any other is disclosed alone."""
-COIN_OPENINGS: Final = schema_of(
+COIN_OPENINGS: Final = grouped_schema(
     (TEXT, "coin", "pool"), (DATE, "day"), (AMOUNT, "quantity", "carrying_amount")
 )
 """What a pool held at the end of a day and what that was carried at, as the company states it."""

@@ -36,7 +36,7 @@ from treasury.money import format_amount, total
 from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
@@ -44,7 +44,7 @@ __all__ = [
     "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
 ]  # fmt: skip
 
-COINS: Final = schema_of(
+COINS: Final = grouped_schema(
     (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),
     (AMOUNT, "opening_quantity", "acquired_quantity", "transferred_quantity", "disposed_quantity"),
     (AMOUNT, "closing_quantity"),
@@ -58,7 +58,7 @@ COINS: Final = schema_of(
 `coin`, amounts in `currency`: opening + reversed + acquired + transferred - disposed + remeasured =
 closing. `gain` is what disposals brought above what they were carried at. `value` is that of the
 closing quantity by the month's last reference rate."""
-COIN_MOVEMENTS: Final = schema_of(
+COIN_MOVEMENTS: Final = grouped_schema(
     (TEXT, "coin", "pool"),
     (DATE, "day"),
     (TEXT, "kind"),
@@ -69,7 +69,7 @@ COIN_MOVEMENTS: Final = schema_of(
 )
 """A row for each event that moved a pool of a measured coin, with its sign: `quantity` in `coin`,
 amounts in `currency`. `kind` is acquired, disposed, transferred, reversed or remeasured."""
-COIN_LOTS: Final = schema_of(
+COIN_LOTS: Final = grouped_schema(
     (TEXT, "coin", "pool"),
     (DATE, "month_end", "acquired_on"),
     (AMOUNT, "quantity"),

@@ -21,7 +21,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Snapshot
 from treasury.reconcile.engine.pipeline import in_order, load, needed, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = [
     "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "UNTOLD", "coin_events",
@@ -33,7 +33,7 @@ _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
 """The steps that give the events of the records, over those of the month that they read."""
 PROVED: Final = ("proved", "proved_as_group")
-COIN_EVENTS: Final = schema_of(
+COIN_EVENTS: Final = grouped_schema(
     (TEXT, "event_id", "contra", "coin"),
     (AMOUNT, "quantity"),
     (INSTANT, "moment"),
@@ -45,12 +45,12 @@ COIN_EVENTS: Final = schema_of(
 """A row an event: `quantity` in `coin`; `consideration` in `currency` is what was given for coins
 or received for them, null where no service says it. `contra` is the role that it is posted
 against, a holder the id of a custodial account or the address of a company wallet."""
-COIN_CROSSINGS: Final = schema_of(
+COIN_CROSSINGS: Final = grouped_schema(
     (TEXT, "coin", "holder", "hash", "reference"), (AMOUNT, "quantity")
 )
 """What a holder has more by the month's end than the events that count by then, or less: coins that
 moved on one side of it, while the request or transfer `reference` completes on the other."""
-COIN_UNPROVED: Final = schema_of(
+COIN_UNPROVED: Final = grouped_schema(
     (TEXT, "coin", "holder", "subject"),
     (AMOUNT, "quantity"),
     (TEXT, "currency"),

@@ -16,13 +16,13 @@ from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs, 
 from treasury.journal import Entry
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["EXPOSURE_LIMITS", "REPORTING", "WHOLE", "ExposureLimits", "exposure_limits"]
 
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
-EXPOSURE_LIMITS: Final = schema_of(
+EXPOSURE_LIMITS: Final = grouped_schema(
     (TEXT, "scope"), (AMOUNT, "limit"), (TEXT, "proposed_by", "accepted_by"), (BOOL, "alone")
 )
 """A row for each limit: `scope` is a currency, in which its `limit` is, or `all`, in euros."""

@@ -34,7 +34,7 @@ from treasury.reconcile.engine.pipeline import compose, in_order, steps_of, stor
 from treasury.reconcile.matching import PACKAGE as MATCHING_PACKAGE
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation, run_on_matched, synced_at
 from treasury.reconcile.treasury_view import conversions_of
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 
 __all__ = [
@@ -55,7 +55,7 @@ STEPS: Final = stored(
     in_order({**steps_of(MATCHING_PACKAGE), **steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, READ)
 )
 """The steps that give what moved, over those of matching and of the month that they read."""
-EXPOSURE: Final = schema_of(
+EXPOSURE: Final = grouped_schema(
     (TEXT, "kind", "reference", "state"),
     (AMOUNT, "amount", "in_doubt"),
     (TEXT, "currency"),
@@ -73,7 +73,7 @@ EXPOSURE: Final = schema_of(
 in `value_currency`. What is not provable has no `amount` and says in `problem` why; `in_doubt` is
 what may stand there, where that is known. `age` counts days of `clock` since the money came. What
 left between the instant and the question says when and how in `cleared_at` and `cleared_by`."""
-EXPOSURE_TOTALS: Final = schema_of(
+EXPOSURE_TOTALS: Final = grouped_schema(
     (TEXT, "scope", "currency"),
     (AMOUNT, "amount", "value"),
     (TEXT, "value_currency"),
@@ -93,7 +93,7 @@ what stood at the instant, what of it cleared since, the most in the month, and 
 and may be of the currency, and under `all` those without a reference rate as well; `in_doubt` is
 the most that these are together, empty where that is not known. `standing` is `no limit`, `above`,
 `within` where the amount with all that is in doubt is not above, else `not provable`."""
-EXPOSURE_DAYS: Final = schema_of(
+EXPOSURE_DAYS: Final = grouped_schema(
     (DATE, "day"),
     (INSTANT, "at"),
     (TEXT, "kind", "currency"),
@@ -104,7 +104,7 @@ EXPOSURE_DAYS: Final = schema_of(
 )
 """A row for each day, kind and currency at the end of the day, and one of kind `all` in the
 reporting currency, whose `valued_by` names the currencies that had no rate that day."""
-EXPOSURE_AGES: Final = schema_of(
+EXPOSURE_AGES: Final = grouped_schema(
     (TEXT, "age", "currency"),
     (INTEGER, "positions"),
     (AMOUNT, "amount", "value"),

@@ -35,7 +35,7 @@ from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = [
@@ -72,7 +72,7 @@ _VALUES: Final = (
     (TEXT, "value_currency"),
     (AMOUNT, "given_value", "received_value", "cost", "stated_fee", "reference_difference"),
 )
-COST: Final = schema_of(
+COST: Final = grouped_schema(
     *_VALUES,
     (_BASIS_POINTS, "cost_bp", "reference_difference_bp"),
     (TEXT, "difference_is", "valued_by", "not_valued"),
@@ -82,7 +82,7 @@ and is made up of `stated_fee` and `reference_difference`, each rounded by itsel
 the value given, `reference_difference_bp` of the value that was converted: without the fee where
 it was taken before. `difference_is` names the difference, `valued_by` the rates and their day;
 `not_valued` says why a conversion has no value, and is empty for one that has."""
-CONVERSION_COSTS: Final = schema_of(
+CONVERSION_COSTS: Final = grouped_schema(
     (TEXT, "source", "source_id", "reference", "month"),
     (DATE, "converted_on"),
     (TEXT, "pair"),
@@ -93,7 +93,7 @@ CONVERSION_COSTS: Final = schema_of(
     *COST,
 )
 """A row a conversion: a completed request, or what the balances of a virtual account prove."""
-COSTS_BY_PAIR: Final = schema_of(
+COSTS_BY_PAIR: Final = grouped_schema(
     (TEXT, "month", "pair"),
     (INTEGER, "conversions"),
     *_VALUES,
@@ -111,7 +111,7 @@ NOT_VALUED: Final = [
 """What is shown of a conversion without a value."""
 
 
-RECORDED: Final = schema_of(
+RECORDED: Final = grouped_schema(
     (TEXT, "source", "source_id", "reference", "month"),
     (DATE, "day"),
     (INSTANT, "at"),

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from treasury import money
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.tables.csv_output import rows_of
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import distinct_rows
 
 __all__ = ["RATE", "expected_fee", "fee_rate", "fees_computed", "finding", "rates_of_others"]
@@ -28,7 +28,7 @@ RATE: Final = pa.decimal128(38, 2)
 BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
 """How a finding begins that somebody has to look at."""
-OTHERS: Final = schema_of(
+OTHERS: Final = grouped_schema(
     (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
 RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]

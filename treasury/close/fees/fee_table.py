@@ -34,7 +34,7 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
 
@@ -42,7 +42,7 @@ __all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_betwe
 
 ZERO: Final = Decimal(0)
 
-REQUESTS: Final = schema_of(
+REQUESTS: Final = grouped_schema(
     (TEXT, "request_id", "reference", "month"),
     (DATE, "completed_on"),
     (TEXT, "direction", "pair", "chain", "bank_account", "fiat_currency"),
@@ -64,7 +64,7 @@ REQUESTS: Final = schema_of(
 GROUPS: Final = ("month", "direction", "pair", "chain", "bank_account", "tier")
 """What sums may be by, besides the fiat currency."""
 _ALSO_CALLED: Final = {"network": "chain"}
-SUMS: Final = schema_of(
+SUMS: Final = grouped_schema(
     (TEXT, "fiat_currency"),
     (INTEGER, "requests"),
     (AMOUNT, "fiat_gross", "fee", "fiat_net"),
@@ -73,7 +73,9 @@ SUMS: Final = schema_of(
     (AMOUNT, "expected_fee", "variance"),
     (INTEGER, "without_expected", "to_check"),
 )
-TREND: Final = schema_of((TEXT, "month"), *SUMS, (AMOUNT, "fee_change"), (RATE, "rate_change_bp"))
+TREND: Final = grouped_schema(
+    (TEXT, "month"), *SUMS, (AMOUNT, "fee_change"), (RATE, "rate_change_bp")
+)
 
 
 class FeeTotal(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from treasury.money import exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 
 __all__ = [
     "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "months_asked",
@@ -37,7 +37,7 @@ PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"
 """What gas was paid for that has the hash of none."""
-GAS_PAYMENTS: Final = schema_of(
+GAS_PAYMENTS: Final = grouped_schema(
     (TEXT, "month"),
     (DATE, "paid_on"),
     (TEXT, "chain", "transaction_hash", "wallet"),
@@ -54,7 +54,7 @@ GAS_PAYMENTS: Final = schema_of(
 `value_currency` by the reference rate of its day. `used_for` is request, transfer or neither;
 `source_id` and `reference` are of the first of the `shared_by` requests, or transfers, that state
 its hash. `not_valued` says why it has no value, and is empty where it has one."""
-GAS_COSTS: Final = schema_of(
+GAS_COSTS: Final = grouped_schema(
     (TEXT, "month", "used_for", "coin"),
     (INTEGER, "payments", "failed"),
     (AMOUNT, "gas"),
@@ -98,7 +98,7 @@ class GasCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def months_asked(months: Months, zone: ZoneInfo) -> pa.Table:
     """The time of some months as a table of one row, which the steps read."""
     row = (zone.key, months.first.start(zone), months.last.end(zone))
-    return table_of([row], schema_of((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
+    return table_of([row], grouped_schema((TEXT, "zone"), (INSTANT, "month_start", "month_end")))
 
 
 def paid_gas(snapshot: Snapshot, months: Months, zone: ZoneInfo) -> pa.Table:

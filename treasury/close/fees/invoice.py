@@ -18,7 +18,7 @@ from treasury.close.result_words import amount_words, count
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 
 __all__ = ["COLUMNS", "Tied", "tie_invoice"]
@@ -31,14 +31,14 @@ COLUMNS: Final = (
 )
 """An invoice's columns; `reference` is a payment reference or a request's id."""
 
-LINES: Final = schema_of(
+LINES: Final = grouped_schema(
     (TEXT, "reference", "request_id"),
     (INTEGER, "line"),
     (TEXT, "currency"),
     (AMOUNT, "invoiced", "recorded", "difference", "vat"),
     (TEXT, "finding"),
 )
-TOTALS: Final = schema_of(
+TOTALS: Final = grouped_schema(
     (TEXT, "currency"),
     (INTEGER, "requests"),
     (AMOUNT, "invoiced", "recorded", "difference", "vat"),

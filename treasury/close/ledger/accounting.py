@@ -29,7 +29,7 @@ from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import totals
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
-from treasury.tables.schemas import schema_of, table_of
+from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import Tabular, clean_column
 from treasury.text import clean
 
@@ -62,7 +62,7 @@ ROLES: Final = {
 }
 """What a posting is to; `bank` and `provider` by IBAN, `wallet` and `coins` by asset."""
 
-POSTINGS: Final = schema_of(
+POSTINGS: Final = grouped_schema(
     (TEXT, "entry"),
     (INTEGER, "posting"),
     (DATE, "date"),
@@ -103,12 +103,12 @@ _SOURCES_IN_ORDER: Final = step_sql("treasury.close.steps", "sources_in_order")
 _LEGS_ALONE: Final = step_sql("treasury.close.steps", "legs_alone")
 _LINES_ALONE: Final = step_sql("treasury.close.steps", "lines_alone")
 _WRONG: Final = step_sql("treasury.close.steps", "first_unbalanced")
-_BALANCES: Final = schema_of((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
-_ENTRIES: Final = schema_of(
+_BALANCES: Final = grouped_schema((TEXT, "role", "of", "currency"), (AMOUNT, "balance"))
+_ENTRIES: Final = grouped_schema(
     (INTEGER, "entry_no"), (TEXT, "entry"), (DATE, "booked_on"), (TEXT, "words")
 )
-_ENTRY_SOURCES: Final = schema_of((INTEGER, "entry_no", "place"), (TEXT, "source_id"))
-_LEGS: Final = schema_of(
+_ENTRY_SOURCES: Final = grouped_schema((INTEGER, "entry_no", "place"), (TEXT, "source_id"))
+_LEGS: Final = grouped_schema(
     (INTEGER, "entry_no", "part", "place"),
     (TEXT, "role", "account", "currency"),
     (AMOUNT, "amount"),

@@ -35,7 +35,7 @@ from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total, totals
 from treasury.reconcile.monthly import Reconciliation, matched_in_full
 from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
@@ -48,7 +48,7 @@ COLUMNS: Final = (
 )
 """A ledger's columns; `account` is an IBAN, a wallet's address, or an account's id or name."""
 
-LEDGER: Final = schema_of(
+LEDGER: Final = grouped_schema(
     (TEXT, "account", "name", "currency"),
     (AMOUNT, "balance", "in_transit_in", "in_transit_out", "expected", "ledger", "difference"),
     (INTEGER, "line"),

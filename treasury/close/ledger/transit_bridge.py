@@ -24,19 +24,19 @@ from treasury.ground.sql_files import step_sql
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, wide
 
 __all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
 
-BRIDGE: Final = schema_of(
+BRIDGE: Final = grouped_schema(
     (TEXT, "kind", "reference", "currency"),
     (AMOUNT, "report", "journal", "roll_forward"),
     (TEXT, "why", "subject_id"),
 )
 """A row for each thing that one of the three counts, amounts in `currency`; `kind` is on_ramp,
 off_ramp, off_ramp_coins, credit or own_transfer, `subject_id` the request or the bank line."""
-STEPS: Final = schema_of(
+STEPS: Final = grouped_schema(
     (TEXT, "kind", "currency", "why"),
     (INTEGER, "rows"),
     (AMOUNT, "report", "journal", "roll_forward"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.lake import DATE, INTEGER, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 if TYPE_CHECKING:
     from treasury.lake import Lake, Snapshot
@@ -30,7 +30,7 @@ SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) A
 FROM reference_rates WHERE vanished_at IS NULL
 GROUP BY ALL ORDER BY publisher, source, base"""
 
-SOURCES: Final = schema_of(
+SOURCES: Final = grouped_schema(
     (TEXT, "source", "publisher", "base", "quotes"),
     (INTEGER, "rates", "with_instant"),
     (DATE, "first_day", "last_day"),

@@ -12,14 +12,14 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["BACKLOG", "QUEUE", "StoredRequests", "queued", "ranked", "unlisted"]
 
 OPEN, RECENT, BACKLOG = range(3)
 """Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""
 
-QUEUE: Final = schema_of(
+QUEUE: Final = grouped_schema(
     (pa.string(), "id", "status"),
     (pa.timestamp("us", tz="UTC"), "created_at"),
     (pa.string(), "created_by"),

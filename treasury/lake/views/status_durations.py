@@ -19,11 +19,11 @@ from treasury.ground.sql_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["DURATION", "Events", "durations"]
 
-DURATION: Final = schema_of(
+DURATION: Final = grouped_schema(
     (TEXT, "id", "status"),
     (INSTANT, "entered_at", "left_at"),
     (INTEGER, "seconds"),

@@ -5,37 +5,37 @@ from __future__ import annotations
 from typing import Final
 
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
-from treasury.tables.schemas import schema_of
+from treasury.tables.schemas import grouped_schema
 
 __all__ = ["NOTHING_SETTLED", "SETTLED", "UNSETTLED"]
 
 SETTLED: Final = {
-    "settled_lines": schema_of(
+    "settled_lines": grouped_schema(
         (TEXT, "entry_id", "expectation_id", "account", "currency", "direction"),
         (AMOUNT, "amount"),
         (DATE, "booking_date"),
         (TEXT, "party", "reference"),
     ),
-    "settled_requests": schema_of(
+    "settled_requests": grouped_schema(
         (TEXT, "expectation_id", "code"),
         (AMOUNT, "amount"),
         (TEXT, "currency", "direction"),
         (INSTANT, "opened_at"),
         (TEXT, "status", "hash_digest"),
     ),
-    "settled_payers": schema_of((TEXT, "party", "owner"), (DATE, "since")),
-    "settled_counterparties": schema_of((TEXT, "kind", "tie", "party"), (DATE, "since")),
-    "settled_lessons": schema_of(
+    "settled_payers": grouped_schema((TEXT, "party", "owner"), (DATE, "since")),
+    "settled_counterparties": grouped_schema((TEXT, "kind", "tie", "party"), (DATE, "since")),
+    "settled_lessons": grouped_schema(
         (TEXT, "entry_id", "expectation_id"),
         (DATE, "booking_date"),
         (AMOUNT, "amount"),
         (TEXT, "account", "currency", "direction", "counterparty_account", "counterparty_name"),
         (TEXT, "remittance", "owner_account", "owner_name"),
     ),
-    "settled_statements": schema_of((TEXT, "statement_id", "proof_state")),
-    "settled_verdicts": schema_of((TEXT, "entry_id", "terms")),
-    "settled_standing": schema_of((TEXT, "id", "terms")),
-    "settled_totals": schema_of((TEXT, "name"), (INTEGER, "total")),
+    "settled_statements": grouped_schema((TEXT, "statement_id", "proof_state")),
+    "settled_verdicts": grouped_schema((TEXT, "entry_id", "terms")),
+    "settled_standing": grouped_schema((TEXT, "id", "terms")),
+    "settled_totals": grouped_schema((TEXT, "name"), (INTEGER, "total")),
 }
 """The lines and requests that are settled, `amount` in `currency`, a code as texts are compared
 with it; what they taught; what they rest on; and how many records there were of each table."""
