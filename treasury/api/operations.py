@@ -10,13 +10,14 @@ key that was used for another body.
 from __future__ import annotations
 
 import csv
-from importlib import resources
 from typing import Final
+
+from treasury.ground.package_files import package_text
 
 __all__ = ["LATER_DROPPED", "OPTIONAL", "REFUSES", "SCOPES"]
 
-with resources.files("treasury.api").joinpath("operations.csv").open(encoding="utf-8") as _file:
-    _ROWS: Final = list(csv.DictReader(_file))
+_TABLE: Final = package_text("treasury.api", "operations.csv").splitlines()
+_ROWS: Final = list(csv.DictReader(_TABLE))
 
 SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
 """Authority by operation; the company, fees and reference data need none."""

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
-from importlib import resources
 from zoneinfo import ZoneInfo
 
 import click
@@ -21,6 +20,7 @@ import pyarrow as pa
 
 from treasury.cli.layout import print_table
 from treasury.errors import InputError
+from treasury.ground.package_files import package_text
 from treasury.tables.csv_output import csv_text, rows_of
 from treasury.tables.tabular import in_zone
 from treasury.tables.tabular import value_text as plain
@@ -52,9 +52,7 @@ def say_verdict(name: str, verdict: str, *, dry_run: bool) -> None:
 @cache
 def layouts() -> dict[str, dict[str, list[str]]]:
     """What a person is shown of each table: its columns, and which of them are spare."""
-    return tomllib.loads(
-        resources.files("treasury.cli").joinpath("layouts.toml").read_text("utf-8")
-    )
+    return tomllib.loads(package_text("treasury.cli", "layouts.toml"))
 
 
 def print_rows(

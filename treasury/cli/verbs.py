@@ -8,13 +8,13 @@ from __future__ import annotations
 import importlib
 import tomllib
 from collections.abc import Iterator, MutableMapping
-from importlib import resources
 from typing import Final
 
 import click
 import msgspec
 
 from treasury.errors import InputError
+from treasury.ground.package_files import package_text
 
 __all__ = ["ARROW_ALONE", "EXTRAS", "VERBS", "VerbEntry", "Verbs"]
 
@@ -28,9 +28,7 @@ class VerbEntry(msgspec.Struct, frozen=True):
 
 VERBS: Final = {
     name: VerbEntry(*entry)
-    for name, entry in tomllib.loads(
-        resources.files("treasury.cli").joinpath("verbs.toml").read_text("utf-8")
-    ).items()
+    for name, entry in tomllib.loads(package_text("treasury.cli", "verbs.toml")).items()
 }
 
 ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})

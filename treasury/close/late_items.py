@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from treasury.calendar import Month
 from treasury.decisions.corrections import late_decisions, posted_to
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal.chain import Entry
 from treasury.journal.period_history import Period

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.schemas import grouped_schema

@@ -19,7 +19,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from treasury.close.result_words import amount_words
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import Snapshot
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.journal import Entry
 from treasury.journal import decision_history as history

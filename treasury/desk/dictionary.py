@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from importlib import resources
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ from treasury.errors import InputError
 from treasury.extract.completeness import SYNC_FINDINGS, SyncFinding, stored_findings
 from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
+from treasury.ground.package_files import package_text
 from treasury.lake import INSTANT, INTEGER, LAKE_COLUMNS, TEXT, TEXTS, Column, Snapshot, Table
 from treasury.lake.table_declaration import TYPE_WORDS
 from treasury.rates.rate_table import TABLES as RATE_TABLES
@@ -201,7 +201,7 @@ def page() -> str:
         for c in LAKE_COLUMNS
     )
     groups = "\n".join(map(_group, GROUPS))
-    template = (resources.files("treasury.desk") / "tables_page.md").read_text("utf-8")
+    template = package_text("treasury.desk", "tables_page.md")
     return template.removesuffix("\n").format(groups=groups, added=added)
 
 

@@ -25,7 +25,7 @@ from treasury.desk.repair_losses import missing_statements, narrow_marks, observ
 from treasury.errors import JournalError, SettingsError, TreasuryError
 from treasury.ground.access import excess_access
 from treasury.ground.notice_terms import InboxTerms
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.ground.wording import instant_words
 from treasury.identifiers import plain_account
 from treasury.journal import Journal

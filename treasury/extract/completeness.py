@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer
 

@@ -8,12 +8,12 @@ colleague is listed and does not block.
 from __future__ import annotations
 
 import csv
-from importlib.resources import files
 from typing import Final, Literal
 
 import msgspec
 
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 
 __all__ = ["KINDS", "OWNERS", "TURNS", "Blocks", "CheckStep", "ItemKind", "Turn"]
 
@@ -54,7 +54,7 @@ class ItemKind(msgspec.Struct, frozen=True):
     command: str
 
 
-_TABLE: Final = (files("treasury.items") / "item_kinds.csv").read_text("utf-8").splitlines()
+_TABLE: Final = package_text("treasury.items", "item_kinds.csv").splitlines()
 _ROWS: Final = csv.DictReader(line for line in _TABLE if not line.startswith("#"))
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
 """Every kind by its name, in the order of the first screen within whose move it is."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.items.item_facts import Facts, make_item
 from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of

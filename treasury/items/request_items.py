@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.items.item_facts import Facts, begun_on, make_item, money_of
 from treasury.items.line_items import LINE_STATES
 from treasury.items.open_item import OpenItem

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from treasury.extract.completeness import named_nowhere, reference_gaps
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.open_item import OpenItem
 from treasury.text import clean

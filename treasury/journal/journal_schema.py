@@ -12,7 +12,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from treasury.errors import JournalError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 
 __all__ = ["SCHEMA_VERSION", "bring_up_to_date", "entries", "is_present", "schema_version"]
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import tomllib
 import unicodedata
 from functools import lru_cache
-from importlib import resources
 from typing import Final
+
+from treasury.ground.package_files import package_text
 
 __all__ = ["same_name", "same_person"]
 
@@ -24,8 +25,7 @@ def _letters(case: str) -> dict[int, str]:
     return {ord(shape): letter for letter, shapes in _TABLES[case].items() for shape in shapes}
 
 
-_FILE: Final = resources.files("treasury.journal") / "look_alikes.toml"
-_TABLES: Final = tomllib.loads(_FILE.read_text("utf-8"))
+_TABLES: Final = tomllib.loads(package_text("treasury.journal", "look_alikes.toml"))
 _SMALL: Final = _letters("small")
 _CAPITAL: Final = _letters("capital")
 _NAMES: Final = 1_000

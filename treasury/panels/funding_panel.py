@@ -21,7 +21,7 @@ from treasury.decisions.remarks import LIABILITY
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.identifiers import is_iban, plain_account
 from treasury.journal.decision_history import AcceptedPayee
 from treasury.lake import Snapshot

@@ -20,7 +20,7 @@ from treasury.close.result_words import OUTCOMES
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
 from treasury.decisions.verdicts import typed_expectations
 from treasury.errors import InputError, TreasuryError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.money import format_amount

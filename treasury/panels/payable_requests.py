@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import package_text, step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import TEXT, Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
@@ -25,7 +24,7 @@ __all__ = ["PAYABLE", "SHOWN_DETAILS", "changed_details", "payable_table"]
 
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
-_TABLE_OF_DETAILS: Final = (files("treasury.panels") / "deposit_details.csv").read_text("utf-8")
+_TABLE_OF_DETAILS: Final = package_text("treasury.panels", "deposit_details.csv")
 _DETAILS: Final = tuple(csv.DictReader(_TABLE_OF_DETAILS.splitlines()))
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
 """Every column of the deposit details, and what it is called beside its value."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from treasury.actions import OPEN, Confirmation, field_names, kind_of
 from treasury.errors import NothingStored, TreasuryError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import Snapshot
 from treasury.money import format_amount
 from treasury.panels.frames.background_work import Work

@@ -19,7 +19,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import TEXT, engine
 from treasury.money import total
 from treasury.reconcile.engine.pipeline import load

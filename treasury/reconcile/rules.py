@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from decimal import Decimal
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.ground.regular_files import read_regular
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
@@ -69,7 +69,7 @@ GREEK_LETTERS: Final = (
 )
 LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
 """The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
-_STANDARD: Final = (files("treasury.reconcile") / "standard_classes.toml").read_text("utf-8")
+_STANDARD: Final = package_text("treasury.reconcile", "standard_classes.toml")
 STANDARD_CLASSES: Final = convert(tomllib.loads(_STANDARD)["classes"], tuple[ClassRule, ...])
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.errors import InputError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, worked_out
 from treasury.reconcile.rules import Rules
 from treasury.text import clean

@@ -11,13 +11,13 @@ from __future__ import annotations
 import csv
 import unicodedata
 from decimal import Decimal
-from importlib.resources import files
 from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
 from treasury.tables.schemas import grouped_schema, table_of
@@ -37,7 +37,7 @@ class RankedFact(msgspec.Struct, frozen=True):
     """Its words for a debit."""
 
 
-_TABLE: Final = (files("treasury.reconcile") / "ranked_facts.csv").read_text("utf-8").splitlines()
+_TABLE: Final = package_text("treasury.reconcile", "ranked_facts.csv").splitlines()
 FACTS: Final = tuple(convert(row, RankedFact) for row in csv.DictReader(_TABLE))
 _FACT: Final = grouped_schema(
     (TEXT, "name", "part"), (pa.decimal128(6, 4), "weight"), (TEXT, "received", "sent")

@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 
 from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
+from treasury.ground.package_files import package_text
 from treasury.money import plain_digits
 from treasury.tables.csv_output import write_csv_table
 from treasury.tables.tabular import amount_texts, clean_column, in_one
@@ -26,7 +26,7 @@ __all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "
 
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final[dict[str, str]] = tomllib.loads(
-    resources.files("treasury.report").joinpath("templates/beancount.toml").read_text("utf-8")
+    package_text("treasury.report", "templates/beancount.toml")
 )
 _BATCH: Final = 20_000
 """Postings that are written together."""

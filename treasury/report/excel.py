@@ -6,7 +6,6 @@ import csv
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +34,7 @@ from treasury.close.result_words import DIRECTIONS, LINE_CLASSES, outcome_word, 
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.items import OPEN_ITEMS, acceptance_table
 from treasury.tables.tabular import units_of
 from treasury.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
@@ -80,9 +80,9 @@ OF_LINES: Final = ("Lines", "Earlier lines")
 
 
 def _sheets() -> Iterator[Sheet]:
-    listed = resources.files("treasury.report").joinpath("templates/sheets.csv")
+    listed = package_text("treasury.report", "templates/sheets.csv")
     columns: dict[str, list[SheetColumn]] = {}
-    for row in csv.DictReader(listed.read_text("utf-8").splitlines()):
+    for row in csv.DictReader(listed.splitlines()):
         column = convert(row | {"width": int(row["width"])}, SheetColumn)
         columns.setdefault(row["sheet"], []).append(column)
     columns["Earlier lines"] = columns["Lines"]

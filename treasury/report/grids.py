@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
 from treasury.close.result_words import amount_words
+from treasury.ground.package_files import package_text
 from treasury.text import clean
 
 __all__ = [
@@ -28,7 +28,7 @@ MOST_ROWS_SHOWN: Final = 200
 NOTES: Final = {
     name: tuple(notes)
     for name, notes in tomllib.loads(
-        resources.files("treasury.report").joinpath("templates/notes.toml").read_text("utf-8")
+        package_text("treasury.report", "templates/notes.toml")
     ).items()
 }
 """What stands below the tables of some sections whatever the month."""

@@ -24,7 +24,7 @@ from treasury.close.coins.coin_events import placed_transfers
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.ledger.transit import begun_before, paid_for
 from treasury.close.result_words import count, noted_html
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import AMOUNT, DATE, INTEGER, TEXT, TEXTS
 from treasury.money import totals
 from treasury.reconcile.engine.pipeline import in_order, run, steps_of

@@ -29,7 +29,7 @@ from treasury.close.ledger.ledger_accounts import LedgerAccounts
 from treasury.close.ledger.transit import owed_payouts
 from treasury.close.result_words import amount_words, amounts_words, count, noted_html
 from treasury.errors import InputError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total, totals

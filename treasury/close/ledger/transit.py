@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.close.month_proof import in_transit
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import AMOUNT, TEXT
 from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation

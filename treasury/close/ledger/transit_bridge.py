@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from treasury.calendar import Month
 from treasury.close.ledger.accounting import transit_postings
 from treasury.close.month_proof import in_transit
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import AMOUNT, INTEGER, TEXT
 from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off

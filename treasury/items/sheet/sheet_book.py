@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
 
 from treasury.calendar import Month
+from treasury.ground.package_files import package_text
 from treasury.items.item_kinds import TURNS
 from treasury.items.open_item import OPEN_ITEMS
 from treasury.items.sheet.sheet_rows import DecisionRow
@@ -70,7 +70,7 @@ _ROW: Final = pa.schema(
         for column in _COLUMNS
     ]
 )
-_STEPS: Final = (files("treasury.items.sheet") / "sheet_guide.txt").read_text("utf-8").splitlines()
+_STEPS: Final = package_text("treasury.items.sheet", "sheet_guide.txt").splitlines()
 
 
 def decision_book(

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from treasury.calendar import Month
 from treasury.errors import InputError, NothingStored, StatementError
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.text import clean
 

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground import durable
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import Snapshot
 from treasury.lake import engine as lake_engine
 from treasury.reconcile.engine.kept_run import Run

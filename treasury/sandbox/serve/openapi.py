@@ -11,12 +11,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
-from importlib import resources
 from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
 from treasury.ground.decoding import decode_json
+from treasury.ground.package_files import package_text
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes
@@ -31,7 +31,7 @@ TOKEN: Final = "/oauth/token"  # noqa: S105 - an address, not a secret
 _REF: Final = "#/components/schemas/"
 _ANY_TIME: Final = frozenset({401, 429, 500})
 _PARTS: Final = decode_json(
-    (resources.files(__package__) / "openapi_parts.json").read_text("utf-8"),
+    package_text(__package__, "openapi_parts.json"),
     dict[str, dict[str, Any]],
 )
 """What is the same for every operation: shapes, the token address, words for statuses."""

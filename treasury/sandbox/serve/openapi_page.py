@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
+from treasury.ground.package_files import package_text
 from treasury.sandbox.serve.openapi import FINANCE, RAMP, document
 
 __all__ = ["document_routes", "page"]
@@ -98,5 +98,5 @@ _FACTS: Final = {
     "description": "{}",
 }
 _TEMPLATE: Final = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    (resources.files(__package__) / "openapi_page.html").read_text("utf-8")
+    package_text(__package__, "openapi_page.html")
 )

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.sandbox.state.store import Store
 
 __all__ = ["Agenda", "Entry"]

@@ -9,7 +9,6 @@ letters in that country.
 from __future__ import annotations
 
 import re
-from importlib import resources
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
@@ -17,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from treasury.ground.decoding import decode_json
+from treasury.ground.package_files import package_text
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids, Streams
 
@@ -79,7 +79,7 @@ class _Fixed(Cast, frozen=True, kw_only=True):
     polygon_wallet: shapes.CompanyWallet
 
 
-_FIXED: Final = decode_json((resources.files(__package__) / "cast.json").read_text("utf-8"), _Fixed)
+_FIXED: Final = decode_json(package_text(__package__, "cast.json"), _Fixed)
 COMPANY: Final = _FIXED.company
 USERS: Final = _FIXED.users
 FEES: Final = _FIXED.fees

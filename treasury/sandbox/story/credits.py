@@ -12,7 +12,6 @@ import tomllib
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
-from importlib import resources
 from itertools import count
 from random import Random
 from typing import Any, Final
@@ -22,6 +21,7 @@ from msgspec.structs import replace
 
 from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.money import net_crypto
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
@@ -61,7 +61,7 @@ class _Credit(msgspec.Struct, frozen=True):
 
 
 _SCRIPT: Final = convert(
-    tomllib.loads((resources.files(__package__) / "credits.toml").read_text("utf-8"))["credits"],
+    tomllib.loads(package_text(__package__, "credits.toml"))["credits"],
     tuple[_Credit, ...],
 )
 _STRANGERS: Final = 24

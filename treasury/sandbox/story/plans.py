@@ -10,7 +10,6 @@ from __future__ import annotations
 import tomllib
 from datetime import date
 from decimal import Decimal
-from importlib import resources
 from random import Random
 from typing import Final
 
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 
 from treasury.calendar import Month, is_target_day
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.sandbox.story.mangle import UNBROKEN
 
 __all__ = ["Plan", "plans"]
@@ -41,7 +41,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _SCRIPT: Final = convert(
-    tomllib.loads((resources.files(__package__) / "plans.toml").read_text("utf-8"))["requests"],
+    tomllib.loads(package_text(__package__, "plans.toml"))["requests"],
     tuple[Plan, ...],
 )
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))

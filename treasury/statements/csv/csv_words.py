@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.resources import files
 from typing import Final
+
+from treasury.ground.package_files import package_text
 
 __all__ = [
     "BALANCES", "CODE", "CURRENCY_MARK", "HEADERS", "IN", "LABELS", "OUT", "POSTAGE", "SIGNS",
     "STATUS", "TOTALS", "TOTAL_ENDS", "TURNOVERS",
 ]  # fmt: skip
 
-_WORDS: Final = tomllib.loads((files(__package__) / "bank_words.toml").read_text("utf-8"))
+_WORDS: Final = tomllib.loads(package_text(__package__, "bank_words.toml"))
 _ROW: Final = _WORDS["row"]
 
 TOTALS: Final = frozenset(_ROW["totals"])

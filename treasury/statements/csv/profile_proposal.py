@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
+from treasury.ground.package_files import package_text
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, samples
@@ -92,7 +92,7 @@ def sketch_profile(path: Path) -> str:
         )
         for place in range(count)
     )
-    sketch = (files(__package__) / "profile_sketch.toml").read_text("utf-8").rstrip("\n")
+    sketch = package_text(__package__, "profile_sketch.toml").rstrip("\n")
     return "\n".join((sketch.format(name=document.name), *columns))
 
 

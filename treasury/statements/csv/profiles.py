@@ -12,7 +12,6 @@ import re
 import tomllib
 import unicodedata
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +19,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 from treasury.ground.regular_files import open_regular
 
 __all__ = ["FOLDER", "ROLES", "Profile", "built_in_profiles", "load_profiles", "plain", "to_toml"]
@@ -82,7 +82,7 @@ def plain(header: str) -> str:
 @cache
 def built_in_profiles() -> tuple[Profile, ...]:
     """The profiles of the package, in the order in which they are tried."""
-    document = (files(__package__) / "built_in_profiles.toml").read_text("utf-8")
+    document = package_text(__package__, "built_in_profiles.toml")
     return convert(tomllib.loads(document)["profile"], tuple[Profile, ...])
 
 

@@ -6,12 +6,12 @@ They stand in `status_codes.toml`, with their sources.
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
 from typing import Final, Literal
 
 import msgspec
 
 from treasury.ground.decoding import convert
+from treasury.ground.package_files import package_text
 
 __all__ = ["PAYEE_RESULTS", "REASONS", "STATUSES", "BankStatus", "reason_words", "status_words"]
 
@@ -30,7 +30,7 @@ class BankStatus(msgspec.Struct, frozen=True):
     stage: Stage
 
 
-_CODES: Final = tomllib.loads((files(__package__) / "status_codes.toml").read_text("utf-8"))
+_CODES: Final = tomllib.loads(package_text(__package__, "status_codes.toml"))
 STATUSES: Final = convert(_CODES["statuses"], dict[str, BankStatus])
 REASONS: Final = convert(_CODES["reasons"], dict[str, str])
 PAYEE_RESULTS: Final = {"RCVC": "match", "RVMC": "close", "RVNM": "none", "RVNA": "not_possible"}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from treasury.errors import InputError
 from treasury.ground.decoding import convert
-from treasury.ground.sql_files import step_sql
+from treasury.ground.package_files import step_sql
 from treasury.lake import TEXT, Lake, Snapshot, mark_of
 from treasury.statements.field_values import Currencies
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES, STATEMENTS
