@@ -18,11 +18,6 @@ from dateutil.easter import easter
 
 from treasury.errors import InputError
 
-__all__ = [
-    "Month", "Months", "add_target_days", "is_target_day", "next_target_day", "parse_day",
-    "parse_instant", "target_days_between", "target_holidays",
-]  # fmt: skip
-
 _MONTH = re.compile(r"(\d{4})-(\d{2})", re.ASCII)
 _DAY = timedelta(days=1)
 _DAYS_KEPT = 10_000
@@ -64,8 +59,8 @@ def target_days_between(start: date, end: date) -> int:
     return sum(map(is_target_day, days))
 
 
-FIRST_YEAR: Final = 1900
-LAST_YEAR: Final = 9998
+_FIRST_YEAR: Final = 1900
+_LAST_YEAR: Final = 9998
 """The years whose months have one before and one after them."""
 
 
@@ -77,9 +72,9 @@ def parse_instant(text: str) -> datetime:
         raise InputError(
             f"{text[:40]!r} is not a date and time", do="write it as 2026-11-01T09:00Z"
         ) from None
-    if not FIRST_YEAR <= parsed.year <= LAST_YEAR:
+    if not _FIRST_YEAR <= parsed.year <= _LAST_YEAR:
         raise InputError(
-            f"{text[:40]!r} is outside the years {FIRST_YEAR} to {LAST_YEAR}",
+            f"{text[:40]!r} is outside the years {_FIRST_YEAR} to {_LAST_YEAR}",
             do="give an instant of a year that there are records of",
         )
     return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
@@ -103,7 +98,7 @@ class Month(msgspec.Struct, frozen=True, order=True):
     def parse(cls, text: str) -> Month:
         """`2026-10` as a Month; InputError for anything else."""
         matched = _MONTH.fullmatch(text.strip())
-        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < FIRST_YEAR:
+        if matched is None or not 1 <= int(matched[2]) <= 12 or int(matched[1]) < _FIRST_YEAR:
             raise InputError(f"{text[:40]!r} is not a month", do="write it as 2026-10")
         return cls(int(matched[1]), int(matched[2]))
 

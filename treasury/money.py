@@ -15,13 +15,6 @@ from typing import Final, TypeVar
 
 from treasury.errors import InputError
 
-__all__ = [
-    "EXPONENTS", "PRECISION", "SCALE", "added", "basis_points", "convert", "difference", "exponent",
-    "fee_of", "format_amount", "half_up", "implied_rate", "mean", "minor_unit", "net_crypto",
-    "parse_amount", "plain_digits", "product", "quantize", "rounded", "stored", "total", "totals",
-    "typed_amount",
-]  # fmt: skip
-
 Key = TypeVar("Key")
 
 PRECISION: Final = 38

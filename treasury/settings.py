@@ -28,21 +28,14 @@ from treasury.ground.notice_terms import InboxTerms, NoticeTerms, is_place
 from treasury.identifiers import is_iban, plain_account
 from treasury.text import clean
 
-__all__ = [
-    "SPARK_ADDRESSES", "WEEKDAYS", "BankAccount", "CompanySettings", "Credential", "JournalPlace",
-    "LakePlace", "Secret", "Service", "Services", "Settings", "SparkEngine", "StatementDays",
-    "find_secret", "is_pinned", "is_spark_address", "load_settings", "pin_environment", "place_of",
-    "require_https", "require_plain_path", "secret_at", "settings_for_colleagues",
-]  # fmt: skip
-
 FILE_NAME = "treasury.toml"
-PIN_NAME = "environment"
+_PIN_NAME = "environment"
 
 Environment = Literal["sandbox", "staging", "production"]
 Source = Literal["own_bank", "provider_report"]
-Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-WEEKDAYS: Final[tuple[Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-StatementDays = Literal["business", "every", "movements"] | tuple[Weekday, ...]
+_Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS: Final[tuple[_Weekday, ...]] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+StatementDays = Literal["business", "every", "movements"] | tuple[_Weekday, ...]
 """`business`: TARGET days; `movements`: only days on which something moved; or days of the week."""
 
 
@@ -236,7 +229,7 @@ class LakePlace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     home: str
 
 
-Answers = Literal["all", "rejections"]
+_Answers = Literal["all", "rejections"]
 
 
 class BankAccount(
@@ -259,7 +252,7 @@ class BankAccount(
     statement_days: StatementDays | None = None
     batch_booking: bool = False
     """Whether its bank is asked to book a payment file as one debit."""
-    answers: Answers = "all"
+    answers: _Answers = "all"
     """Of which payments in a file its bank reports: of all, or of rejected ones alone."""
 
 
@@ -388,10 +381,10 @@ def _read(path: Path) -> Settings | SettingsError:
             if holds_secret(str(place)):
                 return SettingsError(f"{path}: {key} holds a password", do=remedy)
         for key, value in _values(document):  # what of the template was not filled in
-            if PLACEHOLDER in value and (key != "workspace.company" or value == PLACEHOLDER):
+            if _PLACEHOLDER in value and (key != "workspace.company" or value == _PLACEHOLDER):
                 meanings = (words for end, words in _TO_FILL.items() if key.endswith(end))
                 return SettingsError(
-                    f"{path}: {key} is still the template's {PLACEHOLDER}",
+                    f"{path}: {key} is still the template's {_PLACEHOLDER}",
                     do=f"write {next(meanings, 'it')}",
                 )
         return convert(document, Settings)
@@ -404,7 +397,7 @@ def _read(path: Path) -> Settings | SettingsError:
         return SettingsError(f"{path}: {error}", do="correct that key")
 
 
-PLACEHOLDER: Final = "…"
+_PLACEHOLDER: Final = "…"
 _TO_FILL: Final = {
     "services.token_url": "the address of tokens that the provider gave you",
     "services.finance.base_url": "the finance service's address, its version included",
@@ -465,7 +458,7 @@ def pin_environment(folder: Path, settings: Settings) -> None:
     that were never right are not noted. SettingsError as `is_pinned`.
     """
     if not is_pinned(folder, settings):
-        path = folder / PIN_NAME
+        path = folder / _PIN_NAME
         try:
             durable.write_whole(path, f"{place_of(settings)}\n".encode())
         except OSError as error:
@@ -481,7 +474,7 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     The sandbox has no host of its own.
     """
     place = place_of(settings)
-    path = folder / PIN_NAME
+    path = folder / _PIN_NAME
     try:
         pinned = path.read_text("utf-8").strip()
     except FileNotFoundError:

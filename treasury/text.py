@@ -11,8 +11,6 @@ import html
 import unicodedata
 from typing import Final
 
-__all__ = ["Screen", "camel_case", "clean", "is_hidden", "safe_html", "visible"]
-
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 

@@ -71,10 +71,8 @@ if TYPE_CHECKING:
     from treasury.text import Screen
     from treasury.trace.payment_trace import Trace
 
-__all__ = ["Workspace", "find_workspace", "open_workspace"]
-
-Span = str | Month | tuple[str | Month, str | Month] | None
-DEFAULT = Path("data") / "workspace"
+_Span = str | Month | tuple[str | Month, str | Month] | None
+_DEFAULT = Path("data") / "workspace"
 RULES_FILE = "rules.toml"
 
 
@@ -90,13 +88,13 @@ def find_workspace(start: Path | None = None) -> Path:
         return Path(variable)
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
-        for candidate in (folder, folder / DEFAULT):
+        for candidate in (folder, folder / _DEFAULT):
             if (candidate / FILE_NAME).is_file():
                 return candidate
     project = (
         folder for folder in (start, *start.parents) if (folder / "pyproject.toml").is_file()
     )
-    return next(project, start) / DEFAULT
+    return next(project, start) / _DEFAULT
 
 
 def open_workspace(folder: str | Path | None = None) -> Workspace:
@@ -580,7 +578,7 @@ class Workspace:
         question = self._question(self._this_month())
         return trace(self.snapshot(), question, what, self._decisions(), self._remarks())
 
-    def fees(self, months: Span = None, *, calculate: bool = False) -> Fees:
+    def fees(self, months: _Span = None, *, calculate: bool = False) -> Fees:
         """Fees of the requests completed in a month or in several, each in its own currency.
 
         Several are written "2026-07..2026-10". With `calculate` the service's calculator is asked
@@ -621,7 +619,7 @@ class Workspace:
             )
         )
 
-    def tie_invoice(self, file: str | Path, months: Span = None) -> Tied:
+    def tie_invoice(self, file: str | Path, months: _Span = None) -> Tied:
         """Hold the provider's invoice, a CSV file, against the fees of a month or several.
 
         Its columns are reference (or a request's id), fee, currency and, where there is any, vat.
@@ -1001,7 +999,7 @@ class Workspace:
             heads=None if place is None else self.folder / Path(place).expanduser(),
         )
 
-    def _months(self, months: Span) -> Months:
+    def _months(self, months: _Span) -> Months:
         if months is None or isinstance(months, Month):
             return Months(self.month(months), self.month(months))
         return Months.parse(months if isinstance(months, str) else "..".join(map(str, months)))

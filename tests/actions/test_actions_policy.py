@@ -10,9 +10,9 @@ import pytest
 from action_practice import TREASURY, Practice, refused, request_fields, transfer_fields
 
 from treasury.actions import KINDS, POLICY_FILE, AssetAmount, load_policy
-from treasury.actions.authority.policy import same_person
 from treasury.errors import InputError, SettingsError
 from treasury.journal import Actor
+from treasury.journal.person_names import same_person
 
 
 def write(folder: Path, text: str) -> None:

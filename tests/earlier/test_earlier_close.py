@@ -16,8 +16,8 @@ from signed import close_month
 
 from treasury.cli import treasury
 from treasury.close.checklist import checklist
-from treasury.close.stored_answers import CLOSES
 from treasury.errors import JournalError, WorkspaceDamaged
+from treasury.lake.home.heads import CLOSES
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from treasury.desk.doctor import HealthFinding
+from treasury.desk.health_finding import HealthFinding
 from treasury.desk.repair_losses import observation_gaps
 from treasury.errors import InputError
 from treasury.lake import Lake, mark_of

@@ -18,7 +18,8 @@ from treasury.cli import treasury
 from treasury.close.evidence import Evidence, code_of, encode
 from treasury.errors import ActionRefused, InputError
 from treasury.journal import Actor
-from treasury.report.pack.pack_contents import EVIDENCE, answer_tables, is_apart
+from treasury.report.excel import answer_tables
+from treasury.report.pack.pack_contents import EVIDENCE, is_apart
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.statements import STATEMENT_ENTRIES
 from treasury.workspace import Workspace

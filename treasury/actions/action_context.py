@@ -19,8 +19,6 @@ from treasury.journal.workspace_copies import register, require_original
 from treasury.lake import Snapshot
 from treasury.settings import Settings, place_of
 
-__all__ = ["Context", "Present", "wall_clock"]
-
 
 def wall_clock() -> datetime:
     """The machine's time: a practice company's clock may stand still, waiting does not."""

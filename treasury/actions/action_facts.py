@@ -14,8 +14,6 @@ import msgspec
 
 from treasury.text import clean
 
-__all__ = ["NOT_SHOWN", "Fact", "Moved", "changed", "fact"]
-
 NOT_SHOWN = "not shown"
 
 

@@ -18,8 +18,6 @@ from treasury.actions.execution.twins import WINDOW, Twin
 from treasury.errors import ActionRefused, InputError, JournalError
 from treasury.journal import Actor, Draft, Entry, Head, Journal
 
-__all__ = ["MAKES", "ActionBook"]
-
 _EMPTY: Final = Head(0, "0" * 64)
 MAKES: Final = frozenset({"ramp_request.create", "ramp_request.change_amount"})
 """Kinds whose person is a maker of the request: never the one to approve it."""

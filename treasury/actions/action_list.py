@@ -18,8 +18,6 @@ from treasury.actions.kinds.kind import AssetAmount
 from treasury.money import total
 from treasury.text import clean, safe_html
 
-__all__ = ["ActionList", "Batch", "batch_of"]
-
 _COLUMNS = ("Action", "State", "What it does", "Proposed by", "Agreed")
 
 

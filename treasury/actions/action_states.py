@@ -24,11 +24,6 @@ from treasury.actions.seen_request import RampSeen
 from treasury.ground.decoding import convert
 from treasury.journal import ADOPTED, Actor, Draft, Entry
 
-__all__ = [
-    "DROPPED", "OPEN", "UNSETTLED", "Action", "ActionFold", "Approval", "Outcome", "PinnedCall",
-    "ProposedContent", "Sending", "State", "actions_of", "after",
-]  # fmt: skip
-
 State = Literal[
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected", "withdrawn"
 ]

@@ -15,7 +15,7 @@ from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList, Batch, batch_of
 from treasury.actions.action_states import OPEN, Action, State
 from treasury.actions.authority.authorization import decided_today, refuse_maker
-from treasury.actions.authority.policy import Policy, load_policy, same_name, same_person
+from treasury.actions.authority.policy import Policy, load_policy
 from treasury.actions.drafting import Confirmation, draft, hold_day, lapse_draft, proposal
 from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.recovery import ActionRecovery
@@ -27,18 +27,16 @@ from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError
 from treasury.journal import ADOPTED, Actor, Draft, Journal
+from treasury.journal.person_names import same_name, same_person
 from treasury.journal.workspace_copies import adopt_copy, original_of
 from treasury.lake import Snapshot
 from treasury.settings import Settings
 from treasury.text import clean
 
-__all__ = ["Actions", "Ran"]
-
-
-Batched = list["Ran"]
-Chunks = Iterator[list[str]]
-Drafts = list[Draft]
-Outcomes = dict[str, TreasuryError | None]
+_Batched = list["Ran"]
+_Chunks = Iterator[list[str]]
+_Drafts = list[Draft]
+_Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (errors.ServiceUnreachable, errors.OutcomeUnknown)
 _UNREAD: Final = (
     "this is a copy that was adopted, and it may have been carried out elsewhere or since: look at"
@@ -204,7 +202,7 @@ class Actions:
         policy, actor = self.policy, self._context.who()
         self._context.register()
 
-        def entries() -> Drafts:
+        def entries() -> _Drafts:
             hold_day(self._context, policy, actor, drafts)
             proposals = [
                 proposal(confirmed, self._book.next_id(place), nonce if place == 0 else None)
@@ -256,8 +254,8 @@ class Actions:
         ids, policy, actor = _each(action_ids), self.policy, self._context.who()
         self._context.register()
 
-        def entries() -> Drafts:
-            approvals: Drafts = []
+        def entries() -> _Drafts:
+            approvals: _Drafts = []
             spent: list[tuple[Kind, AssetAmount]] = []
             for action_id in ids:
                 action = self._book.get(action_id)
@@ -318,7 +316,7 @@ class Actions:
         raises: what was not tried stays ready. JournalError where it cannot be written what came of
         those that were sent.
         """
-        ids, services, ran = _each(action_ids), live_services(self._context.connect), Batched()
+        ids, services, ran = _each(action_ids), live_services(self._context.connect), _Batched()
         self._book.refresh()
         for several in self._chunks(ids):
             if progress is not None:
@@ -332,7 +330,7 @@ class Actions:
                 break
         return tuple(ran)
 
-    def _execute(self, several: Sequence[str], services: LiveServices) -> Outcomes:
+    def _execute(self, several: Sequence[str], services: LiveServices) -> _Outcomes:
         if len(several) > 1:
             return self._sender.execute_all(several, services)
         try:
@@ -343,7 +341,7 @@ class Actions:
             return {several[0]: error}
         return {several[0]: None}
 
-    def _chunks(self, ids: Sequence[str]) -> Chunks:
+    def _chunks(self, ids: Sequence[str]) -> _Chunks:
         """What may leave together: what is safe to send again, and no two of the same content."""
         chunk: dict[str, str] = {}
         for action_id in ids:
@@ -437,7 +435,7 @@ class Actions:
         if word == "rejected" and not reason.strip():
             raise InputError("reason: is missing", do="say why it is turned down")
 
-        def entries() -> Drafts:
+        def entries() -> _Drafts:
             action = self._book.get(action_id)
             if action.state not in OPEN:
                 raise ActionRefused(

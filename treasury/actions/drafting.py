@@ -31,10 +31,6 @@ from treasury.errors import ActionRefused, InputError, ServiceError
 from treasury.journal import Actor, Draft
 from treasury.journal.chain import canonical
 
-__all__ = [
-    "Confirmation", "body_of", "draft", "hold_day", "is_as_approved", "lapse_draft", "proposal",
-]  # fmt: skip
-
 
 class Confirmation(ProposedContent, frozen=True, kw_only=True):
     """What a person is asked to confirm, and what the journal then holds word for word."""

@@ -26,8 +26,6 @@ from treasury.identifiers import is_bic, is_iban, plain_account
 from treasury.money import format_amount, is_exact_in, total
 from treasury.text import clean, visible
 
-__all__ = ["NAMESPACE", "CreditTransfer", "Payer", "message_id", "pain001"]
-
 NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"
 LARGEST: Final = Decimal("999999999.99")
 _CHARACTERS: Final = re.compile(r"[A-Za-z0-9/\-?:().,'+ ]+")

@@ -18,8 +18,6 @@ from treasury.ground.decoding import convert
 from treasury.money import format_amount
 from treasury.text import clean
 
-__all__ = ["RampSeen", "facts_of", "moved"]
-
 
 class RampSeen(msgspec.Struct, frozen=True, kw_only=True):
     """A ramp request as shown: amounts in fiat and crypto, and where the money or coins go.

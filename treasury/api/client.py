@@ -36,8 +36,6 @@ from treasury.api.ramp_client import Ramp
 from treasury.api.service_errors import not_offered, where
 from treasury.settings import Credential, Services
 
-__all__ = ["Client", "Reply", "Service"]
-
 T = TypeVar("T")
 Service = Literal["finance", "ramp"]
 _PLACE = re.compile(r"\{\w+\}")

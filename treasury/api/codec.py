@@ -15,11 +15,6 @@ import msgspec
 from treasury.errors import UnexpectedResponse
 from treasury.ground.decoding import decode_json
 
-__all__ = [
-    "UNREADABLE", "Envelope", "Pagination", "Record", "decode", "decode_all", "encode",
-    "open_envelope", "split",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
@@ -31,7 +26,7 @@ DEEPEST: Final = 64
 LONGEST: Final = 128
 """Digits in a row of a record's number; an amount has at most 38."""
 
-MOST_VALUES: Final = 500_000
+_MOST_VALUES: Final = 500_000
 """Values of an answer: each takes many times its bytes. A page of 1,000 records has 100,000."""
 
 MOST_RECORDS: Final = 100_000
@@ -104,8 +99,8 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
     UnexpectedResponse where the body is no JSON object, says `success: false`, has no `result`, or
     more values than any answer.
     """
-    if body.count(b",") > MOST_VALUES:
-        raise _unexpected(operation, f"the body has more than {MOST_VALUES:,} values")
+    if body.count(b",") > _MOST_VALUES:
+        raise _unexpected(operation, f"the body has more than {_MOST_VALUES:,} values")
     try:
         if not body.isascii():
             body.decode("utf-8")  # what no model names is kept unread, so it is checked here

@@ -15,8 +15,6 @@ from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.errors import OutcomeUnknown
 
-__all__ = ["created_since", "only_one"]
-
 T = TypeVar("T")
 SKEW = timedelta(minutes=5)
 """How far the service's clock and ours may be apart."""

@@ -17,9 +17,7 @@ from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply, Service
 
-__all__ = ["Finance"]
-
-FIND = "look it up with `find` and this body before sending it again"
+_FIND = "look it up with `find` and this body before sending it again"
 
 
 class Parties(Collection[models.Party]):
@@ -27,7 +25,7 @@ class Parties(Collection[models.Party]):
 
     def create(self, body: bodies.NewParty) -> Record[models.Party]:
         """Create a party. Not repeated by itself: later generations ignore its key."""
-        return self._write("POST", "/parties", body=body, look_up=FIND)
+        return self._write("POST", "/parties", body=body, look_up=_FIND)
 
     def update(self, party_id: str, body: bodies.PartyChanges) -> Record[models.Party]:
         """Change names, VAT number or address of what was read at `version`."""
@@ -43,7 +41,7 @@ class Accounts(Collection[models.Account]):
 
     def create(self, body: bodies.NewAccount) -> Record[models.Account]:
         """Open an account. Not repeated by itself: later generations ignore its key."""
-        return self._write("POST", "/accounts", body=body, look_up=FIND)
+        return self._write("POST", "/accounts", body=body, look_up=_FIND)
 
     def update(self, account_id: str, body: bodies.AccountChanges) -> Record[models.Account]:
         """Change an account; not offered by later generations."""
@@ -70,7 +68,7 @@ class PartyRoles(UnpagedList[models.PartyRole]):
 
     def create(self, account_id: str, body: bodies.NewPartyRole) -> Record[models.PartyRole]:
         """Give a party a role. Not repeated by itself: later generations ignore its key."""
-        return self._write("POST", self.route, account_id, body=body, look_up=FIND)
+        return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
 
 
 class _Sniff(msgspec.Struct, frozen=True):
@@ -89,7 +87,7 @@ class AccountWallets(Collection[models.Wallet]):
 
         Later generations provision it with the account and do not offer this.
         """
-        return self._write("POST", self.route, account_id, body=body, look_up=FIND)
+        return self._write("POST", self.route, account_id, body=body, look_up=_FIND)
 
     def permits(self, account_id: str, wallet_id: str) -> list[Record[models.Permit]]:
         """Signed leave to spend tokens: announced, and read only here."""

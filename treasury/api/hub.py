@@ -20,8 +20,6 @@ from treasury.errors import JournalError
 from treasury.ground.decoding import decode_json
 from treasury.settings import Secret
 
-__all__ = ["hub_user"]
-
 SECONDS: Final = 10
 _MOST_BYTES: Final = 256 * 1024
 """A user's answer holds a line for each group, role and server; this is thousands of them."""

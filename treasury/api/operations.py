@@ -14,8 +14,6 @@ from typing import Final
 
 from treasury.ground.package_files import package_text
 
-__all__ = ["LATER_DROPPED", "OPTIONAL", "REFUSES", "SCOPES"]
-
 _TABLE: Final = package_text("treasury.api", "operations.csv").splitlines()
 _ROWS: Final = list(csv.DictReader(_TABLE))
 

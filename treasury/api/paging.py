@@ -23,11 +23,9 @@ from treasury.errors import UnexpectedResponse
 if TYPE_CHECKING:
     from treasury.api.exchange.transport import CallLimits
 
-__all__ = ["InTurn", "ListPage", "PagePart", "SideBySide", "walk"]
-
 T = TypeVar("T")
 P = TypeVar("P")
-WALKS = 3
+_WALKS = 3
 
 
 class ListPage(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -80,7 +78,7 @@ def walk(
     turns out to have no end; `loss` says there what that means for what has come.
     """
     doubt: str | None = None
-    for _ in range(WALKS):
+    for _ in range(_WALKS):
         doubt = yield from walk_once(operation, limits)
         if doubt is None:
             return

@@ -23,10 +23,8 @@ from treasury.errors import Forbidden, InputError, NotOffered, NotReady
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply, Service
 
-__all__ = ["BankConfig", "Chains", "Ramp", "RampRequests"]
-
-FIND = "look it up with `find` and this body before sending it again"
-DAY = timedelta(days=1)
+_FIND = "look it up with `find` and this body before sending it again"
+_DAY = timedelta(days=1)
 
 
 class RampRequests(Collection[models.RampRequest]):
@@ -56,7 +54,7 @@ class RampRequests(Collection[models.RampRequest]):
                     f"bank account {account}",
                     lambda: ramp.bank_accounts.get(account).value.verification_status,
                 )
-        return self._write("POST", self.route, body=body, look_up=FIND)
+        return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def approve(self, request_id: str, *, version: int) -> Record[models.RampRequest]:
         """Approve what was seen at `version`; the creator's own credential is refused."""
@@ -122,7 +120,7 @@ class RampRequests(Collection[models.RampRequest]):
         return self._write(method, route, request_id, body=body, look_up=look_up)
 
     def _sent(self, name: str, value: Filter) -> Params:
-        wider = {"created_from": ("from_date", -DAY), "created_to": ("to_date", DAY)}
+        wider = {"created_from": ("from_date", -_DAY), "created_to": ("to_date", _DAY)}
         if name not in wider:
             return super()._sent(name, value)
         sent_as, shift = wider[name]
@@ -168,7 +166,7 @@ class BankAccounts(Collection[models.CompanyBankAccount]):
 
     def create(self, body: bodies.NewBankAccount) -> Record[models.CompanyBankAccount]:
         """Register a bank account; it is reviewed before it can be used."""
-        return self._write("POST", self.route, body=body, look_up=FIND)
+        return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, account_id: str, *, name: str, version: int
@@ -191,7 +189,7 @@ class CompanyWallets(Collection[models.CompanyWallet]):
 
     def create(self, body: bodies.NewCompanyWallet) -> Record[models.CompanyWallet]:
         """Register a wallet; it is verified by 1 USDC sent from it to a deposit wallet."""
-        return self._write("POST", self.route, body=body, look_up=FIND)
+        return self._write("POST", self.route, body=body, look_up=_FIND)
 
     def update(
         self, wallet_id: str, *, description: str, version: int
@@ -212,7 +210,7 @@ class Users(UnpagedList[models.CompanyUser]):
 
     def invite(self, body: bodies.Invitation) -> Record[models.CompanyUser]:
         """Invite a user. The link in the answer is dropped: it lets its holder in."""
-        return self._write("POST", "/company/users/invite", body=body, look_up=FIND)
+        return self._write("POST", "/company/users/invite", body=body, look_up=_FIND)
 
 
 class FeeTiers(Reference[models.Fee]):

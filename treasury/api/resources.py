@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
     from treasury.api.client import Client, Reply, Service
 
-__all__ = ["Collection", "Order", "Reference", "Single", "UnpagedList"]
-
 T = TypeVar("T")
 Order = Literal["ASC", "DESC"]
 Filter = str | int | bool | date | tuple[str, ...] | None
-Filters = dict[str, Filter]
+_Filters = dict[str, Filter]
 Params = tuple[tuple[str, str], ...]
 
 PAGE_SIZE = 100
@@ -224,7 +222,7 @@ class Collection(Endpoint[T]):
         return tuple(reply.records(self.model))
 
     def _filtered(
-        self, page: ListPage[T], parents: tuple[str, ...], filters: Filters
+        self, page: ListPage[T], parents: tuple[str, ...], filters: _Filters
     ) -> ListPage[T]:
         conditions = {name: value for name, value in filters.items() if value is not None}
         if not conditions:
@@ -249,7 +247,7 @@ class Collection(Endpoint[T]):
         stated = getattr(value, name, None)
         return stated is None or _text(stated) == _text(condition)
 
-    def _params(self, size: int, sort_on: str, sort_order: Order, filters: Filters) -> Params:
+    def _params(self, size: int, sort_on: str, sort_order: Order, filters: _Filters) -> Params:
         unknown = sorted(set(filters) - set(self.filters))
         if unknown:
             names = ", ".join(self.filters) or "none"

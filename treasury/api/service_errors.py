@@ -17,12 +17,7 @@ from treasury import errors as tree
 from treasury.api.codec import UNREADABLE
 from treasury.api.operations import LATER_DROPPED, REFUSES, SCOPES
 
-__all__ = [
-    "Fault", "Refusal", "error_for", "is_refusal", "not_offered", "one_line", "read_refusal",
-    "where",
-]  # fmt: skip
-
-MOST_FAULTS: Final = 20
+_MOST_FAULTS: Final = 20
 """Errors of one refusal that are shown; of more, their number."""
 
 _TRACE_HEADERS = ("x-trace-id", "x-request-id", "x-correlation-id")
@@ -208,7 +203,7 @@ def read_refusal(response: httpx.Response) -> Refusal:
         and _CODE.fullmatch(error["code"])
         for error in listed or ()
     )
-    traces = [entry.get("traceCode") for entry in (body, *entries[:MOST_FAULTS])]
+    traces = [entry.get("traceCode") for entry in (body, *entries[:_MOST_FAULTS])]
     trace_ids = dict.fromkeys(trace for each in traces if (trace := one_line(each, 80)))
     return Refusal(
         faults=tuple(
@@ -217,11 +212,11 @@ def read_refusal(response: httpx.Response) -> Refusal:
                 field=one_line(error.get("field"), 100),
                 message=one_line(error.get("message") or error.get("error_description")),
             )
-            for error in entries[:MOST_FAULTS]
+            for error in entries[:_MOST_FAULTS]
         ),
         trace=", ".join(trace_ids) or one_line(header, 80),
         is_ours=is_json and body.get("success") is False and is_coded,
-        untold=max(0, len(entries) - MOST_FAULTS),
+        untold=max(0, len(entries) - _MOST_FAULTS),
     )
 
 

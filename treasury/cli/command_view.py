@@ -19,11 +19,6 @@ from treasury.tables.tabular import Tabular
 from treasury.text import clean
 from treasury.workspace import Workspace, find_workspace
 
-__all__ = [
-    "Command", "CommandView", "by_two_people", "month_argument", "month_option", "months_argument",
-    "pass_view", "print_options", "view_options",
-]  # fmt: skip
-
 Command = Callable[..., Any]
 
 

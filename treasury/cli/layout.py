@@ -22,9 +22,7 @@ from rich.cells import cell_len
 from treasury.tables.tabular import cell
 from treasury.text import clean
 
-__all__ = ["echo_folded", "print_table", "terminal_width"]
-
-WIDTH: Final = 240
+_WIDTH: Final = 240
 """Characters of a line where there is no terminal."""
 _FOLDED: Final = 200_000
 """Characters of a table up to which its texts are put on several lines."""
@@ -103,10 +101,10 @@ def print_table(
     if title:
         echo_folded(f"{title}\n")
     terminal = terminal_width()
-    width = terminal or WIDTH
+    width = terminal or _WIDTH
     if grid.size > _FOLDED:
         widths = _natural_widths(grid)
-        fits = sum(widths) + _GAP * len(widths) <= WIDTH
+        fits = sum(widths) + _GAP * len(widths) <= _WIDTH
         _print_lines(_aligned(grid, widths) if fits else _one_below_the_other(grid, None))
         return
     left_out = _left_out(grid, spare, width)

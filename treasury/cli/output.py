@@ -26,8 +26,6 @@ from treasury.tables.tabular import in_zone
 from treasury.tables.tabular import value_text as plain
 from treasury.text import clean, is_hidden
 
-__all__ = ["as_of_option", "dry_run_option", "format_option", "print_rows", "say_verdict"]
-
 as_of_option = click.option(
     "--as-of", metavar="INSTANT", help="As it was known then, like 2026-11-01T09:00Z."
 )

@@ -22,8 +22,6 @@ from treasury.journal.decision_history import files_made
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
 
-__all__ = ["begin_payments", "play_payments"]
-
 _MADE: Final = timedelta(hours=2)
 """From the approval of the last request to the payment file."""
 _ANSWERED: Final = timedelta(minutes=10)

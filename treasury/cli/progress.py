@@ -12,8 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from treasury.ground.terminal import unguarded
 from treasury.text import clean
 
-__all__ = ["TerminalProgress"]
-
 
 class TerminalProgress:
     """The progress protocol of `treasury.extract`, drawn with rich on standard error."""

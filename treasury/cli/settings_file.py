@@ -24,8 +24,6 @@ from treasury.settings import (
     require_plain_path,
 )
 
-__all__ = ["NewSettings", "from_template"]
-
 
 def from_template(name: str, **values: object) -> str:
     """A settings file of its template; the filter `toml` writes a text as a TOML string."""

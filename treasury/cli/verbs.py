@@ -16,8 +16,6 @@ import msgspec
 from treasury.errors import InputError
 from treasury.ground.package_files import package_text
 
-__all__ = ["ARROW_ALONE", "EXTRAS", "VERBS", "VerbEntry", "Verbs"]
-
 
 class VerbEntry(msgspec.Struct, frozen=True):
     """The module of a verb, and its line in the list of verbs."""

@@ -30,8 +30,6 @@ from treasury.reconcile.monthly import STEPS, Reconciliation
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import wide
 
-__all__ = ["BALANCES", "PROVED", "is_observation", "level_of", "month_balances"]
-
 BALANCES: Final = grouped_schema(
     (TEXT, "kind", "of", "name", "currency"),
     (AMOUNT, "opening", "money_in", "money_out", "fees", "gas", "closing", "unexplained"),
@@ -48,21 +46,21 @@ what may lie on either side of an end. `undecided` are the month's lines of the 
 has explained, in and out added: they are part of its balance. `blocks`: not proved, and should be;
 `next_step` says what would prove it."""
 
-ZERO: Final = Decimal(0)
+_ZERO: Final = Decimal(0)
 PROVED: Final = ("proved", "proved_as_group")
 """The states of a conversion that balances prove."""
 _CHARGE: Final = "bank_charge"
 _LEVELS: Final = needed(STEPS, "balance_levels")
 """The steps that tell what custodial wallets held; the answer's own run has mostly run them."""
-SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
-ASK: Final = (
+_SYNC: Final = "run `treasury sync`: it reads the balance after the month's end"
+_ASK: Final = (
     "ask the provider for the balance at the cut-off and close with its answer as the reason;"
     " next month sync shortly before and after its end"
 )
-FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
-EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
+_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_EXPLAIN: Final = "ask the provider what it was; find the credit or transfer that no record shows"
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 
 _WORKED_OUT: Final[list[tuple[Reconciliation, Hashable, pa.Table]]] = []
@@ -90,7 +88,7 @@ def _month_balances(r: Reconciliation, zone: ZoneInfo) -> pa.Table:
 # Bank accounts
 
 
-def _bank_rows(r: Reconciliation) -> Iterator[Row]:
+def _bank_rows(r: Reconciliation) -> Iterator[_Row]:
     moved = _moved(r.lines)
     open_lines: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     needing = needing_a_person(r.lines).select(["statement_account", "currency", "amount"])
@@ -99,8 +97,8 @@ def _bank_rows(r: Reconciliation) -> Iterator[Row]:
         open_lines[key].append(row["amount"])
     for row in r.statements.to_pylist():
         sums = moved.get((plain_account(row["account"]), row["currency"]), {})
-        money_in, money_out = sums.get(("CRDT", False), ZERO), sums.get(("DBIT", False), ZERO)
-        fees = difference(sums.get(("DBIT", True), ZERO), sums.get(("CRDT", True), ZERO))
+        money_in, money_out = sums.get(("CRDT", False), _ZERO), sums.get(("DBIT", False), _ZERO)
+        fees = difference(sums.get(("DBIT", True), _ZERO), sums.get(("CRDT", True), _ZERO))
         flows = total((money_in, money_out.copy_negate(), fees.copy_negate()))
         opening, closing = row["opening_balance"], row["closing_balance"]
         unexplained = None
@@ -139,7 +137,7 @@ def _moved(lines: pa.Table) -> dict[tuple[str, str], dict[tuple[str, bool], Deci
     for row in table.group_by(keys).aggregate([("amount", "sum")]).to_pylist():
         sums = sums_by_account[plain_account(row["statement_account"]), row["currency"]]
         way = (row["direction"], row["line_class"] == _CHARGE)
-        sums[way] = total((sums.get(way, ZERO), row["amount_sum"]))
+        sums[way] = total((sums.get(way, _ZERO), row["amount_sum"]))
     return sums_by_account
 
 
@@ -169,7 +167,7 @@ class _End(msgspec.Struct, frozen=True):
         return total((self.level, self.known_in, self.known_out.copy_negate()))
 
 
-def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
+def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
     if r.basis is None:
         return
     with kept_run(r.basis.snapshot) as steps_run:
@@ -180,7 +178,7 @@ def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
             " ORDER BY account_id, asset, moment, is_observed"
         ).to_arrow_table()
         names = dict(connection.execute("SELECT id, name FROM accounts").fetchall())
-    levels: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    levels: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in observed.to_pylist():
         levels[row["account_id"], row["asset"]].append(row)
     start, end = r.month.start(zone), r.month.end(zone)
@@ -194,15 +192,15 @@ def _custodial_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
             "currency": asset,
             "opening": first.balance,
             "money_out": difference(last.known_out, first.known_out),
-            "fees": ZERO,
+            "fees": _ZERO,
             "closing": last.balance,
         } | _explained(first, last, converted)
 
 
-def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
+def _end(rows: Sequence[_Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     """The balance at a cut-off, from the observations on either side of it."""
     at = bisect_left([row["moment"] for row in rows], cut_off)
-    moved: tuple[Decimal, Decimal, int] = (ZERO, ZERO, 0)
+    moved: tuple[Decimal, Decimal, int] = (_ZERO, _ZERO, 0)
     if at:
         last = rows[at - 1]
         moved = (last["known_in"], last["known_out"], int(last["unstated"] or 0))
@@ -210,18 +208,18 @@ def _end(rows: Sequence[Row], cut_off: datetime, zone: ZoneInfo) -> _End:
     after = next((row for row in rows[at:] if is_observation(row)), None)
     when = _stored_moment(cut_off, zone)
     if after is None:
-        return _End(*moved, None, f"no balance was seen after {when}", SYNC)
+        return _End(*moved, None, f"no balance was seen after {when}", _SYNC)
     if before is None:
         if at == 0 and level_of(after) == 0 and not after["unstated"]:
-            return _End(*moved, ZERO)
-        return _End(*moved, None, f"no balance was seen before {when}", ASK)
+            return _End(*moved, _ZERO)
+        return _End(*moved, None, f"no balance was seen before {when}", _ASK)
     if before["unstated"] != after["unstated"]:
-        return _End(*moved, None, f"a transfer around {when} states no amount", FULL)
+        return _End(*moved, None, f"a transfer around {when} states no amount", _FULL)
     level, later = level_of(before), level_of(after)
     if level != later:
         between = " and ".join(_stored_moment(row["moment"], zone) for row in (before, after))
         problem = f"what was converted between {between} may lie on either side"
-        return _End(*moved, None, problem, ASK, difference(later, level))
+        return _End(*moved, None, problem, _ASK, difference(later, level))
     return _End(*moved, level)
 
 
@@ -256,7 +254,7 @@ def _converted(
     )
 
 
-def _explained(first: _End, last: _End, converted: Decimal) -> Row:
+def _explained(first: _End, last: _End, converted: Decimal) -> _Row:
     """What came in, and what of it is not explained: neither a transfer nor a proved conversion."""
     money_in = total((difference(last.known_in, first.known_in), converted))
     unclear = [end for end in (first, last) if end.problem]
@@ -267,9 +265,9 @@ def _explained(first: _End, last: _End, converted: Decimal) -> Row:
         unexplained = difference(difference(last.level, first.level), converted)
         if unexplained:
             problem = "coins came or went that no transfer and no proved conversion explains"
-            step = EXPLAIN
+            step = _EXPLAIN
         if first.unstated != last.unstated:
-            problem, step = "a transfer of the month states no amount", FULL
+            problem, step = "a transfer of the month states no amount", _FULL
     proved = not problem
     return {
         "money_in": money_in,

@@ -24,8 +24,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean, safe_html
 
-__all__ = ["CHECKLIST", "Blocker", "Checklist", "ChecklistStep", "checklist"]
-
 CHECKLIST: Final = grouped_schema(
     (TEXT, "step", "state", "found", "blocking"),
     (INTEGER, "items"),
@@ -34,7 +32,7 @@ CHECKLIST: Final = grouped_schema(
 )
 """A row a step, or one for each thing that blocks it; `amount` in `currency`."""
 
-ALIGN_LEFT: Final = "text-align:left"
+_ALIGN_LEFT: Final = "text-align:left"
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +111,7 @@ class Checklist(Tabular, msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         titles = ("Step", "State", "Found")
-        head = "".join(f"<th scope='col' style='{ALIGN_LEFT}'>{title}</th>" for title in titles)
+        head = "".join(f"<th scope='col' style='{_ALIGN_LEFT}'>{title}</th>" for title in titles)
         body = "".join(map(_html_rows, self.steps))
         caption = f"<caption>{safe_html(self.title)}</caption>"
         return f"<table class='tex2jax_ignore'>{caption}<tr>{head}</tr>{body}</table>"
@@ -123,7 +121,7 @@ def _html_rows(step: ChecklistStep) -> str:
     """A step, and under it a row for each thing that blocks."""
     rows = [(step.title, step.state, step.found), *(("", "", blocker) for blocker in step.blockers)]
     cells = (
-        "".join(f"<td style='{ALIGN_LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in rows
+        "".join(f"<td style='{_ALIGN_LEFT}'>{safe_html(cell)}</td>" for cell in row) for row in rows
     )
     return "".join(f"<tr>{row}</tr>" for row in cells)
 

@@ -12,11 +12,6 @@ from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
-__all__ = [
-    "ALONE", "UNREAD", "fees_words", "review_words", "signature_words", "statements_words",
-    "transit_words",
-]  # fmt: skip
-
 ALONE: Final = "signed alone, not reviewed"
 UNREAD: Final = "not known: the services were never read"
 

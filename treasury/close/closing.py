@@ -59,11 +59,6 @@ from treasury.lake.upkeep.file_check import shaped
 from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.tables.tabular import Tabular
 
-__all__ = [
-    "Closing", "Rolled", "VerifiedMonth", "closed_month", "closing_from", "closing_of",
-    "stored_answers", "verify_period",
-]  # fmt: skip
-
 
 class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's close knows from the months before it, and of later changes.

@@ -26,17 +26,12 @@ from treasury.reconcile.monthly import Reconciliation
 from treasury.settings import BankAccount
 from treasury.tables.tabular import in_one, plain_amounts
 
-__all__ = [
-    "FORMAT", "Code", "Evidence", "Fingerprint", "LakeState", "bank_files", "code_of", "encode",
-    "fingerprints", "table_hash", "table_marks",
-]  # fmt: skip
-
 TABLES: Final = (
     "lines", "earlier_lines", "awaiting_funds", "virtual_accounts", "in_transit", "statements",
     "fee_requests", "fee_accruals", "fee_totals", "conversions", "differences",
     "internal_transfers",
 )  # fmt: skip
-PACKAGE: Final = "treasury"
+_PACKAGE: Final = "treasury"
 _STEP: Final = 50_000
 _FEW: Final = 500
 """Values that tell whether a column repeats itself."""
@@ -141,7 +136,7 @@ def encode(evidence: Evidence) -> bytes:
 def code_of() -> Code:
     """What runs here."""
     digest = hashlib.sha256()
-    package = resources.files(PACKAGE)
+    package = resources.files(_PACKAGE)
     sources = [(f"/{name}", package / name) for name in _FILES]
     for room in _ROOMS:
         sources += _sources(package / room, f"/{room}")
@@ -149,7 +144,7 @@ def code_of() -> Code:
         digest.update(f"{path}\0".encode())
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return Code(
-        version=metadata.version(PACKAGE),
+        version=metadata.version(_PACKAGE),
         source=digest.hexdigest(),
         libraries={name: metadata.version(name) for name in _LIBRARIES},
     )

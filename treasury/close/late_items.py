@@ -23,8 +23,6 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, changes
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["LATE_ITEMS", "late_items"]
-
 LATE_ITEMS: Final = grouped_schema(
     (TEXT, "change", "entry_id", "month", "posts_to"),
     (INSTANT, "known_from"),

@@ -9,8 +9,6 @@ import msgspec
 
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["Proof", "in_transit", "proof_of"]
-
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the declared accounts are proved for the month, and to which day all are."""

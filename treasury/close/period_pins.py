@@ -44,15 +44,9 @@ from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledg
 from treasury.settings import BankAccount
 from treasury.tables.tabular import rows_hash
 
-__all__ = [
-    "Examined", "basis_of", "basis_on", "difference_from_close", "examine", "examine_again",
-    "journaled_roll_forward", "not_as_closed", "outcomes_hash", "reconcile", "reopen_period",
-    "roll_forward_of",
-]  # fmt: skip
-
-COIN_LOTS_STORED, COIN_EVENTS_STORED = "coin_lots", "coin_events"
+_COIN_LOTS_STORED, _COIN_EVENTS_STORED = "coin_lots", "coin_events"
 """What a close stores of measured coins for the month after it."""
-OUTCOME: Final = (
+_OUTCOME: Final = (
     "entry_id", "outcome", "line_class", "expectation_id", "tier", "reason", "matched_amount",
 )  # fmt: skip
 
@@ -122,9 +116,9 @@ def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
         return history
     last = max(before, key=lambda period: period.month)
     answers = read_answers(lake.workspace, last.close)
-    if COIN_LOTS_STORED not in answers:  # nobody measured its coins
+    if _COIN_LOTS_STORED not in answers:  # nobody measured its coins
         return history
-    lots, events = answers[COIN_LOTS_STORED], answers[COIN_EVENTS_STORED]
+    lots, events = answers[_COIN_LOTS_STORED], answers[_COIN_EVENTS_STORED]
     return msgspec.structs.replace(history, lots=lots, events=events)
 
 
@@ -222,7 +216,7 @@ def reconcile(basis: Basis) -> Reconciliation:
 
 def outcomes_hash(answer: Reconciliation) -> str:
     """SHA-256 over what became of each line of the month."""
-    return rows_hash(answer.lines.select(OUTCOME))
+    return rows_hash(answer.lines.select(_OUTCOME))
 
 
 def roll_forward_of(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> RollForward:

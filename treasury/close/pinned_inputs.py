@@ -29,11 +29,9 @@ from treasury.rates.rate_table import TABLES as RATE_TABLES
 from treasury.reconcile.monthly import STEPS, Basis
 from treasury.statements import TABLES as STATEMENT_TABLES
 
-__all__ = ["DECIDED", "MARKED", "read_decided_tables", "stored_snapshot", "write_inputs"]
-
 DECIDED: Final = "decisions"
 MARKED: Final = "request_marks"
-RAW: Final = "raw"
+_RAW: Final = "raw"
 _BESIDE: Final = frozenset(
     {"accounts", "wallets", "statements", "balance_confirmations", "wallet_evidence"}
     | {"wallet_movements", "wallet_gas", "payment_statuses", "sync_findings"}
@@ -124,7 +122,7 @@ def _write(
 ) -> int:
     """Write one table in order, a group of rows at a time."""
     relation = connection.table(name)
-    columns = ", ".join(f'"{column}"' for column in relation.columns if column != RAW)
+    columns = ", ".join(f'"{column}"' for column in relation.columns if column != _RAW)
     ordered = relation.project(columns).order(", ".join(f'"{column}"' for column in order))
     rows = 0
     reader = ordered.to_arrow_reader(_READ)

@@ -13,8 +13,6 @@ from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["FUNDING_TIMES", "funding_waits"]
-
 FUNDING_TIMES: Final = grouped_schema(
     (TEXT, "request_id", "reference", "direction"),
     (INSTANT, "approved_at", "received_at"),

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from treasury.ground.wording import DIRECTIONS, LINE_CLASSES, OUTCOMES, instant_words
+from treasury.ground.wording import LINE_CLASSES, OUTCOMES, instant_words
 from treasury.identifiers import plain_account
 from treasury.items import OpenItem
 from treasury.money import format_amount, totals
@@ -23,13 +23,6 @@ from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.tabular import html_table
 from treasury.text import clean, safe_html
-
-__all__ = [
-    "DIRECTIONS", "LINES_NOT_KNOWN", "LINE_CLASSES", "OUTCOMES", "amount_words", "amounts_words",
-    "are_lines_known", "bank_lines_words", "carried_words", "count", "day", "environment_words",
-    "moment", "noted_html", "outcome_counts", "outcome_word", "reason_words", "short_account",
-    "title_words",
-]  # fmt: skip
 
 _COUNTED: Final = {"suggested": "need decision", "conflict": "conflict"}
 _ENVIRONMENTS: Final = {

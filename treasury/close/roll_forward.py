@@ -33,11 +33,6 @@ from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, rows_hash
 
-__all__ = [
-    "ADDS", "END_STEPS", "ITEMS", "ROLL_FORWARD", "ROLL_STEPS", "MonthEnd", "RollForward",
-    "month_end", "roll_forward",
-]  # fmt: skip
-
 ADDS: Final = {
     "opening": True,
     "new": True,
@@ -75,9 +70,9 @@ POSITIONS: Final = grouped_schema(
     (AMOUNT, "open"),
 )
 """Every expectation at a month's end: `open` is what it still waits for, `back` what returned."""
-SHARES: Final = grouped_schema((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
+_SHARES: Final = grouped_schema((TEXT, "expectation_id", "entry_id"), (AMOUNT, "amount"))
 """What each bank line has in an expectation at a month's end."""
-ZERO: Final = Decimal(0)
+_ZERO: Final = Decimal(0)
 
 PACKAGE: Final = "treasury.close.forward"
 """Steps by the two ends' tables: what they make of them, and from what a month's end is made."""
@@ -124,13 +119,15 @@ class MonthEnd(msgspec.Struct, frozen=True, eq=False):
                 "kind": kind,
                 "currency": currency,
                 "amount": amount,
-                "back": ZERO,
+                "back": _ZERO,
                 "cancelled": False,
                 "blocked": False,
                 "open": amount,
             }
             for kind, currency in sorted({*totals, *closing})
-            if (amount := difference(*(of.get((kind, currency), ZERO) for of in (closing, totals))))
+            if (
+                amount := difference(*(of.get((kind, currency), _ZERO) for of in (closing, totals)))
+            )
         ]
         rows = pa.Table.from_pylist(added, schema=POSITIONS)
         return MonthEnd(self.month, pa.concat_tables([self.positions, rows]), self.shares)
@@ -221,7 +218,7 @@ def _month_end(knowledge: Knowledge, month: Month) -> MonthEnd:
         return MonthEnd(
             month,
             _rows(connection, "positions", POSITIONS, "expectation_id"),
-            _rows(connection, "shares", SHARES, "expectation_id, entry_id"),
+            _rows(connection, "shares", _SHARES, "expectation_id, entry_id"),
         )
 
 

@@ -30,8 +30,6 @@ from treasury.lake import CLOSE_OF, Lake
 from treasury.reconcile.question import Question
 from treasury.tables.tabular import value_text
 
-__all__ = ["PreparedMonth", "prepare_month", "prepared_month", "sign_month", "withdraw_preparation"]
-
 
 class PreparedMonth(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A month to be signed, or to be looked at where `refusal` says why it is not prepared."""

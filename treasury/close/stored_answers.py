@@ -24,8 +24,6 @@ from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake import disk
 from treasury.lake.home.heads import CLOSES
 
-__all__ = ["CLOSES", "Answers", "altered_answers", "read_answers", "write_answers"]
-
 
 class Answers(msgspec.Struct, frozen=True, eq=False):
     """The tables of a month's answer by name, and the version of the models that gave them."""

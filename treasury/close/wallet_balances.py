@@ -25,19 +25,17 @@ from treasury.money import difference, total
 from treasury.reconcile.monthly import Reconciliation
 from treasury.statements.explorer.wallet_place import native_coin
 
-__all__ = ["company_rows"]
+_ZERO: Final = Decimal(0)
+_UNPROVED: Final = "service says delivered"
+_ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
+_STATE: Final = "state a balance of it: `treasury wallets balance …`"
+_LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
+_WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
+_ASK_PROVIDER: Final = "ask the provider where the coins went; do not close over it"
+_EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
 
-ZERO: Final = Decimal(0)
-UNPROVED: Final = "service says delivered"
-ADD: Final = "add an explorer export: `treasury wallets add FILE --chain … --address …`"
-STATE: Final = "state a balance of it: `treasury wallets balance …`"
-LIST: Final = "add the explorer's list of transactions, which names gas: `treasury wallets add`"
-WIDER: Final = "add an export that covers the whole month and the day of the stated balance"
-ASK_PROVIDER: Final = "ask the provider where the coins went; do not close over it"
-EXPLAIN: Final = "look the wallet up on an explorer, and explain what no record shows"
-
-Row = dict[str, Any]
-Key = tuple[str, str, str]
+_Row = dict[str, Any]
+_Key = tuple[str, str, str]
 """Chain, address and asset; an address is the same in either case."""
 
 _DELIVERED: Final = step_sql("treasury.close.steps", "wallet_deliveries")
@@ -56,12 +54,12 @@ class _Wallet(msgspec.Struct):
     chain: str
     address: str
     asset: str
-    deliveries: list[Row] = msgspec.field(default_factory=list)
+    deliveries: list[_Row] = msgspec.field(default_factory=list)
     spans: list[tuple[datetime, datetime]] = msgspec.field(default_factory=list)
     stated: list[tuple[datetime, Decimal]] = msgspec.field(default_factory=list)
-    movements: list[Row] = msgspec.field(default_factory=list)
+    movements: list[_Row] = msgspec.field(default_factory=list)
     without_gas: list[tuple[datetime, datetime]] = msgspec.field(default_factory=list)
-    gas: list[Row] = msgspec.field(default_factory=list)
+    gas: list[_Row] = msgspec.field(default_factory=list)
 
     @property
     def is_native(self) -> bool:
@@ -97,7 +95,7 @@ class _Wallet(msgspec.Struct):
             balances.add(total((balance, change if then < at else change.copy_negate())))
         return balances
 
-    def is_seen(self, delivery: Row) -> bool:
+    def is_seen(self, delivery: _Row) -> bool:
         """Whether the chain shows a delivery: its hash brought what all of that hash should."""
         transaction, own = (delivery["hash"] or "").lower(), self.address.lower()
         received = [
@@ -110,7 +108,7 @@ class _Wallet(msgspec.Struct):
         ]
         return bool(transaction and received) and None not in due and total(received) == total(due)
 
-    def lacks(self, delivery: Row) -> bool:
+    def lacks(self, delivery: _Row) -> bool:
         """Whether an export that covers all of a delivery's time does not show it."""
         begun, ended = delivery["approved_at"], delivery["completed_at"]
         if begun is None or ended is None or self.is_seen(delivery):
@@ -118,7 +116,7 @@ class _Wallet(msgspec.Struct):
         return self.covers(begun, ended)
 
 
-def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
+def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[_Row]:
     """A row of BALANCES for each asset of a company wallet that moved or has evidence."""
     if r.basis is None:
         return
@@ -132,7 +130,7 @@ def company_rows(r: Reconciliation, zone: ZoneInfo) -> Iterator[Row]:
             yield _row(wallet, start, end)
 
 
-def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
+def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[_Key, _Wallet]:
     on_ramps = r.fee_requests.filter(pc.equal(r.fee_requests["ramp_type"], "ON_RAMP"))
     ids = on_ramps["request_id"].to_pylist()
     with snapshot.connection() as connection:
@@ -141,9 +139,9 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
             connection.execute(query).to_arrow_table().to_pylist()
             for query in (_EVIDENCE, _MOVEMENTS, _GAS)
         )
-    wallets: dict[Key, _Wallet] = {}
+    wallets: dict[_Key, _Wallet] = {}
 
-    def wallet(row: Row, address: str) -> _Wallet:
+    def wallet(row: _Row, address: str) -> _Wallet:
         chain, asset = row["chain"] or "", row["asset"] or "?"
         key = (chain.upper(), address.lower(), asset)
         return wallets.setdefault(key, _Wallet(chain, address, asset))
@@ -164,7 +162,7 @@ def _wallets(r: Reconciliation, snapshot: Snapshot) -> dict[Key, _Wallet]:
     return wallets
 
 
-def _place(wallets: dict[Key, _Wallet], movements: Iterable[Row], gas: Iterable[Row]) -> None:
+def _place(wallets: dict[_Key, _Wallet], movements: Iterable[_Row], gas: Iterable[_Row]) -> None:
     """Give each wallet its movements and what it paid, those alone that have other evidence."""
     for row in movements:
         for address in {row["from_address"].lower(), row["to_address"].lower()}:
@@ -188,7 +186,7 @@ def _merged(spans: Iterable[tuple[datetime, datetime]]) -> list[tuple[datetime, 
     return merged
 
 
-def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
+def _row(wallet: _Wallet, start: datetime, end: datetime) -> _Row:
     covered = wallet.covers(start, end)
     delivered = _sum(wallet.deliveries)
     received, sent = wallet.moved(start, end) if covered else (delivered, None)
@@ -197,7 +195,7 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
     opened, closed = (next(iter(end)) if len(end) == 1 else None for end in (opening, closing))
     unexplained = None
     if opened is not None and closed is not None:
-        left = total((sent or ZERO, gas or ZERO))
+        left = total((sent or _ZERO, gas or _ZERO))
         unexplained = difference(closed, total((opened, received, left.copy_negate())))
     problem, step, blocks = _judged(wallet, covered, (opening, closing), unexplained)
     return {
@@ -208,7 +206,7 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
         "opening": opened,
         "money_in": received,
         "money_out": sent,
-        "fees": ZERO if covered else None,
+        "fees": _ZERO if covered else None,
         "gas": gas,
         "closing": closed,
         "unexplained": unexplained,
@@ -221,8 +219,8 @@ def _row(wallet: _Wallet, start: datetime, end: datetime) -> Row:
     }
 
 
-def _sum(deliveries: Iterable[Row]) -> Decimal:
-    return total(row["amount"] or ZERO for row in deliveries)
+def _sum(deliveries: Iterable[_Row]) -> Decimal:
+    return total(row["amount"] or _ZERO for row in deliveries)
 
 
 def _judged(
@@ -234,20 +232,20 @@ def _judged(
         sum_of = amount_words(_sum(lacking), wallet.asset)
         names = ", ".join(row["reference"] or row["id"] for row in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        return f"the export lacks {sum_of} that was delivered: {names}{more}", ASK_PROVIDER, True
+        return f"the export lacks {sum_of} that was delivered: {names}{more}", _ASK_PROVIDER, True
     if any(len(values) > 1 for values in ends):
-        return "stated balances and the movements between do not fit", EXPLAIN, True
+        return "stated balances and the movements between do not fit", _EXPLAIN, True
     if unexplained:
-        step = EXPLAIN if covered else (LIST if wallet.is_native else ADD)
+        step = _EXPLAIN if covered else (_LIST if wallet.is_native else _ADD)
         return "coins came or went that no evidence shows", step, True
     if wallet.without_gas and not covered and not all(ends):
-        return "its export does not name the gas that was paid", LIST, False
+        return "its export does not name the gas that was paid", _LIST, False
     if not wallet.spans and not wallet.stated:
-        return "no evidence of this wallet was added", ADD, False
+        return "no evidence of this wallet was added", _ADD, False
     if not all(ends):
         if not wallet.stated:
-            return "no balance of it was stated", STATE, False
-        return "no stated balance reaches both ends of the month", WIDER, False
+            return "no balance of it was stated", _STATE, False
+        return "no stated balance reaches both ends of the month", _WIDER, False
     return "", "", False
 
 
@@ -258,4 +256,4 @@ def _proved_by(wallet: _Wallet, covered: bool, problem: str) -> str:
     in_export = sum(map(wallet.is_seen, wallet.deliveries))
     if in_export:
         return f"explorer export, for {in_export} of {len(wallet.deliveries):,} deliveries"
-    return UNPROVED
+    return _UNPROVED

@@ -22,10 +22,8 @@ from treasury.journal.decision_log import Decided, decide, read_decided, require
 from treasury.journal.person_names import same_person
 from treasury.tables.row_view import Rows
 
-__all__ = ["WAITING", "AgreedTerms", "TermsKind", "TermsVerbs", "agreed_terms", "standing_rows"]
-
 WAITING: Final = "waits for a second person"
-STANDINGS: Final = ("in force", WAITING)
+_STANDINGS: Final = ("in force", WAITING)
 
 
 class TermsKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,7 +195,7 @@ def standing_rows(
     without: str = "",
 ) -> pa.Table:
     """The rows of terms in force and of those that wait; `without` names a proposal of none."""
-    pairs = zip(STANDINGS, terms, strict=True)
+    pairs = zip(_STANDINGS, terms, strict=True)
     listed = [{"standing": words, **row} for words, each in pairs for row in rows(each)]
     proposal = terms[1]
     if without and proposal is not None and not proposal.content:

@@ -19,8 +19,6 @@ from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.statements.pain.file_ids import FileIds
 from treasury.text import clean
 
-__all__ = ["orders_paid"]
-
 
 def orders_paid(
     knowledge: Knowledge,

@@ -27,8 +27,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
-__all__ = ["MOVES", "TOTALS", "Comparison", "compare_bases", "moves_between", "totals_of"]
-
 MOVES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
@@ -57,7 +55,7 @@ TOTALS: Final = grouped_schema(
 
 _TOTALLED: Final = ("currency", "direction", "from_outcome", "to_outcome", "cause")
 _OUTCOME_COLUMNS: Final = ("outcome", "expectation_id", "matched_amount", "line_class")
-Within = Callable[[date], bool]
+_Within = Callable[[date], bool]
 
 
 class Comparison(Tabular, msgspec.Struct, frozen=True, eq=False):
@@ -145,7 +143,7 @@ def _moves(
     first: Knowledge,
     last: Knowledge,
     steps: Iterable[tuple[str, Knowledge, Knowledge]],
-    within: Within,
+    within: _Within,
 ) -> pa.Table:
     causes: dict[str, list[tuple[str, Knowledge, Knowledge]]] = {}
     for step in steps:

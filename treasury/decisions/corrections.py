@@ -23,10 +23,6 @@ from treasury.lake import AMOUNT, DATE, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.schemas import grouped_schema
 
-__all__ = [
-    "CORRECTIONS", "LateDecision", "correction_rows", "late_decisions", "next_open", "posted_to",
-]  # fmt: skip
-
 CORRECTIONS: Final = grouped_schema(
     (TEXT, "entry_id", "month", "side"),
     (DATE, "booking_date"),

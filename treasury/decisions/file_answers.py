@@ -18,8 +18,6 @@ from treasury.statements.pain.order_answers import folded_id
 from treasury.statements.pain.status_codes import STATUSES, reason_words, status_words
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["FILE_ANSWERS", "file_answers"]
-
 FILE_ANSWERS: Final = grouped_schema(
     (TEXT, "file", "level", "reference", "outcome", "status", "reasons", "details"),
     (AMOUNT, "amount"),

@@ -25,11 +25,9 @@ from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import OrderAnswer, order_answer, stored_statuses
 from treasury.text import clean
 
-__all__ = ["IN_FILE", "answer_to", "decisions_in_force", "in_force", "order_stages"]
-
 IN_FILE: Final = "file"
 """The verdict of a debit that belongs to the requests of a payment file by the file's id."""
-CURRENCY: Final = "EUR"
+_CURRENCY: Final = "EUR"
 """What payment files order."""
 _DAY: Final = timedelta(days=1)
 _DEBITS: Final = step_sql("treasury.decisions.steps", "booked_debits")
@@ -154,13 +152,13 @@ def _paid_by(
     amounts = [orders[request].amount for request in paid]
     ordered = [amount for amount in amounts if amount is not None]
     rows = snapshot.select(_REQUESTS, {"ids": paid}).to_pylist()
-    expected = {row["id"]: row["amount"] for row in rows if row["currency"] == CURRENCY}
+    expected = {row["id"]: row["amount"] for row in rows if row["currency"] == _CURRENCY}
     is_certain = (
         line["is_certain"]
         and not {"contradicted", "duplicate"} & set(stages.values())
         and all(orders[request].is_standing for request in paid)
         and line["account"] == plain_account(file.payer)
-        and line["currency"] == CURRENCY
+        and line["currency"] == _CURRENCY
         and line["booking_date"] >= file.at.date() - _DAY
         and len(ordered) == len(paid)
         and [expected.get(request) for request in paid] == ordered

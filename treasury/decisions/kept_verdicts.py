@@ -23,8 +23,6 @@ from treasury.journal.chain import Head
 from treasury.journal.decision_history import DECISIONS, MATCH, decision_table, standing
 from treasury.journal.journal_store import Journal
 
-__all__ = ["verdicts_at"]
-
 _PLACE: Final = Path("settled", "verdicts.arrow")
 _LATER: Final = 1_000
 """Decisions after those that are kept, from which on they are kept anew."""

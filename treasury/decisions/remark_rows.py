@@ -16,8 +16,6 @@ from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["REQUEST_REMARKS", "remark_table"]
-
 REQUEST_REMARKS: Final = grouped_schema(
     (TEXT, "request_id", "mark", "reason", "marked_by"),
     (INSTANT, "marked_at"),

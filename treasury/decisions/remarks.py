@@ -32,26 +32,24 @@ from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["LIABILITY", "Marking", "foreseen_remark"]
-
 LIABILITY: Final = (
     "Whoever releases a payment in spite of its bank's warning bears the loss where it was the"
     " wrong payee."
 )
 """What a confirmation says of a payee whose name the bank did not confirm."""
 
-WAITING: Final = {
+_WAITING: Final = {
     "marked_sent": ("AWAITING_FUNDS",),
     "will_not_fund": ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
     NOT_UPLOADED: ("AWAITING_FUNDS", "AWAITING_APPROVAL"),
 }
 """The statuses in which each remark says anything."""
-FACTS: Final = (
+_FACTS: Final = (
     "payment_reference", "ramp_type", "status", "fiat_amount", "fiat_currency", "crypto_amount",
     "crypto_currency", "version",
 )  # fmt: skip
 _FIND: Final = f"""\
-SELECT id, {", ".join(FACTS)} FROM ramp_requests
+SELECT id, {", ".join(_FACTS)} FROM ramp_requests
 WHERE id = $name OR upper(payment_reference) = upper($name)
 """  # noqa: S608 - declared column names
 
@@ -349,7 +347,7 @@ class Marking:
         body = {
             "reason": reason,
             "undoes": undoes,
-            "facts": {name: value_text(row[name]) for name in FACTS},
+            "facts": {name: value_text(row[name]) for name in _FACTS},
             **alone,
         }
         planned = Remark(
@@ -410,7 +408,7 @@ def _check(
             f"{name} left in {clean(file.name)} by {file.by}, and may be paid by it",
             do="if that was not uploaded, say so first: treasury request not-uploaded",
         )
-    if row["status"] not in WAITING[word]:
+    if row["status"] not in _WAITING[word]:
         amount = row["fiat_amount"]
         worth = f" ({format_amount(amount, row['fiat_currency'])})" if amount is not None else ""
         raise ActionRefused(

@@ -36,8 +36,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table, value_text
 from treasury.text import clean, safe_html
 
-__all__ = ["Changing", "Preview", "read_rules"]
-
 _WAITS: Final = ("state", "due", "overdue", "silent")
 
 

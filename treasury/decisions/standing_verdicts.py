@@ -14,8 +14,6 @@ from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["NEEDS_A_PERSON", "OPEN_LINES", "STANDING", "open_lines", "standing_table"]
-
 _OF_LINE: Final = ("booking_date", "direction", "amount", "currency")
 NEEDS_A_PERSON: Final = ("suggested", "conflict", "duplicate", "unreferenced")
 STANDING: Final = grouped_schema(

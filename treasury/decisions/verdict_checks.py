@@ -26,8 +26,6 @@ from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Body", "Check", "Wish", "already", "states_wish"]
-
 Body = dict[str, Any]
 _SETTLES: Final = ("accept", "ignore")
 
@@ -44,7 +42,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     shares: Mapping[str, Decimal] = {}
 
 
-Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
+_Rule = Callable[["Check", Wish, dict[str, Any]], Sequence[str]]
 """Refuses a wish, or says what speaks against it and was outweighed by its reason."""
 
 
@@ -290,7 +288,7 @@ class Check:
             )
 
 
-_RULES: Final[dict[str, Rule]] = {
+_RULES: Final[dict[str, _Rule]] = {
     "accept": Check.accept,
     "reject": Check.reject,
     "ignore": Check.ignore,

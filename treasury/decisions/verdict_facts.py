@@ -15,25 +15,30 @@ import msgspec
 from treasury.reconcile.rules import Rules
 from treasury.tables.tabular import value_text
 
-__all__ = ["contradicts", "expectation_facts", "line_facts", "moved"]
-
-LINE: Final = ("account", "amount", "currency", "direction", "booking_date", "counterparty_account")
-TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
-EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
-ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
+_LINE: Final = (
+    "account",
+    "amount",
+    "currency",
+    "direction",
+    "booking_date",
+    "counterparty_account",
+)
+_TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "counterparty_name")
+_EXPECTATION: Final = ("kind", "code", "amount", "currency", "direction", "account", "status")
+_ABSENT: Final = {"line": "the line is in no statement any more", "request": "the record is gone"}
 
 
 def line_facts(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells whether a bank line is still the one that was decided about; texts as a hash."""
-    texts = msgspec.json.encode([row[name] for name in TEXTS])
-    return {name: value_text(row[name]) for name in LINE} | {
+    texts = msgspec.json.encode([row[name] for name in _TEXTS])
+    return {name: value_text(row[name]) for name in _LINE} | {
         "texts": hashlib.sha256(texts).hexdigest()
     }
 
 
 def expectation_facts(row: Mapping[str, Any]) -> dict[str, str]:
     """What tells whether an expectation is still the one that was decided about."""
-    return {name: value_text(row[name]) for name in EXPECTATION}
+    return {name: value_text(row[name]) for name in _EXPECTATION}
 
 
 def contradicts(status: str | None, rules: Rules) -> bool:
@@ -52,7 +57,7 @@ def moved(
     `then` are a decision's facts. A status moves all the time; it counts only where it came to
     contradict.
     """
-    moves = list(_differences(then.get("line") or {}, line, ABSENT["line"]))
+    moves = list(_differences(then.get("line") or {}, line, _ABSENT["line"]))
     for name, facts in (then.get("expectations") or {}).items():
         now = expectations.get(name)
         came_to_contradict = (
@@ -62,7 +67,7 @@ def moved(
         )
         changes = [
             change
-            for change in _differences(facts, now, ABSENT["request"])
+            for change in _differences(facts, now, _ABSENT["request"])
             if not change.startswith("status ") or came_to_contradict
         ]
         moves += [f"{facts.get('code') or name}: {change}" for change in changes]

@@ -30,12 +30,10 @@ from treasury.tables.row_view import Rows
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["Deciding", "PlannedVerdict", "Target", "foreseen", "typed_expectations"]
-
-Standing: TypeAlias = Sequence[Decision]
+_Standing: TypeAlias = Sequence[Decision]
 Target: TypeAlias = str | Sequence[str] | Mapping[str, Decimal | str]
 """An expectation, several, or each with what of the line is for it."""
-Wishes: TypeAlias = Callable[[Knowledge, Standing], Sequence[Wish]]
+_Wishes: TypeAlias = Callable[[Knowledge, _Standing], Sequence[Wish]]
 
 
 class PlannedVerdict(msgspec.Struct, frozen=True):
@@ -45,7 +43,7 @@ class PlannedVerdict(msgspec.Struct, frozen=True):
     draft: Draft | None
 
 
-Plans: TypeAlias = Sequence[PlannedVerdict]
+_Plans: TypeAlias = Sequence[PlannedVerdict]
 
 
 class Deciding:
@@ -113,7 +111,7 @@ class Deciding:
         file's id needs a reason. Raises InputError for a file that was not made here.
         """
 
-        def wishes(knowledge: Knowledge, stand: Standing) -> Sequence[Wish]:
+        def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
             line = knowledge.find_line(entry_id)
             paid = orders_paid(
                 knowledge,
@@ -181,7 +179,7 @@ class Deciding:
         """
         intended: list[int] = [] if seq is None else [seq]
 
-        def wishes(knowledge: Knowledge, stand: Standing) -> Sequence[Wish]:
+        def wishes(knowledge: Knowledge, stand: _Standing) -> Sequence[Wish]:
             # A line that left its statement may still have a decision to take back.
             decided = any(decision.entry_id == entry_id for decision in stand)
             line = entry_id if decided else knowledge.find_line(entry_id)
@@ -202,11 +200,11 @@ class Deciding:
 
         return self._decide(wishes, actor, dry_run=dry_run)[0]
 
-    def look(self) -> tuple[Knowledge, Standing]:
+    def look(self) -> tuple[Knowledge, _Standing]:
         """What matching knows under the decisions that stand, and those decisions, by time."""
         return self.known_under(self._read())
 
-    def known_under(self, decided: Decided) -> tuple[Knowledge, Standing]:
+    def known_under(self, decided: Decided) -> tuple[Knowledge, _Standing]:
         """What matching knows under these decisions, and those on lines that stand among them."""
         stand = standing(decided.entries)
         return self._knowledge(decided), stand
@@ -214,7 +212,7 @@ class Deciding:
     def plan_each(
         self,
         decided: Decided,
-        known: tuple[Knowledge, Standing],
+        known: tuple[Knowledge, _Standing],
         wishes: Sequence[Wish],
         who: Actor,
     ) -> Sequence[PlannedVerdict | TreasuryError]:
@@ -263,7 +261,7 @@ class Deciding:
         """Decide the same of each line, beside its expectations where the verb has any."""
         line_targets = tuple(pairs)
 
-        def wishes(knowledge: Knowledge, _: Standing) -> Sequence[Wish]:
+        def wishes(knowledge: Knowledge, _: _Standing) -> Sequence[Wish]:
             return [
                 Wish(
                     verb=verb,
@@ -288,14 +286,14 @@ class Deciding:
 
     def _decide(
         self,
-        wishes: Wishes,
+        wishes: _Wishes,
         actor: Actor | None,
         *,
         dry_run: bool,
     ) -> Sequence[Decision]:
         who = actor or self._journal.who()
 
-        def build(decided: Decided) -> tuple[Sequence[Draft], tuple[Standing, Plans]]:
+        def build(decided: Decided) -> tuple[Sequence[Draft], tuple[_Standing, _Plans]]:
             knowledge, stand = self.known_under(decided)
             intended = wishes(knowledge, stand)
             bodies = Check(knowledge, decided, stand).all(intended)
@@ -338,7 +336,7 @@ class Deciding:
         return PlannedVerdict(decision, draft)
 
 
-def _require_readable(stand: Standing, plans: Plans) -> None:
+def _require_readable(stand: _Standing, plans: _Plans) -> None:
     """What the matching would refuse to read is never journaled."""
     planned = [plan.decision for plan in plans if plan.decision.verb != "undo"]
     read_decisions(decision_table([*stand, *planned]))
@@ -385,7 +383,7 @@ def _find_expectations(knowledge: Knowledge, target: Target) -> tuple[str, ...]:
     return tuple(expectations)
 
 
-def _last_on(stand: Standing, line: str, pair: str | None) -> Decision:
+def _last_on(stand: _Standing, line: str, pair: str | None) -> Decision:
     on_it = [
         decision
         for decision in stand

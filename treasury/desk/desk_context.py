@@ -19,8 +19,6 @@ from treasury.journal.decision_log import Decided, read_decided
 from treasury.lake import Lake, Snapshot
 from treasury.reconcile import Question, Rules
 
-__all__ = ["DeskContext"]
-
 
 class DeskContext(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A workspace as its verbs see it; `until` is the instant of one that only reads."""

@@ -26,10 +26,6 @@ from treasury.statements.pain.status_tables import STATUS_TABLES
 from treasury.statements.statement_tables import TABLES as STATEMENTS
 from treasury.text import clean
 
-__all__ = [
-    "COLUMNS", "GROUPS", "OWN", "Group", "column_rows", "new_fields", "page", "table_rows",
-]  # fmt: skip
-
 OWN: Final = "ours"
 """The source and section of what treasury works out or notes by itself."""
 
@@ -121,7 +117,7 @@ GROUPS: Final = (
 COLUMNS: Final = pa.schema(
     [(name, TEXT) for name in ("table", "column", "type", "unit", "meaning", "source", "section")]
 )
-TABLES: Final = pa.schema(
+_TABLES: Final = pa.schema(
     [(name, TEXT) for name in ("table", "title", "origin", "key", "history")]
     + [("columns", INTEGER)]
 )
@@ -141,7 +137,7 @@ def table_rows() -> pa.Table:
         for group in GROUPS
         for table in group.tables
     ]
-    return pa.Table.from_pylist(rows, TABLES)
+    return pa.Table.from_pylist(rows, _TABLES)
 
 
 def new_fields(snapshot: Snapshot) -> tuple[SyncFinding, ...]:

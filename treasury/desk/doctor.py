@@ -40,8 +40,6 @@ from treasury.statements import stored_coverage
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean
 
-__all__ = ["FINDINGS", "Examination", "HealthFinding", "examine", "watch_findings"]
-
 RATES: Final = frozenset(table.name for table in RATE_TABLES)
 BANKS: Final = RATES.union(table.name for table in STATEMENT_TABLES)
 """Tables that people fill from files, and no service can give again."""

@@ -6,8 +6,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["HealthFinding", "State"]
-
 State = Literal["ok", "missing", "optional", "damaged", "repaired"]
 """What is `optional` the desk works without, so that its step comes after all others."""
 

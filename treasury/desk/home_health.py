@@ -12,9 +12,7 @@ from treasury.lake.home.home_status import home_status
 from treasury.lake.home.home_upkeep import broken_objects, put_again
 from treasury.lake.home.sharing import Sharing
 
-__all__ = ["brought_from_home", "home_findings", "unpulled_decisions"]
-
-HOME = "lake's home"
+_HOME = "lake's home"
 _PULL = "run `treasury lake pull`"
 
 
@@ -23,7 +21,7 @@ def brought_from_home(sharing: Sharing) -> Iterator[HealthFinding]:
     try:
         pulled = sharing.pull(is_checked=True)
     except StorageError as error:
-        yield HealthFinding(HOME, "missing", error.what, error.do or "")
+        yield HealthFinding(_HOME, "missing", error.what, error.do or "")
         return
     if pulled.files:
         sentence = f"{pulled.files:,} files came from the lake's home"
@@ -41,15 +39,15 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
         status = home_status(home)
         if status.problem:
             do = f"{status.remedy}; what is here is read all the same"
-            yield HealthFinding(HOME, "missing", status.problem, do)
+            yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
-            yield HealthFinding(HOME, "missing", status.sentence, _PULL)
+            yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"
-            yield HealthFinding(HOME, "missing", status.sentence, do)
+            yield HealthFinding(_HOME, "missing", status.sentence, do)
         if status.staged:
             yield HealthFinding(
-                HOME,
+                _HOME,
                 "missing",
                 f"staged here and shown to nobody: {'; '.join(status.staged)}",
                 "run `treasury lake push`",
@@ -60,15 +58,15 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
         mended = put_again(home, broken) if mend and broken else frozenset()
         for path, problem in broken.items():
             if path in mended:
-                yield HealthFinding(HOME, "repaired", f"{problem}; it was put there again")
+                yield HealthFinding(_HOME, "repaired", f"{problem}; it was put there again")
             else:
                 do = "run `treasury doctor --repair` on a desk that has the file whole"
-                yield HealthFinding(HOME, "damaged", problem, do)
+                yield HealthFinding(_HOME, "damaged", problem, do)
         if not broken:
             writers = ", ".join(dict.fromkeys(desk.by for desk in home.desks()))
-            yield HealthFinding(HOME, "ok", f"{status.sentence}; written to by {writers}")
+            yield HealthFinding(_HOME, "ok", f"{status.sentence}; written to by {writers}")
     except StorageError as error:
-        yield HealthFinding(HOME, "missing", error.what, error.do or "")
+        yield HealthFinding(_HOME, "missing", error.what, error.do or "")
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:

@@ -28,12 +28,10 @@ from treasury.ground.regular_files import kind_of_file
 from treasury.statements import AddReport
 from treasury.text import clean
 
-__all__ = ["Inbox", "InboxLook", "inbox_folder"]
-
-DONE: Final = "done"
-REFUSED: Final = "refused"
-READING: Final = ".reading"
-LOCK: Final = ".reading.lock"
+_DONE: Final = "done"
+_REFUSED: Final = "refused"
+_READING: Final = ".reading"
+_LOCK: Final = ".reading.lock"
 STILL: Final = 15.0
 """Seconds for which a file has to stand still before it is read."""
 _UNFINISHED: Final = (
@@ -88,10 +86,10 @@ class Inbox:
             raise StorageError(
                 f"the inbox {self.folder} is no folder", do="make it, or mount where it is"
             )
-        lock = filelock.FileLock(self.folder / LOCK, timeout=0, fallback_to_soft=False)
+        lock = filelock.FileLock(self.folder / _LOCK, timeout=0, fallback_to_soft=False)
         try:
             with lock:
-                for path in (self.folder / name for name in (READING, DONE, REFUSED)):
+                for path in (self.folder / name for name in (_READING, _DONE, _REFUSED)):
                     with contextlib.suppress(FileExistsError):
                         path.mkdir()
                         durable.sync_folder(self.folder)
@@ -107,8 +105,8 @@ class Inbox:
             ) from error
 
     def _look(self) -> InboxLook:
-        reading, waiting = self.folder / READING, self._claim()
-        ends = [self.folder / name for name in (DONE, REFUSED)]
+        reading, waiting = self.folder / _READING, self._claim()
+        ends = [self.folder / name for name in (_DONE, _REFUSED)]
         added: list[str] = []
         refused: list[str] = []
         for path in sorted(reading.iterdir()):
@@ -121,10 +119,10 @@ class Inbox:
             try:
                 reason = self._read(path)
             except InputError as error:
-                self._move(path, REFUSED, str(error))
+                self._move(path, _REFUSED, str(error))
                 refused.append(path.name)
             else:
-                self._move(path, DONE, reason)
+                self._move(path, _DONE, reason)
                 added.append(path.name)
         return InboxLook(tuple(added), tuple(refused), waiting)
 
@@ -148,7 +146,7 @@ class Inbox:
                 waiting.append(_plain_name(entry.name))
                 continue
             with contextlib.suppress(FileNotFoundError):  # its sender took it back
-                os.rename(entry.path, self._free(self.folder / READING, _plain_name(entry.name)))
+                os.rename(entry.path, self._free(self.folder / _READING, _plain_name(entry.name)))
                 del stood[entry.name]
         self._stood = stood
         return tuple(waiting)

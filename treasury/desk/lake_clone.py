@@ -28,8 +28,6 @@ from treasury.settings import (
 if TYPE_CHECKING:
     from treasury.lake import Lake
 
-__all__ = ["clone_lake"]
-
 _CREDENTIALS: Final = """
 # To sync from here as well, name credentials of your own; a secret is never written here.
 # [credentials.maker]

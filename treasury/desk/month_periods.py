@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from treasury.close.closing import Closing, VerifiedMonth
     from treasury.close.sign_off import PreparedMonth
 
-__all__ = ["Periods"]
-
 
 class Periods:
     """The months of a workspace: prepared, signed, reopened, given again."""

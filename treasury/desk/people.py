@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from treasury.settings import Settings
     from treasury.statements import Withdrawal
 
-__all__ = ["DecisionDesk", "compare", "rules_for"]
-
 
 _COIN_COLUMNS: Final = {
     "ramp_requests": "crypto_currency",

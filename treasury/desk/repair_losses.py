@@ -19,8 +19,6 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import Lake, Snapshot, mark_of, split_mark
 from treasury.statements import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = ["Gap", "missing_statements", "narrow_marks", "observation_gaps"]
-
 _HEADS: Final = STATEMENTS.name
 _ROWS: Final = STATEMENT_ENTRIES.name
 

@@ -24,9 +24,7 @@ from treasury.journal import Entry, Journal
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 from treasury.text import camel_case
 
-__all__ = ["RESPONSES", "responses"]
-
-CARRIED_OUT: Final = "action.done"
+_CARRIED_OUT: Final = "action.done"
 
 
 class Answered(ReceivedRecord, frozen=True, kw_only=True):
@@ -88,7 +86,7 @@ def _metadata(answer: ReceivedRecord) -> str | None:
     return None if text == "null" else text
 
 
-SESSIONS: Final = form(
+_SESSIONS: Final = form(
     "payment_sessions",
     "Payment session",
     _ID,
@@ -111,7 +109,7 @@ SESSIONS: Final = form(
     observations=True,
 )
 
-REQUESTS: Final = form(
+_REQUESTS: Final = form(
     "payment_requests",
     "Payment request",
     _ID,
@@ -136,7 +134,7 @@ REQUESTS: Final = form(
     observations=True,
 )
 
-EXECUTIONS: Final = form(
+_EXECUTIONS: Final = form(
     "payment_request_executions",
     "Payment request",
     Field("id", TEXT, "id", "the service's id", "executions[].id"),
@@ -192,9 +190,9 @@ def _executions(answer: Answered) -> Iterator[Answered]:
 RESPONSES: Final = {
     response.form.table.name: response
     for response in (
-        Response(SESSIONS, "/payment-sessions", models.PaymentSession),
-        Response(REQUESTS, "/payment-requests", models.PaymentRequest),
-        Response(EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
+        Response(_SESSIONS, "/payment-sessions", models.PaymentSession),
+        Response(_REQUESTS, "/payment-requests", models.PaymentRequest),
+        Response(_EXECUTIONS, "/payment-requests", models.PaymentRequest, _executions),
     )
 }
 """Every such table, by name."""
@@ -208,7 +206,7 @@ def responses(journal: Journal, name: str, until: datetime | None = None) -> pa.
     """
     response = RESPONSES[name]
     last: dict[object, Answered] = {}
-    for entry in journal.entries(CARRIED_OUT):
+    for entry in journal.entries(_CARRIED_OUT):
         operation = str(entry.body.get("operation", ""))
         is_create = operation.startswith("POST ") and operation.endswith(response.create)
         if is_create and (until is None or entry.at <= until):

@@ -28,15 +28,18 @@ from treasury.ground.decoding import decode_json
 from treasury.ground.processes import is_running
 from treasury.ground.regular_files import read_regular
 
-__all__ = ["FILE_NAME", "SYNC", "PartState", "WatchState", "WatchedPart", "read_state", "watch"]
-
 FILE_NAME: Final = "watch.json"
 SYNC: Final = "sync"
-SOON: Final = timedelta(seconds=15)
+_SOON: Final = timedelta(seconds=15)
 """The wait after a first failure; it doubles with each further one."""
 
-PASSING: Final = (errors.ServiceError, errors.StorageError, errors.JournalError, errors.NoticeError)
-LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
+_PASSING: Final = (
+    errors.ServiceError,
+    errors.StorageError,
+    errors.JournalError,
+    errors.NoticeError,
+)
+_LASTING: Final = (errors.BadCredentials, errors.WorkspaceDamaged)
 
 
 class WatchedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,10 +231,10 @@ class _Watching(msgspec.Struct, eq=False):
             changes = {"brought": brought, "succeeded_at": self.now(), "failures": 0, "error": ""}
         except errors.TreasuryError as error:
             changes = {"failures": before.failures + 1, "error": str(error)}
-            if isinstance(error, LASTING) or not isinstance(error, PASSING):
+            if isinstance(error, _LASTING) or not isinstance(error, _PASSING):
                 ended_by = error
             else:
-                pause = min(max(part.every, part.patience), SOON * 2 ** min(before.failures, 20))
+                pause = min(max(part.every, part.patience), _SOON * 2 ** min(before.failures, 20))
         after = msgspec.structs.replace(
             before,
             doing="waiting" if ended_by is None else "ended",

@@ -22,11 +22,6 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
 from treasury.lake.writer import Writer
 
-__all__ = [
-    "SYNC_FINDINGS", "FindingKind", "SyncFinding", "named_nowhere", "reference_gaps",
-    "stored_findings", "unseen_sentences", "write_findings",
-]  # fmt: skip
-
 FindingKind = Literal["count", "refused", "field"]
 
 SYNC_FINDINGS: Final = Table(
@@ -134,7 +129,7 @@ _NOWHERE: Final = (
 
 _GAPS: Final = step_sql("treasury.extract.steps", "reference_gaps")
 LEAST: Final = 20
-PERCENT: Final = 98
+_PERCENT: Final = 98
 """Per cent of the numbers between a series' first and last that are held where a gap is named: in
 a numbering that all customers of a provider share, gaps say nothing."""
 
@@ -146,7 +141,7 @@ def named_nowhere(snapshot: Snapshot) -> list[Mapping[str, Any]]:
 
 def reference_gaps(snapshot: Snapshot) -> list[Mapping[str, Any]]:
     """Gaps in payment references that are numbered closely: first, last, how many, since."""
-    return list(snapshot.select(_GAPS, {"least": LEAST, "percent": PERCENT}).to_pylist())
+    return list(snapshot.select(_GAPS, {"least": LEAST, "percent": _PERCENT}).to_pylist())
 
 
 def unseen_sentences(snapshot: Snapshot) -> Iterator[str]:

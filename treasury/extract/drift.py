@@ -17,29 +17,27 @@ from treasury.extract.sync_run import Drift
 from treasury.extract.synced_tables import TABLES
 from treasury.lake import Snapshot
 
-__all__ = ["find_drift", "newest_created"]
+_EXAMPLES: Final = 5
 
-EXAMPLES: Final = 5
+_SETTLING: Final = tuple(table.name for table in TABLES if table.settles)
 
-SETTLING: Final = tuple(table.name for table in TABLES if table.settles)
-
-CHANGED: Final = """
+_CHANGED: Final = """
     SELECT h.id FROM {table}_history h JOIN {table} c USING (id)
     WHERE h.valid_to = $at AND NOT h.is_open AND h.vanished_at IS NULL AND c.vanished_at IS NULL
 """
-LATE: Final = """
+_LATE: Final = """
     SELECT id FROM {table} WHERE valid_from = $at AND created_at <= $newest
     AND id NOT IN (SELECT id FROM {table}_history)
 """
-VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
-QUESTIONS: Final = {"changed": CHANGED, "late": LATE, "vanished": VANISHED}
+_VANISHED: Final = "SELECT id FROM {table} WHERE vanished_at = $at"
+_QUESTIONS: Final = {"changed": _CHANGED, "late": _LATE, "vanished": _VANISHED}
 
 
 def newest_created(snapshot: Snapshot) -> Mapping[str, datetime | None]:
     """Of each table whose records settle, when the newest one was created."""
     return {
         name: snapshot.sql(f"SELECT max(created_at) AS newest FROM {name}")["newest"][0].as_py()
-        for name in SETTLING
+        for name in _SETTLING
     }
 
 
@@ -48,11 +46,11 @@ def find_drift(
 ) -> tuple[Drift, ...]:
     """The drift that the commit at `at` corrected, table by table."""
     drifts = []
-    for table in SETTLING:
-        for kind, query in QUESTIONS.items():
+    for table in _SETTLING:
+        for kind, query in _QUESTIONS.items():
             values = {"at": at} | ({"newest": newest[table]} if "$newest" in query else {})
             ids = snapshot.sql(query.format(table=table) + " ORDER BY id", values)["id"]
             if len(ids):
-                examples = tuple(ids.slice(0, EXAMPLES).to_pylist())
+                examples = tuple(ids.slice(0, _EXAMPLES).to_pylist())
                 drifts.append(Drift(table, kind, len(ids), examples))
     return tuple(drifts)

@@ -24,8 +24,6 @@ from treasury.extract.sync_staging import storing
 from treasury.lake import Changes, Snapshot, Table, Writer
 from treasury.lake.writer import stored_rows
 
-__all__ = ["FetchedRows"]
-
 IN_MEMORY: Final = 16 << 20
 """Compressed bytes that wait in memory; the first sync of a large company has more."""
 

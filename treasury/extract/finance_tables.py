@@ -33,12 +33,6 @@ from treasury.extract.record_rows import (
     texts,
 )
 
-__all__ = [
-    "ACCOUNTS", "FINANCE", "PARTIES", "PARTY_ROLES", "TRANSFERS", "TRANSFERS_FINAL",
-    "TRANSFERS_KNOWN", "VIRTUAL_BANK_ACCOUNTS", "WALLETS", "WALLET_BALANCES", "ReceivedBalance",
-    "ReceivedTransfer", "kind_of",
-]  # fmt: skip
-
 TRANSFERS_FINAL: Final = frozenset({"COMPLETED", "FAILED"})
 TRANSFERS_KNOWN: Final = TRANSFERS_FINAL | {"PENDING", "PROCESSING"}
 """Any other status counts as open, and is reported."""

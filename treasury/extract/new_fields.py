@@ -16,8 +16,6 @@ from msgspec import inspect
 
 from treasury.extract.record_rows import Form
 
-__all__ = ["FieldWatch"]
-
 _SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
 _LONGEST: Final = 100
 _READ: Final = 2_000

@@ -42,13 +42,6 @@ from treasury.lake import BOOL, INTEGER, TEXT
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = [
-    "BANK_ACCOUNT_CONFIG", "CHAINS", "COMPANY", "COMPANY_BANK_ACCOUNTS", "COMPANY_USERS",
-    "COMPANY_WALLETS", "CRYPTO_CURRENCIES", "CURRENCY_PAIRS", "FEES", "FIAT_CURRENCIES", "RAMP",
-    "RAMP_FINAL", "RAMP_KNOWN", "RAMP_REQUESTS", "RAMP_REQUEST_EVENTS", "ReceivedEvent",
-    "ReceivedPair", "ReceivedRequest",
-]  # fmt: skip
-
 RAMP_FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "REJECTED", "DENIED", "FAILED"})
 RAMP_KNOWN: Final = RAMP_FINAL | {"AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED"}
 """BLOCKED is held and may go on; any other status counts as open, and is reported."""

@@ -25,12 +25,7 @@ from treasury.text import camel_case
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = [
-    "Form", "PerAccount", "Received", "ReceivedRecord", "RecordField", "Whole", "amount",
-    "first_of_each", "flag", "form", "forms", "instant", "integer", "rows", "text", "texts",
-]  # fmt: skip
-
-Take = Callable[[Any], Any]
+_Take = Callable[[Any], Any]
 
 
 class ReceivedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +61,7 @@ class RecordField(msgspec.Struct, frozen=True):
 
     name: str
     type: pa.DataType
-    take: str | Take
+    take: str | _Take
     meaning: str
     source: str = ""
     """The service's own field where `take` is not a path to it."""
@@ -77,7 +72,7 @@ def _fields_of(kind: pa.DataType) -> Callable[..., RecordField]:
     """A way to declare columns of one type; the path is the column's own name if not said."""
 
     def declared(
-        name: str, meaning: str, take: str | Take = "", source: str = "", unit: str = ""
+        name: str, meaning: str, take: str | _Take = "", source: str = "", unit: str = ""
     ) -> RecordField:
         return RecordField(name, kind, take or name, meaning, source, unit)
 
@@ -92,7 +87,7 @@ class Form(msgspec.Struct, frozen=True):
     """A table of the lake, how each column's value is taken from a record, and what is asked."""
 
     table: Table
-    takes: tuple[Take, ...]
+    takes: tuple[_Take, ...]
     source: Whole | PerAccount | None = None
     """None where the table has a module of its own, or comes with another table's records."""
     model: type[Any] | None = None
@@ -181,7 +176,7 @@ def first_of_each(table: pa.Table, key: tuple[str, ...]) -> pa.Table:
     return table.take(firsts["place_min"].sort())
 
 
-def _taker(take: str | Take) -> Take:
+def _taker(take: str | _Take) -> _Take:
     if not isinstance(take, str):
         return take
     steps = ("value", *take.split("."))

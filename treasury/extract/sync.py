@@ -34,18 +34,16 @@ from treasury.lake.lock import command_line, workspace_lock
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = ["sync"]
-
 WORKERS: Final = 8
-STAGING: Final = "staging"
+_STAGING: Final = "staging"
 """Beside the lake: what a sync fetched and did not come to commit."""
-LOCK: Final = "sync.lock"
+_LOCK: Final = "sync.lock"
 """Beside the workspace's own lock: one sync at a time."""
 PATIENCE: Final = 600.0
 """Seconds for which another writer is waited for before what was fetched is given up."""
 
 WHOLE: Final = [(form, form.source) for form in FORMS if isinstance(form.source, Whole)]
-PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.source, PerAccount)]
+_PER_ACCOUNT: Final = [(form, form.source) for form in FORMS if isinstance(form.source, PerAccount)]
 
 TOGETHER: Final = (
     (RAMP_REQUESTS.table.name, RAMP_REQUEST_EVENTS.table.name),
@@ -79,10 +77,10 @@ def sync(
     lost = _lost(lake, scope)
     if lost:
         scope = msgspec.structs.replace(scope, full=True)
-    staging = lake.folder.parent / STAGING
+    staging = lake.folder.parent / _STAGING
     newest = drift.newest_created(lake.snapshot()) if scope.full else None
     with (
-        workspace_lock(lake.workspace, command_line("sync"), name=LOCK),
+        workspace_lock(lake.workspace, command_line("sync"), name=_LOCK),
         closing(Staged(staging, RAMP_REQUESTS.table.name)) as staged,
         closing(FetchedRows(*lake.base("sync", now), staging)) as fetched,
     ):
@@ -152,7 +150,7 @@ def _lost(lake: Lake, scope: Scope) -> list[str]:
 
 def _whole(run: SyncRun) -> list[str]:
     """Fill the tables that one list fills; the ids of the accounts, where something needs them."""
-    by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in PER_ACCOUNT))
+    by_account = run.scope.has(TRANSFERS.table.name, *(form.table.name for form, _ in _PER_ACCOUNT))
     questions = [
         (form, source, run.ask(lambda source: list(source.ask(run.client)), source))
         for form, source in WHOLE
@@ -201,7 +199,7 @@ def _per_account(run: SyncRun, accounts: Sequence[str]) -> None:
 
     questions = [
         (form, [run.ask(ask, source, name) for name in accounts])
-        for form, source in PER_ACCOUNT
+        for form, source in _PER_ACCOUNT
         if run.scope.has(form.table.name)
     ]
     for form, answers in questions:

@@ -30,11 +30,6 @@ from treasury.tables.tabular import Tabular
 if TYPE_CHECKING:
     from treasury.api import Client
 
-__all__ = [
-    "REFUSED", "Drift", "Progress", "Scope", "Silent", "Skipped", "SyncReport", "SyncRun",
-    "TableReport", "Unoffered", "asking",
-]  # fmt: skip
-
 P = ParamSpec("P")
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -210,7 +205,7 @@ def asking(workers: int) -> Iterator[ThreadPoolExecutor]:
 
 PATIENCE = 1.0
 """Seconds for which an answer is waited for before other work is looked at."""
-AHEAD = 32
+_AHEAD = 32
 """Questions under way or answered and not yet looked at: what bounds the memory of a long sync."""
 
 
@@ -255,7 +250,7 @@ class SyncRun:
                 return future.result()
 
     def answers(
-        self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = AHEAD
+        self, question: Callable[[Q], T], about: Iterable[Q], *, ahead: int = _AHEAD
     ) -> Iterator[T]:
         """The answers about one thing after the other, in order, some asked ahead."""
         subjects = iter(about)

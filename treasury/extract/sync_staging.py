@@ -17,8 +17,6 @@ import pyarrow as pa
 
 from treasury.errors import StorageError
 
-__all__ = ["Spool", "Staged", "storing"]
-
 LENGTH = 4
 
 

@@ -17,8 +17,6 @@ from treasury.extract.finance_tables import FINANCE
 from treasury.extract.ramp_tables import RAMP
 from treasury.lake import Events, Table
 
-__all__ = ["FORMS", "LIFECYCLES", "SERVICE_TABLES", "TABLES"]
-
 FORMS: Final = (*FINANCE, *RAMP)
 SERVICE_TABLES: Final[tuple[Table, ...]] = tuple(form.table for form in FORMS)
 """Those that are filled from the services."""

@@ -32,10 +32,8 @@ from treasury.extract.sync_run import REFUSED, SyncRun
 if TYPE_CHECKING:
     from treasury.api import ListPage
 
-__all__ = ["StoredTransfers", "Walk", "sync_transfers"]
-
 PAGE: Final = 1000
-BATCH: Final = 20_000
+_BATCH: Final = 20_000
 """Transfers that are stored at once."""
 
 _COLUMNS: Final = (
@@ -211,7 +209,7 @@ class _Sync:
                 goes_on.append(walk)
             else:
                 self._ended_early.append(walk)
-        if len(self._received) >= BATCH:
+        if len(self._received) >= _BATCH:
             self.store()
         return goes_on
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-__all__ = ["Shared", "excess_access", "keep_to_group", "keep_to_user"]
-
 Shared = Literal["group"]
 
 _USER: Final = 0o077

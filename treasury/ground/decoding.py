@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["convert", "decode_json"]
-
 T = TypeVar("T")
 
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}

@@ -17,11 +17,7 @@ from typing import BinaryIO, Final, Self
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
 
-__all__ = [
-    "EarlySyncs", "created", "make_folder", "sync_files", "sync_folder", "sync_open", "write_whole",
-]  # fmt: skip
-
-AT_ONCE: Final = 8
+_AT_ONCE: Final = 8
 """Files that are synced side by side: the disk brings them down in one go."""
 
 _NO_SYNC: Final = {errno.EINVAL, errno.ENOTSUP}
@@ -51,7 +47,7 @@ def sync_files(files: Iterable[Path], top: Path) -> None:
     """Bring files to the disk, and then every folder from theirs up to `top`."""
     paths = list(files)
     folders = {folder for path in paths for folder in (path.parent, *path.parent.parents)}
-    with ThreadPoolExecutor(AT_ONCE, "durable") as pool:
+    with ThreadPoolExecutor(_AT_ONCE, "durable") as pool:
         list(pool.map(lambda path: _sync_and_close(os.open(path, os.O_RDONLY)), paths))
         list(pool.map(sync_folder, (f for f in folders if f == top or top in f.parents)))
 
@@ -63,7 +59,7 @@ class EarlySyncs:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(AT_ONCE, "durable")
+        self._pool = ThreadPoolExecutor(_AT_ONCE, "durable")
         self._begun: list[Future[None]] = []
 
     def __enter__(self) -> Self:

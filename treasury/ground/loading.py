@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Later", "given_names"]
-
 
 class Later:
     """A module that is imported when a name of it is first asked for."""

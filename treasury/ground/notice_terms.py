@@ -12,11 +12,6 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = [
-    "InboxTerms", "MailServer", "NoticeTerms", "NoticedPerson", "Webhook", "is_place",
-    "parse_hours",
-]  # fmt: skip
-
 _ADDRESS: Final = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}", re.ASCII
 )

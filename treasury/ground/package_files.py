@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib import resources
 
-__all__ = ["package_text", "step_sql"]
-
 
 def package_text(package: str, name: str) -> str:
     """The text of a package's file; `name` may begin with a folder of it."""

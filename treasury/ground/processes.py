@@ -15,8 +15,6 @@ import sys
 from pathlib import Path
 from typing import IO, Final
 
-__all__ = ["is_running", "started"]
-
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from importlib import import_module;"

@@ -12,9 +12,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-__all__ = ["NotRegular", "kind_of_file", "open_regular", "read_regular"]
-
-LARGEST_TEXT: Final = 16 << 20
+_LARGEST_TEXT: Final = 16 << 20
 """Characters of a file of settings, rules or keys that are read."""
 
 _KINDS = (
@@ -61,9 +59,9 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
 def read_regular(path: Path) -> str:
     """Read a file of settings, rules or keys whole; NotRegular, or OSError for one without end."""
     with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:
-        text = decoded.read(LARGEST_TEXT + 1)
-    if len(text) > LARGEST_TEXT:
-        raise OSError(errno.EFBIG, f"is longer than {LARGEST_TEXT >> 20} MB", str(path))
+        text = decoded.read(_LARGEST_TEXT + 1)
+    if len(text) > _LARGEST_TEXT:
+        raise OSError(errno.EFBIG, f"is longer than {_LARGEST_TEXT >> 20} MB", str(path))
     return text
 
 

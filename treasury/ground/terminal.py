@@ -13,8 +13,6 @@ from typing import Any, TextIO, cast
 
 from treasury.text import visible
 
-__all__ = ["guard_output", "guarded_output", "unguarded"]
-
 
 class _Guard:
     """A text stream that shows control characters instead of sending them; all else is its own."""

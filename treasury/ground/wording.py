@@ -9,8 +9,6 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Final
 
-__all__ = ["DIRECTIONS", "LINE_CLASSES", "OUTCOMES", "in_words", "instant_words"]
-
 OUTCOMES: Final = {
     "matched": "Matched",
     "suggested": "Needs decision",

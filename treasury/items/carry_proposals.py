@@ -23,15 +23,10 @@ from treasury.journal.person_names import same_person
 from treasury.lake import schema_of
 from treasury.money import format_amount, parse_amount
 
-__all__ = [
-    "ACCEPTANCES", "ACCEPTED", "PROPOSED", "WITHDRAWN", "Acceptance", "acceptance_table",
-    "acceptances", "carried", "read_acceptances",
-]  # fmt: skip
-
 PROPOSED: Final = "item.proposed"
 ACCEPTED: Final = "item.accepted"
 WITHDRAWN: Final = "item.withdrawn"
-CLOSES: Final = 2
+_CLOSES: Final = 2
 """How many closes an acceptance holds for."""
 
 
@@ -63,7 +58,7 @@ class Acceptance(msgspec.Struct, frozen=True, kw_only=True):
             return f"the state was {self.state}, is {item.state}"
         if today > self.expected_by:
             return f"it should have cleared by {self.expected_by}"
-        if len(self.closes) >= CLOSES:
+        if len(self.closes) >= _CLOSES:
             return f"{' and '.join(self.closes)} were closed on it"
         return ""
 

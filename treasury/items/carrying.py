@@ -39,17 +39,15 @@ from treasury.lake import TEXT
 from treasury.tables.row_view import Rows
 from treasury.text import clean
 
-__all__ = ["CARRIED", "Carrying"]
-
 CARRIED: Final = pa.schema([("standing", TEXT), ("name", TEXT), *ACCEPTANCES])
 """A row for each proposal; `standing` says whether it is accepted, waits, lapsed or is settled."""
-WAITS: Final = "waits for a second person"
+_WAITS: Final = "waits for a second person"
 _LONGEST_REMARK: Final = 500
 
 ListItems = Callable[[str | Month | None, Decided, Path | None], OpenItems]
-Body = dict[str, Any] | None
+_Body = dict[str, Any] | None
 """What an entry says of an item; None where it stands already."""
-Wording = Callable[[OpenItem, Acceptance | None, Decided], Body]
+_Wording = Callable[[OpenItem, Acceptance | None, Decided], _Body]
 """The body of an item's entry, by what stands of the item and all that was decided."""
 
 
@@ -126,7 +124,7 @@ class Carrying:
         """Take back what was proposed or accepted: the items block again."""
         _require(reason, "a reason", "reason")
 
-        def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> Body:
+        def withdrawn(item: OpenItem, acceptance: Acceptance | None, _: Decided) -> _Body:
             if acceptance is None:
                 raise ActionRefused(
                     f"nobody proposed to carry {item.item_id}",
@@ -158,7 +156,7 @@ class Carrying:
             )
         who = actor or self._journal.who()
 
-        def remarked(item: OpenItem, _: Acceptance | None, decided: Decided) -> Body:
+        def remarked(item: OpenItem, _: Acceptance | None, decided: Decided) -> _Body:
             remarks = item_remarks(decided.entries).to_pylist()
             places = [row["seq"] for row in remarks if row["item_id"] == item.item_id]
             if answers is not None and answers not in places:
@@ -237,7 +235,7 @@ class Carrying:
 
     def _accepted(
         self, who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
-    ) -> Body:
+    ) -> _Body:
         """The body of an acceptance; None where the item is accepted already."""
         if acceptance is None:
             raise ActionRefused(
@@ -264,7 +262,7 @@ class Carrying:
         self,
         kind: str,
         names: Sequence[str],
-        wording: Wording,
+        wording: _Wording,
         who: Actor,
         month: str | Month | None,
         *,
@@ -308,7 +306,7 @@ def _require(text: str, wording: str, name: str) -> None:
 
 def _proposed(
     terms: dict[str, Any], who: Actor, item: OpenItem, acceptance: Acceptance | None, *_: Decided
-) -> Body:
+) -> _Body:
     """The body of a proposal, None where the same person has proposed the same, and it holds.
 
     ActionRefused where carrying the item means nothing.
@@ -342,5 +340,5 @@ def _standing(acceptance: Acceptance, item: OpenItem | None, today: date) -> str
     if lapse:
         return f"lapsed: {lapse}"
     if acceptance.accepted_by is None:
-        return WAITS
+        return _WAITS
     return "carried, signed alone" if acceptance.alone else "carried"

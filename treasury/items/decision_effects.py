@@ -22,9 +22,7 @@ from treasury.money import format_amount
 from treasury.reconcile.standing_knowledge import Knowledge
 from treasury.tables.tabular import Tabular
 
-__all__ = ["EFFECTS", "Effect", "Effects", "effects_between"]
-
-NOT_OPEN: Final = "not open"
+_NOT_OPEN: Final = "not open"
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +38,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         worth = "" if self.amount is None else f", {format_amount(self.amount, self.currency)}"
-        change = f"{self.was or NOT_OPEN} to {self.becomes or NOT_OPEN}"
+        change = f"{self.was or _NOT_OPEN} to {self.becomes or _NOT_OPEN}"
         return f"{self.name}{worth}: {change} ({self.why})"
 
 

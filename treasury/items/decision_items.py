@@ -16,8 +16,6 @@ from treasury.lake import AMOUNT, INSTANT, TEXT
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
-__all__ = ["ACTIONS", "action_items", "late_items", "moved_items", "open_actions"]
-
 ACTIONS: Final = grouped_schema(
     (TEXT, "action_id", "state", "text"),
     (INSTANT, "proposed_at"),

@@ -15,13 +15,7 @@ from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
-__all__ = [
-    "NOT_PROVABLE", "balance_items", "coin_items", "exposure_items", "journal_items",
-    "ledger_items", "source_items", "statement_items", "unprovable_accounts",
-    "virtual_account_items",
-]  # fmt: skip
-
-AGREES: Final = "agrees"
+_AGREES: Final = "agrees"
 NOT_PROVABLE: Final = "NOT PROVABLE"
 
 
@@ -155,7 +149,7 @@ def unprovable_accounts(r: Reconciliation) -> list[dict[str, Any]]:
 def ledger_items(facts: Facts) -> Iterator[OpenItem]:
     """An item for each account of the books that differs."""
     for row in table_rows(facts.ledger):
-        if row["finding"] == AGREES:
+        if row["finding"] == _AGREES:
             continue
         sides = (row["difference"], row["expected"], row["ledger"])
         amount = next((side for side in sides if side is not None), None)

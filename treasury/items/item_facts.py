@@ -20,8 +20,6 @@ from treasury.lake.commits import Commit
 from treasury.reconcile.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["Facts", "begun_on", "make_item", "money_of", "needing_a_person", "table_rows"]
-
 STALE_AFTER: Final = timedelta(days=3)
 """Services that were not read for so long after the cut-off are named, and block nothing."""
 _LINE: Final = [

@@ -15,8 +15,6 @@ import msgspec
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_text
 
-__all__ = ["KINDS", "OWNERS", "TURNS", "Blocks", "CheckStep", "ItemKind", "Turn"]
-
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
 Blocks = Literal["never acceptable", "until accepted", "never"]

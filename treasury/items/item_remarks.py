@@ -20,8 +20,6 @@ from treasury.lake import INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
-__all__ = ["ITEM_REMARKS", "REMARKED", "SETTLED_BY_REMARK", "item_remarks", "with_remarks"]
-
 REMARKED: Final = "item.remarked"
 SETTLED_BY_REMARK: Final = frozenset({"field_new"})
 """Kinds of items that only ask somebody to look: whoever says what it is settles it."""

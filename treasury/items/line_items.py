@@ -10,8 +10,6 @@ from treasury.items.item_kinds import KINDS
 from treasury.items.open_item import OpenItem
 from treasury.text import clean
 
-__all__ = ["LINE_STATES", "line_items"]
-
 _KINDS: Final = {
     "suggested": ("needs_decision", "NEEDS DECISION"),
     "conflict": ("contradicted", "CONFLICT"),

@@ -35,9 +35,7 @@ from treasury.money import parse_amount, plain_digits, total
 from treasury.tables.row_view import Rows
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["LIMITS", "Limits", "immaterial", "limits_in_force"]
-
-ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
+_ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
 """Kinds that block at any amount: duplicates, and outcomes that nobody knows."""
 LIMITS: Final = grouped_schema(
     (TEXT, "currency"),
@@ -67,7 +65,7 @@ def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
         and item.amount is not None
         and abs(item.amount) <= agreed[item.currency]["item"]
         and item.blocks == "until accepted"
-        and item.kind not in ALWAYS_MATERIAL
+        and item.kind not in _ALWAYS_MATERIAL
         and not item.is_accepted
     ]
     sums: dict[str, list[Decimal]] = {}

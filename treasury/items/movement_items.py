@@ -14,8 +14,6 @@ from treasury.items.open_item import OpenItem
 from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.text import clean
 
-__all__ = ["conversion_items", "own_transfer_items", "payment_items"]
-
 _CONVERSIONS: Final = {
     "rate_outside_band": ("rate_outside_band", "RATE OUTSIDE BAND"),
     "held_kyc": ("held_kyc", "HELD BY KYC"),

@@ -15,8 +15,6 @@ from treasury.items.item_kinds import KINDS, Blocks, ItemKind, Turn
 from treasury.lake import schema_of
 from treasury.money import format_amount
 
-__all__ = ["OPEN_ITEMS", "OpenItem", "items_of", "items_table"]
-
 
 class OpenItem(msgspec.Struct, frozen=True, kw_only=True):
     """A thing that is not settled; `amount` is in `currency`, None where none is open of it.

@@ -30,8 +30,6 @@ from treasury.money import format_amount, total
 from treasury.tables.tabular import Tabular, value_text
 from treasury.text import clean
 
-__all__ = ["ItemGroup", "OpenItems", "open_items", "read_items"]
-
 _BUILDERS: Final[tuple[Callable[[Facts], Iterator[OpenItem]], ...]] = (
     evidence_items.journal_items, evidence_items.statement_items, evidence_items.source_items,
     evidence_items.balance_items, evidence_items.virtual_account_items,
@@ -47,7 +45,7 @@ _MOST_NAMES: Final = 5
 """How many ids an error names."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; others may concern none."""
-Way: TypeAlias = Literal["in", "out", ""]
+_Way: TypeAlias = Literal["in", "out", ""]
 
 
 class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,9 +80,9 @@ class ItemGroup(msgspec.Struct, frozen=True, kw_only=True):
         return KINDS[self.kind]
 
     @property
-    def sums(self) -> tuple[tuple[Way, Decimal], ...]:
+    def sums(self) -> tuple[tuple[_Way, Decimal], ...]:
         """What they count, apart by the way that it goes; those that there are."""
-        ways: tuple[tuple[Way, Decimal | None], ...] = (
+        ways: tuple[tuple[_Way, Decimal | None], ...] = (
             ("in", self.coming), ("out", self.going), ("", self.standing),
         )  # fmt: skip
         return tuple((way, amount) for way, amount in ways if amount is not None)

@@ -21,9 +21,7 @@ from treasury.reconcile.clocks import rail_of
 from treasury.reconcile.monthly import requests_at_cut_off
 from treasury.text import clean
 
-__all__ = ["request_items"]
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 _FUNDING: Final = {
     "CHECK BANK": "check_bank",
@@ -157,7 +155,7 @@ def _funding(facts: Facts) -> Iterator[OpenItem]:
         )
 
 
-def _funding_kind(row: Row) -> str:
+def _funding_kind(row: _Row) -> str:
     match row["state"]:
         case "PAY":
             return "overdue" if row["overdue"] > 0 else "to_pay"
@@ -177,7 +175,7 @@ def _funding_kind(row: Row) -> str:
             return _FUNDING.get(state, "unknown_status")
 
 
-def _of_difference(facts: Facts, row: Row) -> OpenItem:
+def _of_difference(facts: Facts, row: _Row) -> OpenItem:
     state: str = row["state"]
     kind = (_DIFFERENCES | _IN_DOUBT).get(state, "unknown_status")
     return make_item(

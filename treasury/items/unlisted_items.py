@@ -15,8 +15,6 @@ from treasury.items.item_facts import Facts, make_item, money_of
 from treasury.items.open_item import OpenItem
 from treasury.text import clean
 
-__all__ = ["unlisted_items", "unseen_items"]
-
 _UNLISTED: Final = step_sql("treasury.items.steps", "unlisted_records")
 _FINDINGS: Final = step_sql("treasury.items.steps", "standing_findings")
 _FINDING_KINDS: Final = {

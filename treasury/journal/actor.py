@@ -15,9 +15,7 @@ import msgspec
 
 from treasury.errors import JournalError
 
-__all__ = ["Actor", "Assurance", "current_actor"]
-
-ActorSource = Literal["hub", "environment", "system"]
+_ActorSource = Literal["hub", "environment", "system"]
 Assurance = Literal["verified", "claimed", "unstated"]
 """Whether somebody vouched for the name; entries of earlier versions do not state it."""
 
@@ -28,11 +26,11 @@ class Actor(msgspec.Struct, frozen=True):
     """A person by name, where the name comes from, and whether anybody vouches for it."""
 
     name: str
-    source: ActorSource
+    source: _ActorSource
     assurance: Assurance = "claimed"
 
     @property
-    def verified_source(self) -> ActorSource:
+    def verified_source(self) -> _ActorSource:
         """Where the name is vouched for; the environment where nobody does."""
         return self.source if self.assurance == "verified" else "environment"
 

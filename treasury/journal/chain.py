@@ -19,10 +19,6 @@ from treasury.errors import InputError, JournalError
 from treasury.journal.actor import Actor
 from treasury.text import clean
 
-__all__ = [
-    "FIRST", "Entry", "Head", "canonical", "entry_hash", "read_head", "signed_hash", "unbroken",
-]  # fmt: skip
-
 FIRST = "0" * 64
 """The hash before the first entry."""
 _HEAD: Final = re.compile(r"([0-9]{1,18}):([0-9a-f]{64})")

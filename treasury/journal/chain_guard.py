@@ -28,9 +28,7 @@ else:
     sa = Later("sqlalchemy")
     journal_schema = Later("treasury.journal.journal_schema")
 
-__all__ = ["ChainGuard", "holds"]
-
-START: Final = Head(0, FIRST)
+_START: Final = Head(0, FIRST)
 _AT_ONCE: Final = 5_000
 """Rows fetched together, so that a long journal is never in memory whole."""
 
@@ -71,10 +69,10 @@ class ChainGuard:
         An entry without a signature that the rules want is such a one. Everything is read only if
         `whole`, or where it may have been changed since the last time.
         """
-        sign, before, head = self._sign(connection), self._verified, START
+        sign, before, head = self._sign(connection), self._verified, _START
         if not whole and before is not None and (before.sign, before.rules) == (sign, rules):
             # Up to here the chain needs no second look.
-            head = before.head if self.sees_changes or holds(connection, before.head) else START
+            head = before.head if self.sees_changes or holds(connection, before.head) else _START
         self.forget()
         entries = journal_schema.entries
         query = sa.select(entries).where(entries.c.seq > head.seq).order_by(entries.c.seq)
@@ -110,7 +108,7 @@ def holds(connection: sa.Connection, head: Head) -> bool:
     stored = connection.scalar(
         sa.select(journal_schema.entries.c.hash).where(journal_schema.entries.c.seq == head.seq)
     )
-    return head == START or stored == head.hash
+    return head == _START or stored == head.hash
 
 
 def _without_file(sign: _Sign) -> _Sign:

@@ -23,13 +23,6 @@ from treasury.journal.chain import Entry
 from treasury.journal.journal_store import Journal
 from treasury.tables.schemas import grouped_schema
 
-__all__ = [
-    "DECISIONS", "FILE_MADE", "FILE_VOIDED", "MATCH", "NOT_UPLOADED", "PAYEE_ACCEPTED", "SHEET",
-    "AcceptedPayee", "Decision", "GivenHash", "PaymentFile", "Remark", "accepted_payees",
-    "decision_table", "decisions", "files_made", "read_decision", "read_remark", "standing",
-    "standing_files", "standing_hashes", "standing_remarks",
-]  # fmt: skip
-
 DECISIONS: Final = grouped_schema(
     (pa.string(), "entry_id", "expectation_id", "verdict", "reason", "decided_by"),
     (pa.timestamp("us", tz="UTC"), "decided_at"),
@@ -37,14 +30,14 @@ DECISIONS: Final = grouped_schema(
 )
 """A row for each line and expectation; `share` is what of a divided line is for that one."""
 MATCH: Final = "match."
-REQUEST: Final = "request."
+_REQUEST: Final = "request."
 FILE_MADE: Final = "payment_file.made"
 FILE_VOIDED: Final = "payment_file.voided"
 PAYEE_ACCEPTED: Final = "payment_file.payee_accepted"
 NOT_UPLOADED: Final = "not_uploaded"
 SHEET: Final = "sheet"
 """The field of a decision's body that says which row of a sheet it was decided in."""
-VERDICTS: Final = ("accept", "reject", "ignore")
+_VERDICTS: Final = ("accept", "reject", "ignore")
 _UNDO: Final = "undo"
 _GIVES_HASH: Final = "ramp_request.submit_hash"
 
@@ -187,7 +180,7 @@ def decision_table(stand: Iterable[Decision]) -> pa.Table:
     """The verdicts among these decisions as the matching takes them; the latest counts."""
     latest: dict[tuple[str, str], dict[str, object]] = {}
     for decision in stand:
-        if decision.verb not in VERDICTS:
+        if decision.verb not in _VERDICTS:
             continue
         for expectation in decision.expectations or (None,):
             latest[decision.entry_id, expectation or ""] = {
@@ -206,10 +199,10 @@ def standing_remarks(entries: Iterable[Entry]) -> dict[str, Remark]:
     """The remark that stands on each request, by the request's id."""
     stand: dict[str, list[Remark]] = {}
     for entry in entries:
-        if not entry.kind.startswith(REQUEST):
+        if not entry.kind.startswith(_REQUEST):
             continue
         remarks = stand.setdefault(entry.subject, [])
-        word = entry.kind.removeprefix(REQUEST)
+        word = entry.kind.removeprefix(_REQUEST)
         if word == NOT_UPLOADED:
             continue
         if word != _UNDO:
@@ -255,7 +248,7 @@ def files_made(entries: Iterable[Entry]) -> dict[str, list[PaymentFile]]:
                     rejections_alone=body.get("answers") == "rejections",
                 )
                 made.setdefault(request, []).append(file)
-        elif entry.kind == f"{REQUEST}{NOT_UPLOADED}":
+        elif entry.kind == f"{_REQUEST}{NOT_UPLOADED}":
             if files := made.get(entry.subject):
                 files[-1] = msgspec.structs.replace(files[-1], is_standing=False)
         elif entry.kind == FILE_VOIDED:
@@ -362,7 +355,7 @@ def read_remark(entry: Entry) -> Remark:
     facts = entry.body.get("facts") or {}
     return Remark(
         seq=entry.seq,
-        mark=entry.kind.removeprefix(REQUEST),
+        mark=entry.kind.removeprefix(_REQUEST),
         request_id=entry.subject,
         reason=entry.body.get("reason") or "",
         by=entry.actor.name,

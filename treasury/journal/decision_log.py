@@ -18,11 +18,9 @@ from treasury.journal.chain import Entry, Head
 from treasury.journal.decision_history import MATCH
 from treasury.journal.journal_store import Draft, Journal
 
-__all__ = ["Decided", "decide", "read_decided", "require_present"]
-
 Plan = TypeVar("Plan")
 
-KINDS: Final = (
+_KINDS: Final = (
     MATCH,
     "request.",
     "payment_file.",
@@ -89,7 +87,7 @@ def read_decided(
     Without `verdicts` those on bank lines are left out.
     """
     bounds = Decided(head or journal.head(), (), until)
-    kinds = KINDS if verdicts else KINDS[1:]
+    kinds = _KINDS if verdicts else _KINDS[1:]
     known = [one for one in journal.entries((*kinds, _ACTIONS)) if bounds.covers(one)]
     return msgspec.structs.replace(
         bounds,
@@ -130,5 +128,5 @@ def decide(
         plans[:] = [plan]
         return planned
 
-    added = journal.decide(drafts, rests_on=KINDS, thorough=thorough)
+    added = journal.decide(drafts, rests_on=_KINDS, thorough=thorough)
     return added, plans[0]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 else:
     sa = Later("sqlalchemy")  # a desk on which nothing was decided yet does without
 
-__all__ = ["WRITES", "address_of", "create_file", "file_of", "open_engines", "unusable"]
-
 WAIT_SECONDS: Final = 10
 WRITES: Final = "treasury_writes"
 """The option of a connection that will write: its transaction takes the lock at once."""

@@ -22,11 +22,9 @@ from treasury.errors import InputError, JournalError
 from treasury.ground import durable
 from treasury.journal.chain import Head, read_head
 
-__all__ = ["ADOPTED", "NotedEnd", "gone_back"]
-
 ADOPTED: Final = "journal.adopted"
 """The kind of entry by which a journal that went back is taken for the journal from then on."""
-FILE_NAME: Final = "journal.end"
+_FILE_NAME: Final = "journal.end"
 LONGEST: Final = 10_000
 """More bytes than the longest address of a journal takes."""
 WAIT_SECONDS: Final = 10
@@ -36,7 +34,7 @@ class NotedEnd:
     """The end that this workspace knows of the journal at `place`; another place has another."""
 
     def __init__(self, folder: Path, place: str) -> None:
-        self._file = folder / FILE_NAME
+        self._file = folder / _FILE_NAME
         self._place = place
 
     def read(self) -> Head | None:

@@ -14,8 +14,6 @@ import sqlalchemy as sa
 from treasury.errors import JournalError
 from treasury.ground.package_files import step_sql
 
-__all__ = ["SCHEMA_VERSION", "bring_up_to_date", "entries", "is_present", "schema_version"]
-
 _metadata = sa.MetaData()
 _schema = sa.Table("journal_schema", _metadata, sa.Column("version", sa.Integer, primary_key=True))
 entries = sa.Table(

@@ -41,9 +41,7 @@ else:  # a desk on which nothing was decided yet does without
     sa = Later("sqlalchemy")
     journal_schema = Later("treasury.journal.journal_schema")
 
-__all__ = ["Draft", "Journal"]
-
-FILE_NAME: Final = "journal.sqlite"
+_FILE_NAME: Final = "journal.sqlite"
 ATTEMPTS: Final = 50
 """How often a decision is made anew because somebody else was first."""
 
@@ -78,10 +76,10 @@ class Journal:
     ) -> None:
         self._engines: tuple[sa.Engine, sa.Engine] | None = None
         self._opening = threading.Lock()
-        self._url = place / FILE_NAME if isinstance(place, Path) else place
+        self._url = place / _FILE_NAME if isinstance(place, Path) else place
         self._file: Path | None = self._url if isinstance(self._url, Path) else None
         self._password = password
-        where, address = folder, FILE_NAME
+        where, address = folder, _FILE_NAME
         if isinstance(place, Path):
             where = place
         else:

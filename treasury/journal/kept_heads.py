@@ -16,8 +16,6 @@ from treasury.ground.regular_files import read_regular
 from treasury.journal.chain import Entry, Head, read_head
 from treasury.text import clean
 
-__all__ = ["head_line", "publish_head", "read_heads"]
-
 _SUFFIX: Final = ".head"
 
 

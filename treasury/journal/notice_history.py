@@ -15,8 +15,6 @@ import msgspec
 
 from treasury.journal.chain import Entry
 
-__all__ = ["DOUBTFUL", "NOTICE", "Notice", "notices_of", "told_marks"]
-
 NOTICE: Final = "notice."
 """The beginning of the kinds of these entries."""
 DOUBTFUL: Final = ("sending", "unknown")

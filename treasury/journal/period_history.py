@@ -19,12 +19,6 @@ from treasury.errors import ActionRefused, JournalError
 from treasury.ground.decoding import convert
 from treasury.journal.chain import Entry, Head
 
-__all__ = [
-    "CLOSE", "PREPARE", "REOPEN", "RULES_SAVED", "WITHDRAW", "AnswerFile", "Close", "Period",
-    "Preparation", "RulesInForce", "closed_months", "closed_periods", "commits_of_closes",
-    "period_history", "preparations", "require_turn", "rules_in_force",
-]  # fmt: skip
-
 PREPARE: Final = "period.prepare"
 WITHDRAW: Final = "period.withdraw"
 CLOSE: Final = "period.close"

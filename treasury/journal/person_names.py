@@ -17,8 +17,6 @@ from typing import Final
 
 from treasury.ground.package_files import package_text
 
-__all__ = ["same_name", "same_person"]
-
 
 def _letters(case: str) -> dict[int, str]:
     """For `str.translate`: from each look-alike to the letter whose looks it has."""

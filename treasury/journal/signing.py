@@ -26,17 +26,12 @@ from treasury.journal.chain import signed_hash
 from treasury.journal.person_names import same_name
 from treasury.settings import Secret, find_secret
 
-__all__ = [
-    "Signature", "SignatureRules", "Signing", "SigningKey", "load_key", "make_key", "public_key",
-    "require_key", "require_signed", "signature_of",
-]  # fmt: skip
-
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"
 _CONTEXT: Final = b"treasury journal entry 1\n"
 """What every signed text begins with: no signature made for another purpose is one of an entry."""
 
-State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
+_State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
 
 class SigningKey:
@@ -181,7 +176,7 @@ class SignatureRules(msgspec.Struct, frozen=True, kw_only=True):
 class Signature(msgspec.Struct, frozen=True):
     """What an entry's signature is worth, and by whom it is."""
 
-    state: State
+    state: _State
     by: str = ""
 
     def __str__(self) -> str:

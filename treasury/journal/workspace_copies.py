@@ -35,10 +35,6 @@ from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import read_regular
 
-__all__ = [
-    "STATE_VARIABLE", "adopt_copy", "original_of", "register", "require_original", "state_folder",
-]  # fmt: skip
-
 FILE_NAME: Final = "workspace.id"
 STATE_VARIABLE: Final = "TREASURY_STATE"
 _LETTERS: Final = frozenset("0123456789abcdef")

@@ -23,11 +23,6 @@ from treasury.lake.disk import REPAIR, denied, writing
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.table_declaration import schema_of
 
-__all__ = [
-    "COMMITS", "LAST", "Commit", "LastCommit", "add_commit", "commits_in", "commits_table",
-    "last_commit", "mark_of", "newest_listed", "put_last", "rows_of", "split_mark", "tables_of",
-]  # fmt: skip
-
 COMMITS: Final = "commits"
 LAST: Final = "last_commit.json"
 """The file that makes a commit visible."""

@@ -22,16 +22,10 @@ from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
 
-__all__ = [
-    "StoredFile", "StoredTable", "add_files", "append", "compact", "data_files", "discard",
-    "drop_wrong_hint", "exists", "load", "log_after", "newest", "put_aside", "replace", "trim_log",
-    "undo_after", "update", "with_paths", "wrong_hint",
-]  # fmt: skip
-
 TRASH = ".discarded-"
 LOG = "_delta_log"
-CHECKPOINT = ".checkpoint.parquet"
-HINT = "_last_checkpoint"
+_CHECKPOINT = ".checkpoint.parquet"
+_HINT = "_last_checkpoint"
 
 _CONFIGURATION = {
     # The log is read at every opening: few statistics, a checkpoint now and then. Expired log
@@ -209,7 +203,7 @@ def undo_after(folder: Path, version: int) -> None:
     """
     log = folder / LOG
     later = log_after(folder, version)
-    drafts = [p for p in log.iterdir() if _number(p) is None and p.name != HINT and p.is_file()]
+    drafts = [p for p in log.iterdir() if _number(p) is None and p.name != _HINT and p.is_file()]
     if later or drafts:
         with disk.writing(folder):
             for path in (*drafts, *reversed(later)):
@@ -219,7 +213,7 @@ def undo_after(folder: Path, version: int) -> None:
 
 def wrong_hint(folder: Path) -> Path | None:
     """The file that says where a table's last checkpoint is, where there is none; else None."""
-    path = folder / LOG / HINT
+    path = folder / LOG / _HINT
     try:
         hint = decode_json(path.read_bytes(), _Hint)
     except FileNotFoundError:
@@ -228,7 +222,7 @@ def wrong_hint(folder: Path) -> Path | None:
         raise disk.denied(path) from error
     except (OSError, ValueError):
         return path
-    return None if (folder / LOG / f"{hint.version:020}{CHECKPOINT}").is_file() else path
+    return None if (folder / LOG / f"{hint.version:020}{_CHECKPOINT}").is_file() else path
 
 
 def drop_wrong_hint(folder: Path) -> None:
@@ -273,7 +267,7 @@ def trim_log(folder: Path, oldest: int) -> int:
     """
     log = folder / LOG
     entries = sorted(path for path in log.iterdir() if _number(path) is not None)
-    starts = [_number(path) for path in entries if path.name.endswith(CHECKPOINT)]
+    starts = [_number(path) for path in entries if path.name.endswith(_CHECKPOINT)]
     start = max((n for n in starts if n is not None and n <= oldest), default=0)
     dropped = [path for path in entries if (_number(path) or 0) < start]
     if dropped:

@@ -17,8 +17,6 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from treasury.errors import StorageError, WorkspaceDamaged
 
-__all__ = ["REPAIR", "denied", "problem_of", "reading", "writing"]
-
 REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
 
 

@@ -32,12 +32,6 @@ from treasury.lake.delta import StoredFile
 from treasury.lake.disk import REPAIR, problem_of
 from treasury.lake.table_declaration import INSTANT, OPEN, SQL_TYPES, VALID_FROM, VALID_TO
 
-__all__ = [
-    "Params", "attach", "check_reads", "connect", "damage", "known_at", "literal",
-    "lock_down", "moment", "new_database", "paths_of", "quoted", "read_beside", "rows", "scan",
-    "typed_columns",
-]  # fmt: skip
-
 Params = Mapping[str, Any] | Sequence[Any] | None
 
 _PATTERN: Final = re.compile(r"[\[*?]")
@@ -46,7 +40,7 @@ _PATTERN: Final = re.compile(r"[\[*?]")
 _READS: Final = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 
 
-STORAGE: Final = "v1.0.0"
+_STORAGE: Final = "v1.0.0"
 """The format of a database in a file: every DuckDB since 1.0 reads it."""
 UNWRITTEN: Final = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
 """What DuckDB raises where a database cannot be written, as on a full disk."""
@@ -55,7 +49,7 @@ MEMORY: Final = 4 << 30
 
 What goes in and what comes out of ten million lines is beside it, as Arrow tables.
 """
-SPILL: Final = "spill"
+_SPILL: Final = "spill"
 
 
 def connect(
@@ -120,7 +114,7 @@ def attach(connection: duckdb.DuckDBPyConnection, database: Path, name: str) -> 
 def new_database(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection whose tables are those of a new database, whole in its file afterwards."""
     with connect() as connection:
-        connection.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{STORAGE}')")
+        connection.execute(f"ATTACH {literal(str(path))} AS made (STORAGE_VERSION '{_STORAGE}')")
         connection.execute("USE made")
         connection.execute("BEGIN")
         yield connection
@@ -152,7 +146,7 @@ def _spill_of(workspace: Path | None, user: int) -> Path | None:
     """The workspace's folder for it, without what ended processes left; None where it has none."""
     if workspace is None:
         return None
-    base = workspace / SPILL
+    base = workspace / _SPILL
     try:
         if not _is_private(base, user):
             return None

@@ -18,8 +18,6 @@ from xxhash import xxh3_128_digest
 from treasury.errors import TableError
 from treasury.lake.table_declaration import AMOUNT, HASH, INSTANT, INTEGER, RAW, TEXT, TEXTS, Table
 
-__all__ = ["RULE", "conform", "hashed", "with_hash"]
-
 RULE: Final = "4:"
 """The prefix of a hash by the present rule; one of an earlier rule can only be made again."""
 

@@ -53,15 +53,13 @@ from treasury.lake.upkeep.file_digests import Digests
 from treasury.lake.views.published import FILE_NAME, publish, published
 from treasury.lake.writer import Writer
 
-__all__ = ["COMMITS_KEPT", "REPAIRED", "Lake"]
-
 REPAIRED: Final = "repair"
 """The kind of a commit that a repair made."""
 
 COMMITS_KEPT: Final = 24
 CLOSE_OF: Final = "close of "
 """How the purpose of a pin begins that the close of a month made."""
-OPENED_KEPT: Final = 256
+_OPENED_KEPT: Final = 256
 """How many versions of tables a process that runs for months keeps in mind."""
 
 T = TypeVar("T")
@@ -438,7 +436,7 @@ class Lake:
 
     def _keep_in_mind(self, name: str, version: int, table: delta.StoredTable) -> None:
         self._opened[self._key(name, version)] = table
-        while len(self._opened) > OPENED_KEPT:
+        while len(self._opened) > _OPENED_KEPT:
             self._opened.pop(next(iter(self._opened)), None)
 
     def _key(self, name: str, version: int) -> tuple[str, int, int]:

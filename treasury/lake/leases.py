@@ -15,8 +15,6 @@ from typing import Final
 
 import filelock
 
-__all__ = ["READERS", "lease", "leased"]
-
 READERS: Final = ".readers"
 
 

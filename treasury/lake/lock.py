@@ -23,9 +23,7 @@ from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.ground.regular_files import open_regular
 
-__all__ = ["Holder", "command_line", "workspace_lock"]
-
-FILE_NAME = "treasury.lock"
+_FILE_NAME = "treasury.lock"
 _LONGEST: Final = 1 << 16
 """Bytes of a note that are read."""
 
@@ -41,7 +39,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 @contextmanager
 def workspace_lock(
-    folder: Path, command: str, *, name: str = FILE_NAME, patience: float = 0.0
+    folder: Path, command: str, *, name: str = _FILE_NAME, patience: float = 0.0
 ) -> Iterator[Holder]:
     """Hold the workspace in `folder` for writing; WorkspaceLocked names the present holder.
 

@@ -22,14 +22,12 @@ import pyarrow.parquet as pq
 from treasury.lake import disk
 from treasury.lake.table_declaration import HASH, OPEN, RAW
 
-__all__ = ["Files", "Written"]
-
 GROUP_ROWS: Final = 60_000
-GROUP_BYTES: Final = 24 << 20
+_GROUP_BYTES: Final = 24 << 20
 """Rows, or bytes, that are held back until they make a group of rows in the file: small groups are
 slow to read, large ones take memory, twice over while the one before is being written."""
 
-SAMPLE: Final = 1000
+_SAMPLE: Final = 1000
 """Rows that say which columns repeat their values, so that a dictionary makes them small."""
 
 LARGEST: Final = 256 << 20
@@ -150,7 +148,7 @@ class _File(msgspec.Struct, eq=False):
         self.waiting.append(rows)
         self.rows += rows.num_rows
         enough = sum(waiting.num_rows for waiting in self.waiting) >= GROUP_ROWS
-        if enough or sum(waiting.nbytes for waiting in self.waiting) >= GROUP_BYTES:
+        if enough or sum(waiting.nbytes for waiting in self.waiting) >= _GROUP_BYTES:
             self._write()
 
     def close(self) -> None:
@@ -179,7 +177,7 @@ class _File(msgspec.Struct, eq=False):
 
     def _put(self, rows: pa.Table) -> None:
         if self.writer is None:
-            self.writer = self._begun(rows.slice(0, SAMPLE))
+            self.writer = self._begun(rows.slice(0, _SAMPLE))
         self.writer.write_table(rows, row_group_size=rows.num_rows)
 
     def _begun(self, sample: pa.Table) -> pq.ParquetWriter:

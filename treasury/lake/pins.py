@@ -20,8 +20,6 @@ from treasury.lake import delta, disk
 from treasury.lake.commits import Commit
 from treasury.lake.sealed import read_sealed, write_sealed
 
-__all__ = ["PINS", "Pin", "add_pin", "all_pins", "read_pins", "remove_pin", "seal_pin"]
-
 PINS: Final = "pins"
 
 

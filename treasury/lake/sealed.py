@@ -14,8 +14,6 @@ import msgspec
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 
-__all__ = ["read_sealed", "seal", "unseal", "write_sealed"]
-
 T = TypeVar("T")
 
 

@@ -27,8 +27,6 @@ from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.commits import SCHEMA as COMMITS_SCHEMA
 from treasury.lake.table_declaration import HISTORY, Table
 
-__all__ = ["Snapshot"]
-
 _OF_THE_QUERY = (
     # What a query can do wrong by itself; anything else is first held against the stored files.
     duckdb.ParserException,

@@ -16,11 +16,6 @@ from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa
 
-__all__ = [
-    "AMOUNT", "BOOL", "DATE", "INSTANT", "INTEGER", "LAKE_COLUMNS", "SQL_TYPES", "TEXT", "TEXTS",
-    "TYPE_WORDS", "Column", "Table", "schema_of",
-]  # fmt: skip
-
 AMOUNT: Final = pa.decimal128(38, 18)
 INSTANT: Final = pa.timestamp("us", tz="UTC")
 TEXT: Final = pa.string()
@@ -90,7 +85,7 @@ class Column(msgspec.Struct, frozen=True):
         _check(self.type in SQL_TYPES, f"{self.name}: {self.type} is not a type of the lake")
 
 
-Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
+_Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
 """From names of columns and the records as received to the values of each column."""
 
 
@@ -110,7 +105,7 @@ class Table(msgspec.Struct, frozen=True):
     kind: Literal["records", "observations"] = "records"
     title: str = ""
     volatile: tuple[str, ...] = ()
-    reread: Reread | None = None
+    reread: _Reread | None = None
     """Takes columns out of records as received, for those that are declared after rows were stored;
     a column that it leaves out cannot be had from them."""
 

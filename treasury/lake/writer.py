@@ -27,8 +27,6 @@ from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
 from treasury.lake.upkeep import compaction
 
-__all__ = ["Changes", "Writer", "stored_rows"]
-
 
 class Changes(msgspec.Struct, frozen=True):
     """The rows that an upsert found new, changed, unchanged and vanished."""

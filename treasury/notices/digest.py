@@ -17,9 +17,7 @@ from treasury.money import format_amount
 from treasury.notices.due_items import DueItem
 from treasury.text import clean
 
-__all__ = ["Digest"]
-
-MOST_LINES: Final = 200
+_MOST_LINES: Final = 200
 """Items that a message lists; of more it says how many they are."""
 _OURS: Final = {"us": "Yours", "colleague": "A colleague's", "provider": "The provider's"}
 
@@ -64,7 +62,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The lines of a mail."""
         lines = [f"{clean(self.company)}: new since the last notice", ""]
-        room = MOST_LINES
+        room = _MOST_LINES
         for title, items in self.sections:
             lines.append(title.upper())
             for item in items[:room]:
@@ -72,7 +70,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
                 lines.append(f"    {item.next_step}")
             room = max(0, room - len(items))
             lines.append("")
-        hidden = len(self.items) - MOST_LINES
+        hidden = len(self.items) - _MOST_LINES
         if hidden > 0:
             lines += [f"and {hidden:,} more", ""]
         lines += ["Look at them at the desk: treasury exceptions", f"Notice {self.notice_id}"]
@@ -113,6 +111,6 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
                     if self.with_amounts and item.amount is not None
                     else {}
                 )
-                for item in self.items[:MOST_LINES]
+                for item in self.items[:_MOST_LINES]
             ],
         }

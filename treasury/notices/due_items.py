@@ -17,12 +17,10 @@ from treasury.items import KINDS, OpenItem, OpenItems
 from treasury.items.item_kinds import Turn
 from treasury.notices.masking import masked
 
-__all__ = ["DueItem", "due_items"]
-
 _AT_MONTHS_END: Final = ("balance", "exposure", "ledger", "statement", "virtual_account")
 """Subjects that a month proves at its end, or day by day."""
 _NOT_READ: Final = "not_synced"
-IN_DOUBT: Final = "notice_unknown"
+_IN_DOUBT: Final = "notice_unknown"
 
 
 class DueItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,5 +96,5 @@ def _due(item: OpenItem, synced_at: datetime | None) -> DueItem:
         amount=item.amount,
         currency=item.currency,
         action_id=item.subject_id if item.subject == "action" else "",
-        channel=item.subject_id if item.kind == IN_DOUBT else "",
+        channel=item.subject_id if item.kind == _IN_DOUBT else "",
     )

@@ -22,8 +22,6 @@ from treasury.ground.notice_terms import MailServer, NoticedPerson
 from treasury.notices.digest import Digest
 from treasury.settings import Secret, secret_at
 
-__all__ = ["opened_mail"]
-
 SECONDS: Final = 60.0
 """For the whole exchange with the server, however slowly it answers."""
 

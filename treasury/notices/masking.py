@@ -12,9 +12,7 @@ from typing import Final
 
 from treasury.text import clean
 
-__all__ = ["masked"]
-
-HIDDEN: Final = "…"
+_HIDDEN: Final = "…"
 _LONGEST: Final = 80
 _REFERENCE: Final = re.compile(r"[A-Z]{2,6}(?:-[A-Z0-9]{1,8}){1,3}", re.ASCII)
 _MOST_DIGITS: Final = 10
@@ -57,8 +55,8 @@ def masked(name: str) -> str:
 
 def _without_numbers(text: str) -> str:
     for pattern in _MASKED:
-        text = pattern.sub(HIDDEN, text)
+        text = pattern.sub(_HIDDEN, text)
     # What a mail program would make a link of: an address, a domain, a scheme.
     text = text.replace("://", " ").replace("@", " at ")
     text = re.sub(r"(?<=\S)[.:。．｡](?=\S)", "·", text)
-    return text.replace(f"{HIDDEN} {HIDDEN}", HIDDEN)
+    return text.replace(f"{_HIDDEN} {_HIDDEN}", _HIDDEN)

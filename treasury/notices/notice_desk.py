@@ -34,14 +34,12 @@ from treasury.tables.row_view import Rows
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
-__all__ = ["NoticeDesk", "NoticeReport"]
-
-SENDING: Final = f"{NOTICE}sending"
-GIVEN_UP: Final = timedelta(minutes=10)
+_SENDING: Final = f"{NOTICE}sending"
+_GIVEN_UP: Final = timedelta(minutes=10)
 """A notice that says for so long that it is being sent, is not any more."""
 _APPROVAL: Final = "approval_waits"
 
-Opened = AbstractContextManager[Callable[[Digest], None]]
+_Opened = AbstractContextManager[Callable[[Digest], None]]
 
 
 class Channel(msgspec.Struct, frozen=True):
@@ -49,7 +47,7 @@ class Channel(msgspec.Struct, frozen=True):
 
     name: str
     person: str | None
-    opened: Callable[[], Opened]
+    opened: Callable[[], _Opened]
 
     def concerns(self, item: DueItem, waiting: frozenset[str]) -> bool:
         """Whether an item is told here; `waiting` are the actions that wait for this person.
@@ -157,7 +155,7 @@ class NoticeDesk:
                 if not new:
                     return []
                 body = {"channel": channel.name, "marks": [item.mark for item in new], **process}
-                return [Draft(SENDING, f"N-{len(self._notices()) + 1}", body, who)]
+                return [Draft(_SENDING, f"N-{len(self._notices()) + 1}", body, who)]
 
             added = self._journal.decide(build, rests_on=(NOTICE,))
             if not added:  # another desk was first
@@ -219,7 +217,7 @@ class NoticeDesk:
         """Whether the process that sends a notice may still be at it."""
         if notice.host == socket.gethostname() and not is_running(notice.pid):
             return False
-        return abs(self._settings.now() - notice.at) <= GIVEN_UP
+        return abs(self._settings.now() - notice.at) <= _GIVEN_UP
 
     def settle(
         self,
@@ -277,10 +275,10 @@ class NoticeDesk:
             }
             for notice in reversed(list(self._notices().values()))
         ]
-        return Rows(pa.Table.from_pylist(rows, schema=NOTICES), zone=self._settings.zone)
+        return Rows(pa.Table.from_pylist(rows, schema=_NOTICES), zone=self._settings.zone)
 
 
-NOTICES: Final = grouped_schema(
+_NOTICES: Final = grouped_schema(
     (pa.string(), "notice", "channel", "state"),
     (pa.int64(), "items"),
     (pa.string(), "sent_by"),

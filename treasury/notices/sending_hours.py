@@ -8,8 +8,6 @@ from typing import Final
 from treasury.calendar import is_target_day
 from treasury.ground.notice_terms import NoticeTerms, parse_hours
 
-__all__ = ["is_quiet", "quiet_until"]
-
 _MINUTE: Final = timedelta(minutes=1)
 _LONGEST: Final = timedelta(days=14)
 

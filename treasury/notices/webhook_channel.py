@@ -20,8 +20,6 @@ from treasury.ground.notice_terms import Webhook, is_place
 from treasury.notices.digest import Digest
 from treasury.settings import require_https, secret_at
 
-__all__ = ["opened_webhook"]
-
 SECONDS: Final = 30.0
 _MOST_BYTES: Final = 64 * 1024
 

@@ -26,9 +26,7 @@ from treasury.panels.steps.action_steps import APPROVE, PendingRequests, ask, de
 from treasury.panels.steps.known_decisions import RequestUpdate, journal_updates, update_at_service
 from treasury.panels.steps.proposed_actions import VERBS, PendingActions
 
-__all__ = ["ApprovalsPanel"]
-
-KIND_OF: Final = {"approve": APPROVE, "reject": "ramp_request.reject"}
+_KIND_OF: Final = {"approve": APPROVE, "reject": "ramp_request.reject"}
 _SEARCHED: Final = (
     "id", "payment_reference", "created_by", "fiat_currency", "fiat_amount", "crypto_currency",
     "crypto_amount",
@@ -101,7 +99,7 @@ class ApprovalsPanel(ListPanel):
 
     def bar(self) -> tuple[Button, ...]:
         """What can be decided of the list that is shown."""
-        names = VERBS if self._of_actions else KIND_OF
+        names = VERBS if self._of_actions else _KIND_OF
         return tuple(
             Button(name, VERBS[name].label, "plain" if place else "primary")
             for place, name in enumerate(names)
@@ -141,9 +139,9 @@ class ApprovalsPanel(ListPanel):
             ids = [row["id"] for row in rows]
             self.ask(proposed_actions.ask_about(self._desk, verb, ids, reason, actor.name))
             return
-        if verb not in KIND_OF:
+        if verb not in _KIND_OF:
             raise InputError(f"{verb} is for actions", do="choose among the actions")
-        self._ask_service(KIND_OF[verb], rows, reason)
+        self._ask_service(_KIND_OF[verb], rows, reason)
 
     def _ask_service(self, kind: str, rows: list[dict[str, Any]], reason: str | None) -> None:
         for row in rows:

@@ -33,8 +33,6 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.sheet_steps import PendingSheet, ask_sheet, settle_sheet
 from treasury.text import clean
 
-__all__ = ["ExceptionsPanel"]
-
 _ORDERS: Final = {"place": "place", "amount": "currency, amount DESC NULLS LAST, place"}
 _EVERYBODY: Final = "all"
 _NOT_WRITTEN: Final = "Nothing was written."

@@ -52,10 +52,8 @@ from treasury.panels.steps.proposed_actions import batch_message
 from treasury.reconcile.funding import FUNDING, IN_FILE, REJECTED, WITH_THE_BANK
 from treasury.text import clean, visible
 
-__all__ = ["FundingPanel"]
-
-SUBMIT: Final = "ramp_request.submit_hash"
-COLUMNS: Final = (
+_SUBMIT: Final = "ramp_request.submit_hash"
+_COLUMNS: Final = (
     Heading("Request"),
     Heading("Pay to", wide=True),
     Heading("Amount", end=True),
@@ -68,7 +66,7 @@ _LOUD: Final[dict[str, LineStyle]] = {
     "HASH GIVEN": "good",
     "HASH PROPOSED": "good",
 }
-NAMED_CHANGES: Final = 5
+_NAMED_CHANGES: Final = 5
 """So many requests whose details differ are named at the head; each says so in its row."""
 _REMARKS: Final = {
     "sent": ("marked_sent", "Marked as sent"),
@@ -187,7 +185,7 @@ class FundingPanel(ListPanel):
             key="request",
             searched=("reference", "request", "state", '"to"', "to_account", "currency", "send"),
             hint="Reference, state, account or amount",
-            columns=COLUMNS,
+            columns=_COLUMNS,
             row=_row,
             empty=self._unknown or "Nothing waits for its funds.",
             several=True,
@@ -203,7 +201,7 @@ class FundingPanel(ListPanel):
             self._unknown = ""
         table = payable_table(waiting, snapshot)
         source = ArrowTables(funding=table)
-        first = source.sql(_DIFFERING, [NAMED_CHANGES]).to_pylist()
+        first = source.sql(_DIFFERING, [_NAMED_CHANGES]).to_pylist()
         self._changed = tuple((row["reference"], row["differs"]) for row in first)
         self._more_changed = first[0]["in_all"] - len(first) if first else 0
         return source
@@ -290,7 +288,7 @@ class FundingPanel(ListPanel):
         def task(work: Work) -> None:
             work.say(f"Reading {name} from the service")
             draft = self._actions.draft(
-                SUBMIT,
+                _SUBMIT,
                 reason=reason,
                 live=True,
                 request_id=rows[0]["request"],
@@ -298,7 +296,7 @@ class FundingPanel(ListPanel):
             )
             work.check()
             now = self._desk.settings.now()
-            self.ask(_PendingHash(kind=SUBMIT, all=(draft,), read_at=now))
+            self.ask(_PendingHash(kind=_SUBMIT, all=(draft,), read_at=now))
 
         self.start(
             f"Reading {name} from the service", task, f"{name}: not submitted", "Nothing was sent."

@@ -16,11 +16,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treasury.close.result_words import OUTCOMES
 from treasury.decisions.standing_verdicts import NEEDS_A_PERSON, standing_table
 from treasury.decisions.verdicts import typed_expectations
 from treasury.errors import InputError, TreasuryError
 from treasury.ground.package_files import step_sql
+from treasury.ground.wording import OUTCOMES
 from treasury.journal.decision_history import Decision
 from treasury.lake import Snapshot
 from treasury.money import format_amount
@@ -35,10 +35,8 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import VERBS, PendingVerdict, Verdict, ask_verdict, settle
 from treasury.reconcile.standing_knowledge import Knowledge
 
-__all__ = ["MatchesPanel", "list_tables"]
-
-ListName = Literal["lines", "candidates", "decisions"]
-NOTHING_WRITTEN: Final = "Nothing was written."
+_ListName = Literal["lines", "candidates", "decisions"]
+_NOTHING_WRITTEN: Final = "Nothing was written."
 _OPEN: Final = step_sql("treasury.panels.queries", "open_lines")
 _CANDIDATES: Final = step_sql("treasury.panels.queries", "open_candidates")
 _DECISIONS: Final = """
@@ -49,7 +47,7 @@ SELECT CAST(seq AS VARCHAR) AS seq, entry_id, verb, booking_date, amount, curren
 FROM decisions GROUP BY ALL
 """
 _LINE: Final = Heading("Bank line")
-_VERBS_OF: Final[dict[ListName, tuple[str, ...]]] = {
+_VERBS_OF: Final[dict[_ListName, tuple[str, ...]]] = {
     "lines": ("accept", "ignore", "assign"),
     "candidates": ("accept", "reject"),
     "decisions": ("undo",),
@@ -66,7 +64,7 @@ class MatchesPanel(LookingPanel):
 
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._list_name: ListName = "lines"
+        self._list_name: _ListName = "lines"
         self._line: dict[str, Any] | None = None
         self._has_lines = False
         super().__init__(desk, size=size)
@@ -151,7 +149,7 @@ class MatchesPanel(LookingPanel):
             "decisions": lambda _: self._show_list("decisions"),
         }
 
-    def _show_list(self, list_name: ListName, line: dict[str, Any] | None = None) -> None:
+    def _show_list(self, list_name: _ListName, line: dict[str, Any] | None = None) -> None:
         self._list_name, self._line, self._search = list_name, line, ""
         self._chosen.clear()
         self.clear_fields()
@@ -178,7 +176,7 @@ class MatchesPanel(LookingPanel):
             self.ask(answer)
             return None
 
-        self.start("Checking what may be decided", task, "Not decided", NOTHING_WRITTEN)
+        self.start("Checking what may be decided", task, "Not decided", _NOTHING_WRITTEN)
 
     def _verdict(self, verb: str, press: Press) -> Verdict:
         if verb not in _VERBS_OF[self._list_name]:
@@ -219,7 +217,7 @@ class MatchesPanel(LookingPanel):
     def confirm(self, pending: PendingVerdict, _: Press) -> None:
         """Journal the verdict."""
         task = partial(settle, self._desk, pending)
-        self.carry_out("Checking that nothing has moved", task, "Not decided", NOTHING_WRITTEN)
+        self.carry_out("Checking that nothing has moved", task, "Not decided", _NOTHING_WRITTEN)
 
     def finish(self, message: Message) -> Message:
         """Leave the step, whatever its outcome, and match again before the lock is taken."""
@@ -372,7 +370,7 @@ def _decision_row(row: Mapping[str, Any]) -> ListRow:
     )
 
 
-_LISTINGS: Final[dict[ListName, Listing]] = {
+_LISTINGS: Final[dict[_ListName, Listing]] = {
     "lines": Listing(
         caption="Bank lines to be settled",
         query="SELECT * FROM open_lines",

@@ -20,8 +20,6 @@ from treasury.reconcile import Reconciliation, Rows
 from treasury.settings import Settings
 from treasury.trace.payment_trace import Trace
 
-__all__ = ["PanelDesk"]
-
 
 class PanelDesk(Protocol):
     """The workspace, from below: panels know what it offers and not what it is."""

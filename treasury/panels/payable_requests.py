@@ -20,8 +20,6 @@ from treasury.lake import TEXT, Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
 from treasury.text import clean
 
-__all__ = ["PAYABLE", "SHOWN_DETAILS", "changed_details", "payable_table"]
-
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
 _TABLE_OF_DETAILS: Final = package_text("treasury.panels", "deposit_details.csv")

@@ -17,8 +17,6 @@ from treasury.money import format_amount
 from treasury.panels.frames.blocks import Detail, Heading, ListRow, Text, detail
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["COLUMNS", "request_details", "request_row"]
-
 COLUMNS: Final = (
     Heading("Request"),
     Heading("Direction", wide=True),

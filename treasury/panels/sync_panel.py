@@ -24,9 +24,7 @@ from treasury.panels.frames.panel_text import instant
 from treasury.panels.frames.query_pages import SIZE, ArrowTables, QuerySource, count_rows
 from treasury.panels.panel_desk import PanelDesk
 
-__all__ = ["SyncPanel"]
-
-AGES: Final = pa.schema(
+_AGES: Final = pa.schema(
     {"table": TEXT, "title": TEXT, "rows": INTEGER, "changed_at": INSTANT, "synced_at": INSTANT}
 )
 """`changed_at` is the commit that last changed the table, `synced_at` the last sync of any."""
@@ -87,7 +85,7 @@ class SyncPanel(ListPanel):
             }
             for table in SERVICE_TABLES
         ]
-        return ArrowTables(ages=pa.Table.from_pylist(rows, schema=AGES))
+        return ArrowTables(ages=pa.Table.from_pylist(rows, schema=_AGES))
 
     def more_notes(self) -> tuple[Text, ...]:
         """How long ago the last sync was, and who watches."""

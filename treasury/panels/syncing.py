@@ -8,8 +8,6 @@ from treasury.panels.frames.blocks import Message, Text
 from treasury.panels.frames.panel import status
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["SyncProgress", "synced"]
-
 
 class SyncProgress:
     """Passes on how far a sync is; stopping between two steps undoes all of it."""

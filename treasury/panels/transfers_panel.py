@@ -42,10 +42,8 @@ from treasury.panels.frames.traced_list import LookingPanel, answer_now
 from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile.internal import INTERNAL_TRANSFERS
 
-__all__ = ["TransfersPanel"]
-
-ListName = Literal["transfers", "legs", "accounts"]
-KINDS: Final = {
+_ListName = Literal["transfers", "legs", "accounts"]
+_KINDS: Final = {
     "crypto": "crypto_transfer.create",
     "fiat": "fiat_transfer.create",
     "internal": "account_transfer.create",
@@ -87,7 +85,7 @@ class TransfersPanel(LookingPanel):
 
     def __init__(self, desk: PanelDesk, *, size: int = SIZE) -> None:
         self._actions = desk.actions  # refuses here, and not at a press, where one may not act
-        self._list_name: ListName = "transfers"
+        self._list_name: _ListName = "transfers"
         self._waiting = 0
         super().__init__(desk, size=size)
 
@@ -113,7 +111,7 @@ class TransfersPanel(LookingPanel):
 
     def tools(self) -> tuple[Button, ...]:
         """The three kinds of new transfer."""
-        labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in KINDS.items()}
+        labels = {name: f"New {kind.partition('_')[0]} transfer…" for name, kind in _KINDS.items()}
         return tuple(
             Button(name, label, pressed=self._form == name or None)
             for name, label in labels.items()
@@ -149,7 +147,7 @@ class TransfersPanel(LookingPanel):
         """The fields of the form that is open."""
         if not self._form:
             return ()
-        needed = field_names(kind_of(KINDS[self._form]).fields)
+        needed = field_names(kind_of(_KINDS[self._form]).fields)
         hints = {name: _HINTS.get(name, "" if needed[name] else "Optional") for name in needed}
         hints["reason"] = "Kept in our journal"
         return tuple(
@@ -161,11 +159,11 @@ class TransfersPanel(LookingPanel):
 
     def presses(self) -> Presses:
         """The lists, the forms, and the two steps."""
-        lists: tuple[ListName, ...] = ("transfers", "accounts")
+        lists: tuple[_ListName, ...] = ("transfers", "accounts")
         return (
             super().presses()
             | {name: partial(self._show_list, name) for name in lists}
-            | {name: partial(self._open, name) for name in KINDS}
+            | {name: partial(self._open, name) for name in _KINDS}
             | {"legs": self._find_legs, "leave": partial(self._open, ""), "check": self._check}
         )
 
@@ -186,7 +184,7 @@ class TransfersPanel(LookingPanel):
 
         self.start("Looking for both legs", task, failed, "What is shown is as it was.")
 
-    def _show_list(self, list_name: ListName, _: Press) -> None:
+    def _show_list(self, list_name: _ListName, _: Press) -> None:
         self._list_name, self._search = list_name, ""
         self._chosen.clear()
         self.show_page(0)
@@ -199,7 +197,7 @@ class TransfersPanel(LookingPanel):
     def _check(self, press: Press) -> None:
         if not self._form:
             return
-        kind, form = KINDS[self._form], kind_of(KINDS[self._form]).fields
+        kind, form = _KINDS[self._form], kind_of(_KINDS[self._form]).fields
         typed: dict[str, Any] = {name: press.text(name) for name in field_names(form)}
         reason = press.text("reason") or None
 
@@ -240,7 +238,7 @@ class TransfersPanel(LookingPanel):
             self.show_page(0)
 
     def _count_waiting(self) -> int:
-        kinds = frozenset(KINDS.values())
+        kinds = frozenset(_KINDS.values())
         return sum(action.kind in kinds and action.state in OPEN for action in self._actions.list())
 
 
@@ -345,7 +343,7 @@ def _account_row(row: Mapping[str, Any]) -> ListRow:
     )
 
 
-_LISTINGS: Final[dict[ListName, Listing]] = {
+_LISTINGS: Final[dict[_ListName, Listing]] = {
     "transfers": Listing(
         caption="Transfers of all three kinds",
         query="SELECT * FROM transfers",

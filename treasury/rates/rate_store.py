@@ -18,8 +18,6 @@ from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 from treasury.tables.tabular import Tabular
 
-__all__ = ["AddedRates", "add_rates"]
-
 
 class AddedRates(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What adding a file did: `rates` has those that are new, or that took another's place."""

@@ -6,8 +6,6 @@ from typing import Final
 
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, Column, Table
 
-__all__ = ["BANK", "OWN", "REFERENCE_RATES", "TABLES"]
-
 BANK: Final = "ECB"
 OWN: Final = "company"
 """Who publishes a rate: the European Central Bank, or the company by a file of its own."""

@@ -27,12 +27,10 @@ from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 
-__all__ = ["RateSources", "ReferenceRate", "ReferenceRates", "ReferenceValue"]
-
-INSTANT_REACH: Final = timedelta(hours=1)
+_INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""
-EURO: Final = "EUR"
-DOLLAR: Final = "USD"
+_EURO: Final = "EUR"
+_DOLLAR: Final = "USD"
 _COINS: Final = tuple(EXPONENTS)
 """Coins in an order, so that of two that have no currency each counts in the other one way only."""
 
@@ -81,7 +79,7 @@ class _Leg(_Rate, frozen=True):
     def by_way_of(self, bridge: str, onward: _Leg) -> _Leg:
         """Both, one after the other, with the currency or coin between them by name."""
         whole = self.then(onward)
-        if bridge == EURO or not self.source:
+        if bridge == _EURO or not self.source:
             return whole
         return msgspec.structs.replace(whole, via=tuple(dict.fromkeys((bridge, *whole.via))))
 
@@ -236,7 +234,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return self._rates[key]
 
     def value(
-        self, amount: Decimal, currency: str, day: date, in_: str = EURO,
+        self, amount: Decimal, currency: str, day: date, in_: str = _EURO,
         at: datetime | None = None,
     ) -> ReferenceValue | None:  # fmt: skip
         """What an amount was worth on a day, or near an instant; None where no rate is known."""
@@ -247,12 +245,12 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def has_instants(self, currency: str) -> bool:
         """Whether rates with an instant were given on the way from a currency to the euro."""
-        if currency == EURO:  # whose pairs are all that the ECB publishes: they are not read
+        if currency == _EURO:  # whose pairs are all that the ECB publishes: they are not read
             return False
         bridges = self._bridges(currency)
         if any(self._pair(currency, code).instants for code in bridges):
             return True
-        onward = {*bridges, self.at_par.get(currency, EURO)} - {EURO}
+        onward = {*bridges, self.at_par.get(currency, _EURO)} - {_EURO}
         return any(map(self.has_instants, onward))
 
     def absence(self, currency: str, day: date, at: datetime | None = None) -> str:
@@ -281,7 +279,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _in_euro(self, code: str, asked: _Asked) -> _Leg | None:
         """What one unit cost in euros: as published, by way of another, or by an assumption."""
-        if code == EURO:
+        if code == _EURO:
             return _Leg(Fraction(1))
         bridges = self._bridges(code)
         for bridge in bridges:
@@ -308,18 +306,18 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """
         if code not in self._nearer:
             others = {other for pair in self._stored_pairs(code) for other in pair}
-            own, every = self._distance(code), sorted(others | {EURO, DOLLAR}, key=self._distance)
+            own, every = self._distance(code), sorted(others | {_EURO, _DOLLAR}, key=self._distance)
             self._nearer[code] = [other for other in every if self._distance(other) < own]
         return self._nearer[code]
 
     def _distance(self, code: str) -> tuple[int, int, str]:
         """How far a currency or coin is from the euro: what is nearer prices what is farther."""
-        if code in {EURO, DOLLAR}:
-            return (EURO, DOLLAR).index(code), 0, ""
+        if code in {_EURO, _DOLLAR}:
+            return (_EURO, _DOLLAR).index(code), 0, ""
         if code in CURRENCIES:
             return 2, 0, code
         unit = self.at_par.get(code)
-        kind = 5 if unit is None else 3 if unit == EURO else 4
+        kind = 5 if unit is None else 3 if unit == _EURO else 4
         return kind, _COINS.index(code) if code in _COINS else len(_COINS), code
 
     def _published(self, base: str, quote: str, asked: _Asked) -> _Leg | None:
@@ -328,7 +326,7 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
             return _Leg(Fraction(1))
         pair, days = self._pair(base, quote), list(_days_of(asked.day))
         last = pair.last_instant(asked)
-        if last is not None and asked.at is not None and asked.at - last[0] <= INSTANT_REACH:
+        if last is not None and asked.at is not None and asked.at - last[0] <= _INSTANT_REACH:
             return last[2]
         for key in ((publisher, due) for due in days for publisher in (OWN, BANK)):
             if key in pair.daily:
@@ -341,20 +339,20 @@ class ReferenceRates(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     def _brought(self, base: str, quote: str, days: Iterable[date]) -> _Leg | None:
         """The rate of the history that a package brings along: of the euro, or of its inverse."""
-        brought = self.brought() if EURO in (base, quote) else None
+        brought = self.brought() if _EURO in (base, quote) else None
         if brought is None:
             return None
         for due in days:
-            rate = brought.rate(quote if base == EURO else base, due)
+            rate = brought.rate(quote if base == _EURO else base, due)
             if rate is not None:
                 leg = _Leg(Fraction(rate), due, None, brought.source, publishers=(BANK,))
-                return leg if base == EURO else leg.inverse()
+                return leg if base == _EURO else leg.inverse()
         return None
 
     def _pair(self, base: str, quote: str) -> _PairRates:
         """The stored rates of a pair, those that are quoted the other way round turned."""
         if (base, quote) not in self._turned:
-            pairs = self._stored_pairs(quote if base == EURO else base)
+            pairs = self._stored_pairs(quote if base == _EURO else base)
             whole = _PairRates({}, [], set())
             for key, turn in (((quote, base), _Leg.inverse), ((base, quote), lambda leg: leg)):
                 if key in pairs:

@@ -17,11 +17,6 @@ import msgspec
 from treasury.calendar import add_target_days, target_days_between
 from treasury.reconcile.rules import Rules
 
-__all__ = [
-    "CALENDAR", "TARGET", "Rail", "Stage", "days_word", "end_of", "placed_by", "rail_of",
-    "reacts_by", "stage_of",
-]  # fmt: skip
-
 Stage = Literal["expected", "late", "missing"]
 
 

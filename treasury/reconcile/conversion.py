@@ -28,22 +28,20 @@ from treasury.money import format_amount, implied_rate, product, total
 from treasury.reconcile.clocks import end_of, placed_by, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["CONVERSIONS", "Conversion", "Pending", "conversion_rows"]
-
 UNLOCKED: Final = ("VERIFIED", "NOT_REQUIRED")
-NEARBY: Final = timedelta(days=7)
+_NEARBY: Final = timedelta(days=7)
 """Rates recorded up to this long before or after an interval are held against it."""
-PROVED: Final = ("proved", "proved_as_group")
-WAITING: Final = ("not_yet_credited", "held_kyc")
-AT_MOST: Final = 12
+_PROVED: Final = ("proved", "proved_as_group")
+_WAITING: Final = ("not_yet_credited", "held_kyc")
+_AT_MOST: Final = 12
 """So many credits are looked at in every combination; more, in the order in which they fall due."""
-NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
+_NO_LIST: Final = "payment sessions and payment requests have no list and may be in it"
 
-MEASURED: Final = (
+_MEASURED: Final = (
     "opened_at", "closed_at", "opening", "closing", "known_in", "known_out", "converted",
 )  # fmt: skip
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,11 +104,11 @@ class _Explained(msgspec.Struct, frozen=True):
 
 
 def conversion_rows(
-    accounts: Iterable[Row],
-    intervals: Iterable[Row],
-    credits: Iterable[Row],  # noqa: A002 - what a bank calls them
-    rates: Iterable[Row],
-    coverage: Iterable[Row],
+    accounts: Iterable[_Row],
+    intervals: Iterable[_Row],
+    credits: Iterable[_Row],  # noqa: A002 - what a bank calls them
+    rates: Iterable[_Row],
+    coverage: Iterable[_Row],
     *,
     until: date,
     rules: Rules,
@@ -187,21 +185,21 @@ def _standing(rows: Iterable[Conversion]) -> dict[str, int]:
     """2 for a credit in a proved conversion, 0 for one that surely waits; the others are open."""
     standing: dict[str, int] = {}
     for row in rows:
-        if row.state in PROVED:
+        if row.state in _PROVED:
             standing |= dict.fromkeys((*row.entry_ids, *row.edge_ids), 2)
-        elif row.state in WAITING:
+        elif row.state in _WAITING:
             standing |= dict.fromkeys(row.entry_ids, 0)
     return standing
 
 
-def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+def _grouped(rows: Iterable[_Row], *names: str) -> dict[tuple[Any, ...], list[_Row]]:
+    groups: dict[tuple[Any, ...], list[_Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return groups
 
 
-def _pending(row: Row, rules: Rules, zone: ZoneInfo) -> Pending:
+def _pending(row: _Row, rules: Rules, zone: ZoneInfo) -> Pending:
     booked: date = row["booking_date"]
     match row["outcome"]:
         case "matched" if not row["is_decided"]:
@@ -236,10 +234,10 @@ class _Walk(msgspec.Struct):
     `edge` are credits of which it is open whether they have been converted; `waiting` have not.
     """
 
-    account: Row
-    intervals: Sequence[Row]
-    rates: Sequence[Row]
-    report: Row | None
+    account: _Row
+    intervals: Sequence[_Row]
+    rates: Sequence[_Row]
+    report: _Row | None
     rules: Rules
     zone: ZoneInfo
     until: date
@@ -326,9 +324,9 @@ class _Walk(msgspec.Struct):
 
     # one interval
 
-    def _proof(self, interval: Row) -> Conversion:
+    def _proof(self, interval: _Row) -> Conversion:
         opened, closed, coins = interval["opened_at"], interval["closed_at"], interval["converted"]
-        measured: dict[str, Any] = {name: interval[name] for name in MEASURED}
+        measured: dict[str, Any] = {name: interval[name] for name in _MEASURED}
         # What was due before and may have been converted then: nothing can tell any more.
         self.edge = [c for c in self.edge if c.latest is None or c.latest > opened]
         pool = [*self.edge, *(c for c in self.waiting if c.earliest < closed)]
@@ -388,7 +386,7 @@ class _Walk(msgspec.Struct):
         assert self.report is not None
         reaches: date = self.report["covered_to"]
         if reaches < closed.astimezone(self.zone).date():
-            reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {NO_LIST}"
+            reason = f"the provider's report reaches to {reaches:%-d %b %Y} only; {_NO_LIST}"
             return self._unproved(
                 pool, reason, measured, "Add the provider's report, then look again"
             )
@@ -396,7 +394,7 @@ class _Walk(msgspec.Struct):
         if not batch:
             return self._row(
                 "not_provable",
-                f"no credit explains it; {NO_LIST}",
+                f"no credit explains it; {_NO_LIST}",
                 "Look for a payment session or a payment request of that amount",
                 **measured,
             )
@@ -405,7 +403,7 @@ class _Walk(msgspec.Struct):
         rate = implied_rate(fiat, measured["converted"])
         return self._row(
             "rate_outside_band",
-            f"{_credits(len(batch))} over these coins is outside what was recorded; {NO_LIST}",
+            f"{_credits(len(batch))} over these coins is outside what was recorded; {_NO_LIST}",
             "Ask the provider which credits were converted, and at what rate and fee",
             credits=len(batch),
             edge_credits=len(batch),
@@ -462,7 +460,7 @@ class _Walk(msgspec.Struct):
             return Decimal(1), Decimal(1)
         if not self.rates:
             return None
-        first, last = (opened - NEARBY).date(), (closed + NEARBY).date()
+        first, last = (opened - _NEARBY).date(), (closed + _NEARBY).date()
         about = [row for row in self.rates if first <= row["quoted_on"] <= last]
         about = about or [min(self.rates, key=lambda row: abs(row["quoted_on"] - closed.date()))]
         share = self.rules.conversion_band / 100
@@ -501,7 +499,7 @@ def _explained(
     that `must` be in them are preferred; sure is what every explanation has, a late one as well.
     """
     due = frozenset(pool.index(c) for c in must)
-    if len(pool) <= AT_MOST:
+    if len(pool) <= _AT_MOST:
         sets = [
             (frozenset(places), amount)
             for size in range(1, len(pool) + 1)

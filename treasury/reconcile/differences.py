@@ -24,9 +24,7 @@ from treasury.reconcile.funding import short_account
 from treasury.reconcile.internal import InternalTransfer
 from treasury.reconcile.rules import Rules
 
-__all__ = ["DIFFERENCES", "Difference", "Today", "difference_rows", "misdirected_step"]
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +62,7 @@ class Today(msgspec.Struct, frozen=True):
 
 
 def difference_rows(
-    steps: Mapping[str, Iterable[Row]],
+    steps: Mapping[str, Iterable[_Row]],
     conversions: Iterable[Conversion],
     transfers: Iterable[InternalTransfer],
     today: Today,
@@ -84,16 +82,16 @@ def difference_rows(
     )
 
 
-Teller = Callable[[Row, Today], dict[str, Any]]
+_Teller = Callable[[_Row, Today], dict[str, Any]]
 
 
-def _difference(row: Row, today: Today, **columns: Any) -> Difference:
+def _difference(row: _Row, today: Today, **columns: Any) -> Difference:
     currency: str = row["currency"] or ""
     rail, since = rail_of(row.get("rail_currency") or currency), row["since"]
     values: dict[str, Any] = {
         "state": row.get("state"),
         "item": row.get("reference") or row.get("request_id") or "",
-        "direction": DIRECTIONS.get(row.get("ramp_type") or "", ""),
+        "direction": _DIRECTIONS.get(row.get("ramp_type") or "", ""),
         "amount": row["amount"],
         "currency": currency,
         "since": since,
@@ -110,10 +108,10 @@ def _difference(row: Row, today: Today, **columns: Any) -> Difference:
     return Difference(**({"stage": stage} | values))
 
 
-DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
+_DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 
-def _held_request(row: Row, today: Today) -> dict[str, Any]:
+def _held_request(row: _Row, today: Today) -> dict[str, Any]:
     """A request that the service has in hand, or should have."""
     rail = rail_of(row["rail_currency"])
     due = reacts_by(row["since"], today.rules, rail=rail, instant=bool(row["is_instant"]))
@@ -146,7 +144,7 @@ def _held_request(row: Row, today: Today) -> dict[str, Any]:
             return {"next_step": f"{silent[:1].upper()}{silent[1:]}"}
 
 
-def _sent_wrong(row: Row) -> dict[str, Any]:
+def _sent_wrong(row: _Row) -> dict[str, Any]:
     gap: Decimal = row["amount"] - row["received"]
     side = "Short" if gap > 0 else "Over"
     difference = f"{side} by {format_amount(abs(gap), row['currency'])}"
@@ -156,7 +154,7 @@ def _sent_wrong(row: Row) -> dict[str, Any]:
     return {"next_step": f"{difference}; {step}"}
 
 
-def _missing_line(row: Row, today: Today) -> dict[str, Any]:
+def _missing_line(row: _Row, today: Today) -> dict[str, Any]:
     """A request that succeeded as the service says, and of which the bank shows nothing."""
     off_ramp = row["ramp_type"] == "OFF_RAMP"
     rail = rail_of(row["currency"])
@@ -198,7 +196,7 @@ def _missing_line(row: Row, today: Today) -> dict[str, Any]:
     return columns | {"state": "NOT AT BANK", "next_step": step}
 
 
-def misdirected_step(row: Row) -> str:
+def misdirected_step(row: _Row) -> str:
     """What to do about a row of `misdirected_lines`, the money that may be back considered."""
     if row["refunded_on"]:
         return f"A credit of {_day(row['refunded_on'])} may be the money back; decide it first"
@@ -212,7 +210,7 @@ def misdirected_step(row: Row) -> str:
     return "Ask the provider for the money back"
 
 
-def _changed_request(row: Row, _: Today) -> dict[str, Any]:
+def _changed_request(row: _Row, _: Today) -> dict[str, Any]:
     """A request whose amount was changed after it was paid."""
     currency = row["currency"]
     before = row["asked_before"] or _amount_before(row["changed_as"])
@@ -238,7 +236,7 @@ def _amount_before(metadata: str | None) -> Decimal | None:
         return None
 
 
-def _hash_problem(row: Row, _: Today) -> dict[str, Any]:
+def _hash_problem(row: _Row, _: Today) -> dict[str, Any]:
     """A transaction hash that cannot stand for what it is given for."""
     other_item = row["other"] or ""
     match row["state"]:
@@ -256,7 +254,7 @@ def _hash_problem(row: Row, _: Today) -> dict[str, Any]:
     return {"due": None, "next_step": step}
 
 
-TELLERS: Final[dict[str, Teller]] = {
+TELLERS: Final[dict[str, _Teller]] = {
     "held_requests": _held_request,
     "missing_lines": _missing_line,
     "misdirected_lines": lambda row, _: {"due": None, "next_step": misdirected_step(row)},
@@ -268,7 +266,7 @@ TELLERS: Final[dict[str, Teller]] = {
 
 def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Difference]:
     for row in rows:
-        state = CONVERSION_STATES.get(row.state)
+        state = _CONVERSION_STATES.get(row.state)
         moment = row.opened_at or row.due
         if state is None or moment is None or row.fiat is None:
             continue
@@ -286,7 +284,7 @@ def _of_conversions(rows: Iterable[Conversion], today: Today) -> Iterator[Differ
         )
 
 
-CONVERSION_STATES: Final = {
+_CONVERSION_STATES: Final = {
     "rate_outside_band": "RATE OUTSIDE BAND",
     "not_yet_credited": "NOT YET CREDITED",
     "held_kyc": "HELD BY KYC",
@@ -294,14 +292,14 @@ CONVERSION_STATES: Final = {
 }
 
 
-UNREMARKABLE: Final = ("both_legs", "not_ours", "not_observed")
+_UNREMARKABLE: Final = ("both_legs", "not_ours", "not_observed")
 
 
 def _of_transfers(rows: Iterable[InternalTransfer], today: Today) -> Iterator[Difference]:
     for row in rows:
         since = row.out_on or row.in_on
         waits = row.state == "under_way" and row.stage == "expected"
-        if since is None or waits or row.state in UNREMARKABLE:
+        if since is None or waits or row.state in _UNREMARKABLE:
             continue
         yield _difference(
             {"currency": row.currency, "since": since, "amount": row.amount},

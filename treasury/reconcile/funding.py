@@ -24,12 +24,7 @@ from treasury.reconcile.rules import Rules
 from treasury.statements.pain.order_answers import OrderAnswer
 from treasury.text import clean
 
-__all__ = [
-    "FUNDING", "HASH_PROPOSED", "IN_FILE", "REJECTED", "REMARK_WORDS", "WITH_THE_BANK",
-    "FundingRow", "funding_rows", "remarks_by_request", "short_account",
-]  # fmt: skip
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +59,9 @@ class FundingRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FUNDING: Final = schema_of(FundingRow)
-LEFT_US = ("SENT", "HASH GIVEN")
+_LEFT_US = ("SENT", "HASH GIVEN")
 """States in which the money has left us, so that the service's clock runs."""
-UNPAID = (
+_UNPAID = (
     "PAY", "CHECK BANK", "RETURNED", "REJECTED", "SEND CRYPTO", "HASH USED TWICE",
     "DETAILS INACTIVE",
 )  # fmt: skip
@@ -82,10 +77,10 @@ HASH_PROPOSED = "HASH PROPOSED"
 
 
 def funding_rows(
-    requests: Iterable[Row],
+    requests: Iterable[_Row],
     rules: Rules,
     today: date,
-    remarks: Mapping[str, Row] | None = None,
+    remarks: Mapping[str, _Row] | None = None,
 ) -> list[FundingRow]:
     """A row for each request of the step `funding`: most overdue first, then the larger amount.
 
@@ -108,8 +103,8 @@ def short_account(account: str | None) -> str:
     return f"…{account[-4:]}" if account else ""
 
 
-def _row(request: Row, rules: Rules, today: date, remark: Row | None) -> FundingRow:
-    if remark is not None and remark.get("debited") and request["state"] in UNPAID:
+def _row(request: _Row, rules: Rules, today: date, remark: _Row | None) -> FundingRow:
+    if remark is not None and remark.get("debited") and request["state"] in _UNPAID:
         # A debit of the whole file may have paid it, whatever else is said of the payment.
         request = {**request, "state": "CHECK BANK", "maybe_on": remark["debited"]}
     on_ramp = request["ramp_type"] == "ON_RAMP"
@@ -118,7 +113,7 @@ def _row(request: Row, rules: Rules, today: date, remark: Row | None) -> Funding
     approved = request["status"] != "AWAITING_APPROVAL"
     due = rail.add(request["approved_on"], rules.ours_target_days) if approved else None
     state = _remarked_state(request, remark)
-    overdue = rail.between(due, today) if due is not None and state in UNPAID else 0
+    overdue = rail.between(due, today) if due is not None and state in _UNPAID else 0
     evidence = [_payment_words(request)]
     if remark is not None and remark["file"] is not None and state in {IN_FILE, WITH_THE_BANK}:
         evidence.append(f"in {remark['file']}")
@@ -127,7 +122,7 @@ def _row(request: Row, rules: Rules, today: date, remark: Row | None) -> Funding
             due = rail.add(leaves, rules.ours_target_days)
             overdue = rail.between(due, min(today, request["evidence_to"]))
     # Days of the rail that the service has been silent past its own time.
-    is_sent = state in LEFT_US and request["sent_on"] is not None
+    is_sent = state in _LEFT_US and request["sent_on"] is not None
     silent_since = rail.between(_reacts_by(request, rules), today) if is_sent else 0
     names = ("beneficiary", "iban") if on_ramp else ("wallet_chain", "wallet_address")
     beneficiary, account = (request[f"deposit_{name}"] for name in names)
@@ -165,10 +160,10 @@ def _row(request: Row, rules: Rules, today: date, remark: Row | None) -> Funding
     )
 
 
-def _remarked_state(request: Row, remark: Row | None) -> str:
+def _remarked_state(request: _Row, remark: _Row | None) -> str:
     """The state that the bank shows, unless a payment file or a remark says what it cannot."""
     state: str = request["state"]
-    if remark is None or state not in UNPAID:
+    if remark is None or state not in _UNPAID:
         return state
     if state == "SEND CRYPTO" and remark["hash_state"] is not None:
         return HASH_PROPOSED
@@ -184,7 +179,7 @@ def _remarked_state(request: Row, remark: Row | None) -> str:
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 
-def _bank_answer(request: Row, remark: Row | None) -> OrderAnswer | None:
+def _bank_answer(request: _Row, remark: _Row | None) -> OrderAnswer | None:
     """What the bank says of the payments of a request: of the last, unless another may be paid.
 
     Whatever file a payment was in: one that nobody says to have uploaded, and that the bank has not
@@ -204,7 +199,7 @@ def _bank_answer(request: Row, remark: Row | None) -> OrderAnswer | None:
     return max((answer for answer in answers if answer), key=lambda answer: answer.at or _LATEST)
 
 
-def _is_back(request: Row, made: datetime) -> bool:
+def _is_back(request: _Row, made: datetime) -> bool:
     """Whether what left in a file is what came back since, and so is over.
 
     A file that was made after the day of the debit that came back paid another one.
@@ -215,7 +210,7 @@ def _is_back(request: Row, made: datetime) -> bool:
     return is_before and (debited is None or made.date() <= debited)
 
 
-def _state_at_bank(request: Row, answer: OrderAnswer | None) -> str:
+def _state_at_bank(request: _Row, answer: OrderAnswer | None) -> str:
     """The state of a payment in a file by the bank's answer, of which no line shows anything.
 
     It is REJECTED, and may be paid again, only where the statements to the day of the rejection
@@ -261,7 +256,7 @@ _PAYEE_WORDS: Final = {
 }
 
 
-def _is_in_file(request: Row, remark: Row, answer: OrderAnswer | None) -> bool:
+def _is_in_file(request: _Row, remark: _Row, answer: OrderAnswer | None) -> bool:
     """Whether no line tells yet of a payment that left in a file, or that the bank answers of."""
     if request["state"] == "CHECK BANK" and (request["maybe_on"] or request["pending"]):
         return False
@@ -270,7 +265,7 @@ def _is_in_file(request: Row, remark: Row, answer: OrderAnswer | None) -> bool:
     return remark["file"] is not None and not _is_back(request, remark["filed_at"])
 
 
-def _remark_words(remark: Row | None, state: str) -> str:
+def _remark_words(remark: _Row | None, state: str) -> str:
     """`marked sent by ines, 29 Oct: reason`; nothing where nobody remarked anything."""
     if remark is None:
         return ""
@@ -294,32 +289,32 @@ REMARK_WORDS: Final = {"marked_sent": "marked sent", "will_not_fund": "will not 
 """How a remark is said, before the name of whoever made it."""
 
 
-def _remarked_step(step: str, state: str, remark: Row | None) -> str:
+def _remarked_step(step: str, state: str, remark: _Row | None) -> str:
     """The next step, where a colleague says that the money is on its way already."""
-    if remark is None or remark["mark"] != "marked_sent" or state not in UNPAID:
+    if remark is None or remark["mark"] != "marked_sent" or state not in _UNPAID:
         return step
     return f"Marked sent by {remark['marked_by']}: ask before you pay, no bank line shows it yet"
 
 
-def _rail(request: Row) -> Rail:
+def _rail(request: _Row) -> Rail:
     """The rail that the payment leaves us by, in whose days both clocks are read."""
     on_ramp = request["ramp_type"] == "ON_RAMP"
     return rail_of(request["fiat_currency"] if on_ramp else request["crypto_currency"])
 
 
-def _reacts_by(request: Row, rules: Rules) -> date:
+def _reacts_by(request: _Row, rules: Rules) -> date:
     instant = bool(request["is_instant"])
     return reacts_by(request["sent_on"], rules, rail=_rail(request), instant=instant)
 
 
-DEBIT_WORDS = {
+_DEBIT_WORDS = {
     "wrong_on": "contradicted debit",
     "unnamed_on": "debit without reference",
     "maybe_on": "possible debit",
 }
 
 
-def _payment_words(request: Row) -> str:
+def _payment_words(request: _Row) -> str:
     """What the bank, or for an off-ramp the service, shows of the payment."""
     if request["ramp_type"] != "ON_RAMP":
         if request["hash_of"]:
@@ -330,13 +325,15 @@ def _payment_words(request: Row) -> str:
         return f"returned {request['returned_on']:%-d %b}"
     if received:
         return f"{format_amount(received, request['fiat_currency'])} {request['sent_on']:%-d %b}"
-    for key, words in DEBIT_WORDS.items():
+    for key, words in _DEBIT_WORDS.items():
         if request[key]:
             return f"{words} {request[key]:%-d %b}"
     return "pending at bank" if request["pending"] else "no debit"
 
 
-def _next_step(request: Row, due: date | None, silent_since: int, rules: Rules, today: date) -> str:
+def _next_step(
+    request: _Row, due: date | None, silent_since: int, rules: Rules, today: date
+) -> str:
     match request["state"]:
         case "PAY":
             when = f"by {due:%-d %b}" if due is not None and due > today else "today"
@@ -382,7 +379,7 @@ _HASH_STEPS = {
 }
 
 
-def _in_file(request: Row) -> str:
+def _in_file(request: _Row) -> str:
     answer: OrderAnswer | None = request["answer"]
     if answer is not None and _at_bank(answer) == "payee":
         known_as = f" as {clean(answer.payee_name)}" if answer.payee_name else " by a similar name"
@@ -410,7 +407,7 @@ _AT_BANK: Final = {
 }
 
 
-def _check_bank(request: Row) -> str:
+def _check_bank(request: _Row) -> str:
     answer: OrderAnswer | None = request["answer"]
     if answer is not None and answer.stage == "duplicate":
         return "Rejected as a duplicate: the bank may have it already; find it, do not pay twice"
@@ -427,7 +424,7 @@ def _check_bank(request: Row) -> str:
     return f"Add the statement of {account} after {request['evidence_to']:%-d %b}; do not pay twice"
 
 
-def _sent_wrong(request: Row) -> str:
+def _sent_wrong(request: _Row) -> str:
     currency = request["fiat_currency"]
     if request["changed_on"]:
         changed = f"{request['changed_on']:%-d %b}"

@@ -29,8 +29,6 @@ from treasury.statements.pain.file_ids import FileIds
 from treasury.statements.pain.order_answers import order_answer, stored_statuses
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 
-__all__ = ["READ_FOR_FUNDING", "STORED_FOR_FUNDING", "funding_table"]
-
 READ_FOR_FUNDING: Final = ("funding", "open_debits")
 """The steps whose rows the table is made of."""
 STORED_FOR_FUNDING: Final = (PAYMENT_STATUSES.name,)

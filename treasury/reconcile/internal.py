@@ -19,9 +19,7 @@ from treasury.reconcile.clocks import CALENDAR, rail_of, reacts_by, stage_of
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.rules import Rules
 
-__all__ = ["INTERNAL_TRANSFERS", "InternalTransfer", "internal_transfer_rows"]
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class InternalTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +50,8 @@ INTERNAL_TRANSFERS: Final = schema_of(InternalTransfer)
 
 
 def internal_transfer_rows(
-    between_banks: Iterable[Row],
-    between_accounts: Iterable[Row],
+    between_banks: Iterable[_Row],
+    between_accounts: Iterable[_Row],
     *,
     month: Month,
     today: date,
@@ -82,7 +80,7 @@ def _began(row: InternalTransfer) -> date:
     return began
 
 
-def _between_banks(row: Row, today: date, rules: Rules) -> InternalTransfer:
+def _between_banks(row: _Row, today: date, rules: Rules) -> InternalTransfer:
     out_on, in_on = row["out_on"], row["in_on"]
     sent_from, received_by = short_account(row["from_account"]), short_account(row["to_account"])
     rail = rail_of(row["currency"])
@@ -114,7 +112,7 @@ def _between_banks(row: Row, today: date, rules: Rules) -> InternalTransfer:
     )
 
 
-def _one_leg(row: Row, other_account: str, due: date, stage: str) -> tuple[str, str, str]:
+def _one_leg(row: _Row, other_account: str, due: date, stage: str) -> tuple[str, str, str]:
     """State, evidence and next step where the statement of the other account shows nothing."""
     reaches: date | None = row["covered_to"]
     seen_on: date = row["out_on"] or row["in_on"]
@@ -134,7 +132,7 @@ def _one_leg(row: Row, other_account: str, due: date, stage: str) -> tuple[str, 
     return "leg_out_missing", evidence, "Ask the bank who sent it"
 
 
-def _between_accounts(row: Row, today: date, rules: Rules) -> InternalTransfer:
+def _between_accounts(row: _Row, today: date, rules: Rules) -> InternalTransfer:
     due = reacts_by(row["since"], rules, rail=CALENDAR)
     stage = stage_of(due, today, rules, CALENDAR)
     settled: date | None = row["settled_on"]

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from treasury.reconcile.matching_inputs import TableLike
     from treasury.reconcile.spark.spark_matching import SparkMatches
 
-__all__ = ["OUTCOMES", "STEPS", "TIERS", "Matches", "Tier", "match_references"]
-
 
 OUTCOMES = (
     "ignored", "returned", "duplicate", "conflict", "matched", "suggested", "unreferenced",

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
         pa.Table | pa.RecordBatch | Rows | pd.DataFrame | duckdb.DuckDBPyRelation | Path | str
     )
 
-__all__ = [
-    "DECISIONS", "EXPECTATIONS", "LINES", "NULLABLE", "TYPE_NAMES", "Field", "read_table",
-    "require_columns", "require_convertible",
-]  # fmt: skip
-
 
 class Field(msgspec.Struct, frozen=True):
     """A column of an input table: its type, and whether a table without it is refused."""
@@ -169,7 +164,7 @@ def _column(table: pa.Table, field: Field, name: str) -> pa.ChunkedArray:
     if field.type == DATE:
         # Days are written as ten characters: in the years 1 to 9999.
         days = pc.min_max(column.cast(pa.int32())).as_py()
-        if days["min"] is not None and not FIRST_DAY <= days["min"] <= days["max"] <= LAST_DAY:
+        if days["min"] is not None and not _FIRST_DAY <= days["min"] <= days["max"] <= _LAST_DAY:
             raise TableError(
                 f"{name}: {field.name} has a day outside the years 1 to 9999", do="correct that day"
             )
@@ -205,7 +200,9 @@ def _text_column(column: pa.ChunkedArray, field: Field, name: str) -> pa.Chunked
     return pc.if_else(blank, pa.scalar(None, TEXT), column)
 
 
-FIRST_DAY, LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
+_FIRST_DAY, _LAST_DAY = (
+    (day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31))
+)
 
 
 def _cast(column: pa.ChunkedArray, field: Field, name: str) -> pa.ChunkedArray:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -55,13 +56,6 @@ if TYPE_CHECKING:
     from treasury.reconcile.matching_inputs import TableLike
     from treasury.reconcile.spark.spark_matching import SparkMatches
 
-__all__ = [
-    "READ_FOR_ANSWER", "Basis", "Matched", "Reconciliation", "WorkedOut", "answer_on",
-    "awaiting_funds", "knowledge_key", "matched", "matched_in_full", "question_inputs",
-    "reconcile_month", "requests_at_cut_off", "run_on_matched", "settling_terms", "step_sql",
-    "synced_at", "worked_out",
-]  # fmt: skip
-
 MONTH_PACKAGE = "treasury.reconcile.month"
 _KNOWLEDGE: Final = {
     "bank_lines": "entry_id",
@@ -79,14 +73,14 @@ STEPS: tuple[Step, ...] = pipeline.stored(
 MATCHING = needed(STEPS, *RESULTS, *_KNOWLEDGE)
 _STORED = needed(STEPS, "bank_lines", "fee_requests")
 """The steps that tell whether anything is stored for the month."""
-DECIDED = (
+_DECIDED = (
     Field("entry_id", TEXT),
     Field("verdict", TEXT),
     Field("decided_by", TEXT),
     Field("decided_at", INSTANT),
 )
 """Who decided, beside what the matching reads of a decision."""
-NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
+_NOTEBOOK_COLUMNS = ["state", "stage", "item", "amount", "currency", "since", "next_step"]
 """What a notebook shows of each difference."""
 SHEETS = {
     "Lines": "lines",
@@ -120,7 +114,7 @@ READ_FOR_ANSWER = (*_ANSWERS_OF.values(), *READ_FOR_VIEW, *READ_FOR_FUNDING)
 
 _LAST: Final = (*READ_FOR_ANSWER, *RESULTS, *_KNOWLEDGE, "requests_at_cut_off")
 """The steps that are read once all have run."""
-BANK_CUTOFFS: Final = grouped_schema(
+_BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "entry_id", "statement_account", "direction"),
     (AMOUNT, "amount"),
     (TEXT, "currency"),
@@ -128,7 +122,7 @@ BANK_CUTOFFS: Final = grouped_schema(
     (TEXT, "expectation_id", "reference", "counterparty_name"),
 )
 """A row for each bank line that is a cut-off difference of the bank, amounts in `currency`."""
-EXCESS_LINES: Final = grouped_schema(
+_EXCESS_LINES: Final = grouped_schema(
     (TEXT, "entry_id"),
     (DATE, "booking_date"),
     (TEXT, "direction"),
@@ -187,9 +181,9 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
     """What the bank and the services do not say alike, with its age and the next step."""
     internal_transfers: pa.Table = msgspec.field(default_factory=INTERNAL_TRANSFERS.empty_table)
     """Transfers between own accounts and their two legs."""
-    bank_cutoffs: pa.Table = msgspec.field(default_factory=BANK_CUTOFFS.empty_table)
+    bank_cutoffs: pa.Table = msgspec.field(default_factory=_BANK_CUTOFFS.empty_table)
     """Instant payments of the month that the bank booked after it; columns as in BANK_CUTOFFS."""
-    excess_lines: pa.Table = msgspec.field(default_factory=EXCESS_LINES.empty_table)
+    excess_lines: pa.Table = msgspec.field(default_factory=_EXCESS_LINES.empty_table)
     """What was received above what was expected, in any month; columns as in EXCESS_LINES."""
     rules: Rules = Rules()
     """The rules that the answer was given under."""
@@ -242,7 +236,7 @@ class Reconciliation(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=Tru
         caption = safe_html(
             f"{self.month.title}, {self.company}: {self.lines.num_rows:,} bank lines"
         )
-        differences = html_table(self.differences.select(NOTEBOOK_COLUMNS))
+        differences = html_table(self.differences.select(_NOTEBOOK_COLUMNS))
         return f"<table><caption>{caption}</caption>{counted}</table>{differences}"
 
 
@@ -390,7 +384,7 @@ def _work_out_unsettled(basis: Basis, closed: ClosedMonths) -> WorkedOut | None:
     settled = closed.read(basis.snapshot, settling_terms(basis.question))
     if settled is None:
         return None
-    beside = {unsettled_run.DATABASE: settled.database}
+    beside = {unsettled_run.DATABASE: Path(settled.database)}
     try:
         with basis.snapshot.connection(one_thread=True, beside=beside) as connection:
             steps_run = Run(connection)
@@ -583,7 +577,7 @@ def _decision_tables(decisions: TableLike | None) -> dict[str, pa.Table]:
     """People's decisions, and who made them and when."""
     return {
         "decisions": read_decisions(decisions),
-        "decided": read_table(decisions, DECIDED, name="decisions"),
+        "decided": read_table(decisions, _DECIDED, name="decisions"),
     }
 
 

@@ -11,8 +11,6 @@ from treasury.calendar import Month
 from treasury.reconcile.rules import Rules
 from treasury.settings import BankAccount
 
-__all__ = ["Question"]
-
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked: a month of a company's desk, at the instant `as_of`, under these rules."""

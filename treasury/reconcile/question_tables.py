@@ -21,8 +21,6 @@ from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING
 from treasury.statements.store.coverage import month_coverage
 from treasury.tables.schemas import grouped_schema, table_of
 
-__all__ = ["class_rule_table", "coverage_table", "month_days", "question_table", "question_terms"]
-
 
 def question_terms(question: Question) -> dict[str, pa.Table]:
     """The accounts and the rules of a question, whatever its month, as the steps read them."""

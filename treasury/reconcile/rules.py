@@ -24,15 +24,10 @@ from treasury.ground.regular_files import read_regular
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
-__all__ = [
-    "ClassRule", "LineClass", "Rules", "StructuredKind", "check_rules", "is_text_alone",
-    "load_rules", "met_by_none",
-]  # fmt: skip
-
 Size = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-Written = Annotated[str, msgspec.Meta(min_length=1)]
-Pair = Annotated[str, msgspec.Meta(pattern="^[A-Z0-9]+/[A-Z0-9]+$")]
+_Written = Annotated[str, msgspec.Meta(min_length=1)]
+_Pair = Annotated[str, msgspec.Meta(pattern="^[A-Z0-9]+/[A-Z0-9]+$")]
 
 LineClass = Literal["bank_charge", "own_transfer", "other_business", "conversion_sweep"]
 StructuredKind = Literal["RF", "QRR", "OGM"]
@@ -59,18 +54,18 @@ class ClassRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     remittance: str | None = None
 
 
-CYRILLIC_LETTERS: Final = (
+_CYRILLIC_LETTERS: Final = (
     "\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458"
 )
-GREEK_LETTERS: Final = (
+_GREEK_LETTERS: Final = (
     "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
     "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
 )
-LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
+_LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
 """The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
 _STANDARD: Final = package_text("treasury.reconcile", "standard_classes.toml")
-STANDARD_CLASSES: Final = convert(tomllib.loads(_STANDARD)["classes"], tuple[ClassRule, ...])
+_STANDARD_CLASSES: Final = convert(tomllib.loads(_STANDARD)["classes"], tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,13 +76,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     the exact amount or from a known payer; none is read out of an RF reference."""
     min_code: Size = 5
     """A code between slashes is read from this many letters and digits on."""
-    labels: tuple[Written, ...] = (
+    labels: tuple[_Written, ...] = (
         "REF", "REFERENCE", "REFERENZ", "REFERENTIE", "REF NO", "REF NR", "INVOICE", "INVOICE NO",
         "INVOICE NR", "INV", "INV NO", "PAY", "PAYMENT", "RECHNUNG", "RECHNUNG NR", "FACTUUR",
         "FACTUUR NR", "FACTURE", "FACTURA", "FATTURA", "ORDER", "CODE",
     )  # fmt: skip
     """Words that say that a reference follows; letters and digits, upper case."""
-    legal_forms: tuple[Written, ...] = (
+    legal_forms: tuple[_Written, ...] = (
         "BV", "NV", "GMBH", "AG", "KG", "SE", "SA", "SAS", "SARL", "SRL", "SPA", "LTD", "LIMITED",
         "LLC", "PLC", "INC", "CO", "OY", "AB", "AS", "APS", "SP", "Z", "O", "UAB", "OU", "B", "V",
         "N", "S", "A", "R", "L", "MR", "MRS", "MS", "AND", "THE", "DE", "VAN", "DER", "DEN", "LA",
@@ -102,7 +97,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What banks on the way may keep of a payment: one so much short may be somebody else's."""
     cut_lengths: tuple[Size, ...] = (27, 35, 65, 70, 78, 105, 108, 140)
     """Lengths, in characters or octets, at which banks cut a text."""
-    placeholders: tuple[Written, ...] = (
+    placeholders: tuple[_Written, ...] = (
         "NOTPROVIDED", "NOTAVAILABLE", "NOTAPPLICABLE", "NONREF", "NOREF", "NOREFERENCE", "NONE",
         "NA", "UNKNOWN",
     )  # fmt: skip
@@ -121,10 +116,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     min_damaged: Size = 8
     """A damaged reference is looked for in tokens of at least this many letters and digits, or of
     one less where a code has just as many."""
-    look_alikes: tuple[tuple[Written, Written], ...] = (
+    look_alikes: tuple[tuple[_Written, _Written], ...] = (
         ("O", "0"), ("I", "1"), ("L", "1"), ("OI", "01"), ("OIL", "011"), ("0", "O"), ("1", "I"),
         ("01", "OI"),
-        (CYRILLIC_LETTERS + GREEK_LETTERS, LATIN_SHAPES),
+        (_CYRILLIC_LETTERS + _GREEK_LETTERS, _LATIN_SHAPES),
     )  # fmt: skip
     """Characters as written, and those that they may stand for."""
     max_alike: Count = 20
@@ -146,7 +141,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Sums are looked for among at most this many open requests, or lines, of one counterparty."""
     max_sum_steps: Count = 200_000
     """Pairs of requests that the search for sums may look at; the earliest lines come first."""
-    contradicting_statuses: tuple[Written, ...] = (
+    contradicting_statuses: tuple[_Written, ...] = (
         "CANCELLED", "CANCELED", "REJECTED", "DENIED", "FAILED", "BLOCKED", "CLOSED", "EXPIRED",
     )  # fmt: skip
     """Statuses of the service that contradict a match."""
@@ -160,13 +155,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """From due, a payment is late for this many TARGET days, then missing."""
     conversion_band: Decimal = Decimal(2)
     """Per cent by which the rate that a conversion implies may lie outside the recorded rates."""
-    one_to_one: tuple[Pair, ...] = ("EUR/EURC",)
+    one_to_one: tuple[_Pair, ...] = ("EUR/EURC",)
     """Conversions at exactly one to one: no band, and so no room for a fee."""
-    coins_at_par: tuple[Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
+    coins_at_par: tuple[_Pair, ...] = ("USDC/USD", "USDT/USD", "USDS/USD", "EURC/EUR")
     """Coins that are valued as a currency, one for one, where no file of rates has them."""
     classes: tuple[ClassRule, ...] = ()
     """The company's own rules for what is other business; the first that a line meets counts."""
-    standard_classes: tuple[ClassRule, ...] = STANDARD_CLASSES
+    standard_classes: tuple[ClassRule, ...] = _STANDARD_CLASSES
     """Rules that go by the bank's own codes, after those of the company."""
 
     @property

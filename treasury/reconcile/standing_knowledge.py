@@ -20,9 +20,7 @@ from treasury.reconcile.monthly import Basis, Matched, Reconciliation, matched, 
 from treasury.reconcile.rules import Rules
 from treasury.text import clean
 
-__all__ = ["Knowledge", "answer_and_knowledge", "run_knowledge"]
-
-SHORTEST = 6
+_SHORTEST = 6
 """An id may be written by its first so many characters, where no other begins alike."""
 _FIRST_SEEN: Final = step_sql("treasury.reconcile.queries", "first_seen")
 
@@ -138,7 +136,7 @@ _RECORDS = "give its reference or its whole id; sync if it is new"
 def _find_id(name: str, ids: list[str], kind: str, do: str) -> str:
     if name in ids:
         return name
-    begin = [id_ for id_ in ids if id_.startswith(name)] if len(name) >= SHORTEST else []
+    begin = [id_ for id_ in ids if id_.startswith(name)] if len(name) >= _SHORTEST else []
     if len(begin) == 1:
         return begin[0]
     if begin:

@@ -17,8 +17,6 @@ from treasury.reconcile.differences import DIFFERENCES, TELLERS, Today, differen
 from treasury.reconcile.internal import INTERNAL_TRANSFERS, internal_transfer_rows
 from treasury.reconcile.question import Question
 
-__all__ = ["READ_FOR_VIEW", "conversions_of", "view_of"]
-
 READ_FOR_VIEW: Final = (
     *TELLERS,
     "own_transfers",
@@ -32,7 +30,7 @@ READ_FOR_VIEW: Final = (
 )
 """The steps whose rows the view is made of."""
 
-Rows = list[dict[str, Any]]
+_Rows = list[dict[str, Any]]
 
 
 def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[str, pa.Table]:
@@ -69,7 +67,7 @@ def view_of(connection: duckdb.DuckDBPyConnection, question: Question) -> dict[s
 
 
 def conversions_of(
-    connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: Rows | None = None
+    connection: duckdb.DuckDBPyConnection, question: Question, credit_rows: _Rows | None = None
 ) -> list[Conversion]:
     """Every conversion that balances show, whatever the month.
 
@@ -90,13 +88,13 @@ def conversions_of(
 def _with_credits(
     in_transit: pa.Table,
     proofs: Iterable[Conversion],
-    credits: Rows,  # noqa: A002 - what a bank calls them
+    credits: _Rows,  # noqa: A002 - what a bank calls them
     question: Question,
 ) -> pa.Table:
     """Money in transit, with the virtual accounts' credits that were surely no coins at the end."""
     by_id = {(row["account_id"], row["asset"], row["entry_id"]): row for row in credits}
     end = question.month.end(question.zone)
-    more: Rows = []
+    more: _Rows = []
     for proof in proofs:
         arrived = None
         if proof.state in {"proved", "proved_as_group"}:
@@ -104,7 +102,7 @@ def _with_credits(
                 continue
             assert proof.closed_at is not None
             arrived = proof.closed_at.astimezone(question.zone).date()
-        elif proof.state not in WHERE_NOW:
+        elif proof.state not in _WHERE_NOW:
             continue
         for entry in proof.entry_ids:
             credit = by_id[proof.account_id, proof.asset, entry]
@@ -116,7 +114,7 @@ def _with_credits(
                         "left_on": credit["booking_date"],
                         "amount": credit["amount"],
                         "currency": credit["currency"],
-                        "where_now": WHERE_NOW.get(proof.state, "converted after month end"),
+                        "where_now": _WHERE_NOW.get(proof.state, "converted after month end"),
                         "arrived_on": arrived,
                     }
                 )
@@ -125,13 +123,13 @@ def _with_credits(
     return table.sort_by([(name, "ascending") for name in ("currency", "left_on", "reference")])
 
 
-WHERE_NOW = {
+_WHERE_NOW = {
     "not_yet_credited": "service: not converted yet",
     "held_kyc": "service: held until the holder is verified (inferred)",
 }
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, step: str) -> Rows:
+def _rows(connection: duckdb.DuckDBPyConnection, step: str) -> _Rows:
     return connection.table(step).to_arrow_table().to_pylist()
 
 

@@ -22,8 +22,6 @@ from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
 from treasury.tables.schemas import grouped_schema, table_of
 
-__all__ = ["FACTS", "RankedFact", "fact_tables"]
-
 
 class RankedFact(msgspec.Struct, frozen=True):
     """A fact that connects a line with an expectation: its part, its weight, and its words."""
@@ -53,16 +51,16 @@ def fact_tables(rules: Rules) -> dict[str, pa.Table]:
     }
 
 
-LAST_LETTER: Final = 0x17F
+_LAST_LETTER: Final = 0x17F
 """The last of the Latin letters with accents that European names are written in."""
-STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T", "Æ": "A", "Œ": "O"}
+_STRUCK: Final = {"Ø": "O", "Đ": "D", "Ð": "D", "Ł": "L", "Ħ": "H", "Ŧ": "T", "Æ": "A", "Œ": "O"}
 """Letters that no accent can be taken from."""
 
 
 def _letters() -> tuple[str, str]:
     """Upper-case letters with an accent, and the letter that each is without it."""
-    letters = dict(STRUCK)
-    for letter in map(chr, range(0xC0, LAST_LETTER + 1)):
+    letters = dict(_STRUCK)
+    for letter in map(chr, range(0xC0, _LAST_LETTER + 1)):
         bare = unicodedata.normalize("NFD", letter)[0]
         if letter.isupper() and bare != letter:
             letters[letter] = bare

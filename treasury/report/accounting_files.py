@@ -22,8 +22,6 @@ from treasury.tables.csv_output import write_csv_table
 from treasury.tables.tabular import amount_texts, clean_column, in_one
 from treasury.text import clean
 
-__all__ = ["ExportedBooks", "export_books", "mapping_text", "write_beancount", "write_csv"]
-
 _DAY: Final = timedelta(days=1)
 _BEANCOUNT: Final[dict[str, str]] = tomllib.loads(
     package_text("treasury.report", "templates/beancount.toml")

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pyarrow.compute as pc
 
 from treasury.close.coins.coin_accounts import CoinAccounts
-from treasury.close.result_words import amounts_words, day, short_account
+from treasury.close.result_words import amounts_words, day
+from treasury.reconcile.funding import short_account
 from treasury.report.grids import (
     NOTES,
     Cell,
@@ -21,9 +22,7 @@ from treasury.report.grids import (
 )
 from treasury.text import clean
 
-__all__ = ["coins_section"]
-
-WORDS: Final = {
+_WORDS: Final = {
     "cost": "lower of cost and value",
     "reserves": "value, the difference to reserves",
     "profit_and_loss": "value, the difference to profit and loss",
@@ -33,8 +32,8 @@ WORDS: Final = {
     "next_month": "taken back on the first",
 }
 """What the terms of measurement are called."""
-TERMS: Final = ("measurement", "cost_formula", "reversal")
-RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured")
+_TERMS: Final = ("measurement", "cost_formula", "reversal")
+_RECOGNISED: Final = ("opening", "reversed", "acquired", "transferred", "disposed", "remeasured")
 
 
 def coins_section(coins: CoinAccounts) -> Section:
@@ -50,10 +49,10 @@ def coins_section(coins: CoinAccounts) -> Section:
             lambda row: (
                 make_cell(
                     row["coin"],
-                    f"{_holder(row)}; {', '.join(WORDS[row[name]] for name in TERMS)}",
+                    f"{_holder(row)}; {', '.join(_WORDS[row[name]] for name in _TERMS)}",
                 ),
                 amount_cell(row, "closing_quantity", "coin"),
-                *(bare_amount(row, name) for name in RECOGNISED),
+                *(bare_amount(row, name) for name in _RECOGNISED),
                 amount_cell(row, "closing"),
                 bare_amount(row, "gain"),
                 make_cell(bare_amount(row, "value"), row["valued_by"]),

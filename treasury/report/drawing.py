@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pd.DataFrame | pa.Table | Sequence[Mapping[str, Any]]
 
-__all__ = [
-    "INK", "Drawing", "amount_text", "days", "drawn", "figure_png", "figure_svg", "label", "legend",
-    "nothing", "panels", "records", "ruled", "scale", "together",
-]  # fmt: skip
-
 P = ParamSpec("P")
 
 INK: Final = {
@@ -55,10 +50,10 @@ _COLOURED: Final = {
     "text": ("axes.titlecolor", "text.color"),
     "grid": ("grid.color",),
 }
-STYLE: Final[Any] = mpl.rc_params_from_file(
+_STYLE: Final[Any] = mpl.rc_params_from_file(
     Path(__file__).with_name("templates") / "figures.mplstyle", use_default_template=False
 ) | {name: INK[colour] for colour, names in _COLOURED.items() for name in names}
-WIDTH: Final = 9.2
+_WIDTH: Final = 9.2
 _STRANGE: Final = re.compile(r"[^A-Za-z0-9.,+\- ]")
 _NO_METADATA: Final = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
@@ -113,7 +108,7 @@ def _rows(frame: Frame, columns: Sequence[str]) -> tuple[list[dict[str, Any]], l
 def figure_svg(figure: Figure) -> bytes:
     """The figure as SVG; the same figure gives the same bytes."""
     out = io.BytesIO()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure.savefig(out, format="svg", metadata=_NO_METADATA)
     return out.getvalue()
 
@@ -121,7 +116,7 @@ def figure_svg(figure: Figure) -> bytes:
 def figure_png(figure: Figure) -> bytes:
     """The figure as PNG on white; the same figure gives the same bytes."""
     out = io.BytesIO()
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(_STYLE):
         figure.savefig(out, format="png", dpi=144, facecolor="white", metadata={"Software": None})
     return out.getvalue()
 
@@ -131,7 +126,7 @@ def drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(draw)
     def styled(*arguments: P.args, **options: P.kwargs) -> Figure:
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(_STYLE):
             figure = draw(*arguments, **options)
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
@@ -144,7 +139,7 @@ def panels(number: int, *, height: float) -> tuple[Figure, Sequence[Axes]]:
     """A figure of `number` panels under each other, each `height` inches."""
     number = max(number, 1)
     layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.06)
-    figure = Drawing(figsize=(WIDTH, height * number), layout=layout)
+    figure = Drawing(figsize=(_WIDTH, height * number), layout=layout)
     grid = figure.subplots(number, 1, squeeze=False)
     return figure, list(grid[:, 0])
 

@@ -30,18 +30,17 @@ from treasury.close.fees.gas_costs import GAS_COSTS, GAS_PAYMENTS
 from treasury.close.late_items import LATE_ITEMS
 from treasury.close.ledger.ledger_comparison import LEDGER
 from treasury.close.ledger.transit_bridge import BRIDGE
-from treasury.close.result_words import DIRECTIONS, LINE_CLASSES, outcome_word, title_words
+from treasury.close.result_words import outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_text
+from treasury.ground.wording import DIRECTIONS, LINE_CLASSES
 from treasury.items import OPEN_ITEMS, acceptance_table
 from treasury.tables.tabular import units_of
 from treasury.tables.workbook import Sheet, SheetColumn, Workbook, sheet_of
 from treasury.tables.workbook_process import written_beside
 from treasury.text import clean
-
-__all__ = ["FILES", "LONGEST_SHEET", "SHEETS", "answer_tables", "workbook_beside"]
 
 _TABLES: Final = (
     ("Checklist", "checklist", CHECKLIST),
@@ -76,7 +75,7 @@ _TABLES: Final = (
 )
 """Each sheet in its place: its name, the table of the pack that it shows, if one is there, and the
 schema of which it has every column. Without a schema it has those of `sheets.csv`, so titled."""
-OF_LINES: Final = ("Lines", "Earlier lines")
+_OF_LINES: Final = ("Lines", "Earlier lines")
 
 
 def _sheets() -> Iterator[Sheet]:
@@ -101,7 +100,7 @@ LONGEST_SHEET: Final = 20_000
 """Rows of a sheet; a longer table is in the pack's Parquet file alone, and its sheet names that."""
 FILES: Final = {sheet: table for sheet, table, _ in _TABLES if table}
 """The table of the pack that each sheet shows, in our own columns."""
-ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
+_ELSEWHERE: Final = (SheetColumn("Where", "where", width=80),)
 _WORD_COLUMNS: Final = ("outcome", "line_class", "reason", "account", "statement_account")
 """What the words of a line are made from."""
 
@@ -165,7 +164,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
     tables["Accruals"] = _in_words(tables["Accruals"], {"ramp_type": DIRECTIONS})
     long = {name for name in FILES if tables[name].num_rows > LONGEST_SHEET}
     sheets = tuple(
-        msgspec.structs.replace(sheet, columns=ELSEWHERE) if sheet.name in long else sheet
+        msgspec.structs.replace(sheet, columns=_ELSEWHERE) if sheet.name in long else sheet
         for sheet in SHEETS
     )
     # What the sheet of a long table says: how many rows it has, and the file that has them.
@@ -173,7 +172,7 @@ def workbook_beside(closing: Closing, path: Path) -> AbstractContextManager[None
         name: pa.table({"where": [f"{tables[name].num_rows:,} rows: tables/{FILES[name]}.parquet"]})
         for name in long
     }
-    tables |= {name: _lines(tables[name]) for name in OF_LINES if name not in long}
+    tables |= {name: _lines(tables[name]) for name in _OF_LINES if name not in long}
     alone = closing.period is not None and closing.period.close.alone
     title = f"{title_words(r, zone)} · {ALONE}" if alone else title_words(r, zone)
     book = Workbook(

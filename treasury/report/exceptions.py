@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.close.result_words import (
-    DIRECTIONS,
     amount_words,
     amounts_words,
     count,
@@ -21,19 +20,18 @@ from treasury.close.result_words import (
     moment,
     outcome_word,
     reason_words,
-    short_account,
 )
+from treasury.ground.wording import DIRECTIONS
 from treasury.identifiers import plain_account
 from treasury.items.item_facts import needing_a_person
 from treasury.lake import AMOUNT, DATE, TEXT
+from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import Cell, Grid, Section, amount_cell, filled, make_cell, make_grid
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
 
-__all__ = ["OPEN_LINES", "decisions_section", "earlier_section", "exceptions_section", "open_lines"]
-
-EXCEPTIONS: Final = {
+_EXCEPTIONS: Final = {
     "suggested": "Needs decision: what each line may belong to",
     "conflict": "Contradicted: something speaks against the reference",
     "duplicate": "Paid twice",
@@ -53,10 +51,10 @@ OPEN_LINES: Final = grouped_schema(
 def exceptions_section(r: Reconciliation) -> Section:
     """A table for each outcome that needs a look."""
     table = r.lines.filter(pc.is_null(r.lines["line_class"]))
-    is_exception = pc.is_in(table["outcome"], pa.array(list(EXCEPTIONS), pa.string()))
+    is_exception = pc.is_in(table["outcome"], pa.array(list(_EXCEPTIONS), pa.string()))
     lines = table.filter(is_exception).to_pylist()
     grids = []
-    for outcome, caption in EXCEPTIONS.items():
+    for outcome, caption in _EXCEPTIONS.items():
         own = [line for line in lines if line["outcome"] == outcome]
         grids.append(_lines_grid(r, f"{caption}, {count(len(own), 'line')}", own, "Lines"))
     lead = "" if lines else "Every line of the month is matched or is other business."

@@ -13,9 +13,12 @@ import pyarrow.compute as pc
 from treasury.close.close_words import UNREAD, fees_words
 from treasury.close.coins.coin_value import REPORTING
 from treasury.close.fees.conversion_costs import ConversionCosts
-from treasury.close.fees.fee_table import CHECK, Fees, FeeTotal
+from treasury.close.fees.fee_checks import CHECK
+from treasury.close.fees.fee_table import Fees, FeeTotal
 from treasury.close.fees.gas_costs import GasCosts
-from treasury.close.result_words import DIRECTIONS, amount_words, count, day, short_account
+from treasury.close.result_words import amount_words, count, day
+from treasury.ground.wording import DIRECTIONS
+from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.grids import (
     NOTES,
@@ -29,8 +32,6 @@ from treasury.report.grids import (
 )
 from treasury.tables.tabular import value_text
 from treasury.text import clean
-
-__all__ = ["conversion_costs_section", "fees_section", "gas_section"]
 
 _RATE_ABSENT: Final = "no reference rate"
 _GAS_VALUE: Final = ("gas_value", "value_currency", _RATE_ABSENT)

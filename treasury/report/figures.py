@@ -37,13 +37,6 @@ from treasury.report.drawing import (
 if TYPE_CHECKING:
     from treasury.report.drawing import Frame
 
-__all__ = [
-    "cash_by_day", "cash_words", "conversion_costs", "conversion_costs_words", "exposure_by_day",
-    "exposure_words", "fees_and_rate", "fees_and_rate_words", "fees_by_month",
-    "fees_by_month_words", "funding_times", "funding_times_words", "open_items_by_age",
-    "open_items_words",
-]  # fmt: skip
-
 _LINES: Final = ("source", "line_class", "booking_date", "currency", "direction", "amount")
 _REQUESTS: Final = ("direction", "completed_on", "fiat_currency", "fiat_gross", "fee", "rate_bp")
 _TREND: Final = ("month", "fiat_currency", "requests", "fee", "rate_bp")

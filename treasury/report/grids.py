@@ -16,11 +16,6 @@ from treasury.close.result_words import amount_words
 from treasury.ground.package_files import package_text
 from treasury.text import clean
 
-__all__ = [
-    "MOST_ROWS_SHOWN", "NOTES", "Cell", "Grid", "GridHead", "Section", "amount_cell", "bare_amount",
-    "filled", "make_cell", "make_grid",
-]  # fmt: skip
-
 MOST_ROWS_SHOWN: Final = 200
 """Rows of one table on the page; the Excel file has them all, and the page says so."""
 

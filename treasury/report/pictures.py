@@ -13,8 +13,6 @@ from treasury.close.closing import Closing
 from treasury.report import figures
 from treasury.report.drawing import figure_svg
 
-__all__ = ["Drawn", "month_figures"]
-
 
 class Drawn(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A figure, and what it shows in words for who cannot see it."""

@@ -26,9 +26,7 @@ from treasury.report.screen import exception_words, open_words
 from treasury.report.sections import sections, tally
 from treasury.text import clean
 
-__all__ = ["inline_svg", "page_environment", "render_html"]
-
-TEMPLATE: Final = "report.html"
+_TEMPLATE: Final = "report.html"
 _ID: Final = re.compile(r'(\bid="|href="#|url\(#)')
 _STYLE: Final = re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
 _SIZE: Final = re.compile(r' width="[\d.]+pt" height="[\d.]+pt"')
@@ -47,7 +45,7 @@ def render_html(closing: Closing, drawn: Mapping[str, Drawn] | None = None) -> s
         headline = f"Closed, {count(carried, 'open item')} carried" if carried else "Closed"
     return (
         page_environment()
-        .get_template(TEMPLATE)
+        .get_template(_TEMPLATE)
         .render(
             month=r.month.title,
             company=clean(r.company),

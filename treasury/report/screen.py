@@ -24,7 +24,6 @@ from treasury.close.close_words import (
 from treasury.close.closing import Closing
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
-    OUTCOMES,
     amount_words,
     amounts_words,
     bank_lines_words,
@@ -34,6 +33,7 @@ from treasury.close.result_words import (
     moment,
     title_words,
 )
+from treasury.ground.wording import OUTCOMES
 from treasury.items import TURNS, ItemGroup, OpenItems
 from treasury.items.evidence_items import NOT_PROVABLE, unprovable_accounts
 from treasury.lake import AMOUNT, INTEGER, TEXT, Snapshot
@@ -42,11 +42,6 @@ from treasury.reconcile.monthly import Reconciliation, synced_at
 from treasury.reconcile.question import Question
 from treasury.tables.schemas import grouped_schema
 from treasury.text import clean
-
-__all__ = [
-    "FACTS", "SERVICES_ADD", "close_words", "exception_words", "first_screen", "funding_totals",
-    "funding_view", "open_words", "reconciliation_summary", "screen_facts", "unknown_screen",
-]  # fmt: skip
 
 _FUNDING_COLUMNS: Final = (
     "state", "due", "overdue", "direction", "reference", "send", "to", "approved", "seen",
@@ -326,7 +321,8 @@ def _outcome_block(currency: str, block: dict[str, list[dict[str, Any]]]) -> lis
             total(line["amount"] for line in lines if line["direction"] == direction)
             for direction in ("CRDT", "DBIT")
         )
-        block_rows.append((label, f"{len(lines):,}", *(_bare(amount, currency) for amount in sums)))
+        bare = (amount_words(amount, currency).removeprefix(f"{currency} ") for amount in sums)
+        block_rows.append((label, f"{len(lines):,}", *bare))
     widths = [max(len(row[at]) for row in block_rows) for at in range(4)]
     return [_aligned(row, widths) for row in block_rows]
 
@@ -335,10 +331,6 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     first = f"{cells[0]:<{widths[0]}}"
     padded = (f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True))
     return "   ".join((first, *padded))
-
-
-def _bare(amount: Decimal, currency: str) -> str:
-    return amount_words(amount, currency).removeprefix(f"{currency} ")
 
 
 def overdue_words(row: dict[str, Any]) -> str:

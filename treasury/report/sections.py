@@ -16,20 +16,19 @@ from treasury.close.ledger.ledger_comparison import AGREES, LedgerComparison
 from treasury.close.ledger.transit_bridge import TransitBridge
 from treasury.close.month_proof import in_transit, proof_of
 from treasury.close.result_words import (
-    LINE_CLASSES,
-    OUTCOMES,
     amount_words,
     amounts_words,
     carried_words,
     count,
     day,
     moment,
-    short_account,
 )
+from treasury.ground.wording import LINE_CLASSES, OUTCOMES
 from treasury.items import OpenItem
 from treasury.items.evidence_items import NOT_PROVABLE
 from treasury.items.item_kinds import OWNERS
 from treasury.money import total
+from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 from treasury.report.coin_section import coins_section
 from treasury.report.exceptions import decisions_section, earlier_section, exceptions_section
@@ -51,9 +50,7 @@ from treasury.statements.explorer.wallet_place import NATIVE_COINS
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["sections", "tally"]
-
-BRIDGED: Final = {
+_BRIDGED: Final = {
     "on_ramp": "on-ramp",
     "off_ramp": "off-ramp",
     "off_ramp_coins": "off-ramp, its coins",
@@ -61,8 +58,8 @@ BRIDGED: Final = {
     "own_transfer": "own transfer",
 }
 """The kinds of a bridge's rows in words."""
-KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
-ROLLED: Final = (
+_KINDS: Final = {"bank": "bank", "custodial": "custodial wallet", "company": "company wallet"}
+_ROLLED: Final = (
     "opening", "new", "matched", "reopened", "cancelled", "blocked", "adjusted", "closing",
     "standing_blocked",
 )  # fmt: skip
@@ -179,7 +176,7 @@ def _account_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (
         make_cell(
             row["name"] or short_account(row["of"]),
-            f"{short_account(row['of'])}, {KINDS[row['kind']]}",
+            f"{short_account(row['of'])}, {_KINDS[row['kind']]}",
         ),
         row["currency"],
         *(bare_amount(row, name) for name in ("opening", "money_in", "money_out")),
@@ -280,7 +277,7 @@ def _bridge(bridge: TransitBridge) -> Grid:
         "What | Why | >Items | >Report | >Journal | >Roll-forward",
         [*steps, *_summed(steps, names)],
         lambda row: (
-            make_cell(BRIDGED[row["kind"]], row["currency"]),
+            make_cell(_BRIDGED[row["kind"]], row["currency"]),
             row["why"],
             f"{row['rows']:,}",
             *(bare_amount(row, name) if row[name] else "–" for name in names),
@@ -329,7 +326,7 @@ def _rolled(totals: pa.Table) -> Grid:
         totals,
         lambda row: (
             make_cell(str(row["kind"]).replace("_", "-"), row["currency"]),
-            *(amount_cell(row, name) for name in ROLLED),
+            *(amount_cell(row, name) for name in _ROLLED),
         ),
         sheet="Roll-forward",
     )

@@ -17,8 +17,6 @@ import pyarrow as pa
 
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS
 
-__all__ = ["column"]
-
 _Builder = Callable[[Sequence[Any], int], pa.Array]
 
 _WIDE: Final = Context(prec=80)

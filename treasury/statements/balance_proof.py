@@ -15,15 +15,6 @@ import msgspec
 
 from treasury.money import format_amount
 
-__all__ = [
-    "EXACT",
-    "StatementBalance",
-    "Tally",
-    "closing_balance",
-    "is_provable",
-    "opening_balance",
-]
-
 EXACT: Final = Context(prec=80)  # Python's own 28 digits are fewer than an amount may have
 _MOST_FAILURES: Final = 20
 

@@ -27,11 +27,6 @@ from treasury.statements.pain.pain002 import StatusReportFile, looks_like_status
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
-__all__ = [
-    "FileTerms", "StatementFile", "mapped", "open_file", "read_document", "with_twins",
-    "write_stream",
-]  # fmt: skip
-
 
 class FileTerms(msgspec.Struct, frozen=True):
     """What a company says about files of its own, where they do not.

@@ -7,8 +7,6 @@ from typing import Final, Protocol
 
 from treasury.errors import StatementError
 
-__all__ = ["HEAD", "ByteSource", "Stream", "UnknownFormat"]
-
 HEAD: Final = 1 << 16
 """Bytes that may be looked at before reading begins."""
 

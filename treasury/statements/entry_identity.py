@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from treasury.statements.entry_rows import EntryRow
 
-__all__ = ["Ordinals", "content_id", "content_of", "entry_id", "entry_ids", "id_of"]
-
 
 def content_id(parts: Iterable[object]) -> str:
     """A hash of the parts in order, 32 hexadecimal digits."""

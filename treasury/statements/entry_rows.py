@@ -20,11 +20,6 @@ from treasury.lake import BOOL, TEXTS, Table
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = [
-    "BATCH", "EntryRow", "Problem", "StatedColumns", "StatementRow", "column_batch",
-    "entry_batches", "statement_table",
-]  # fmt: skip
-
 BATCH: Final = 1024
 """So many rows of a file are held at a time."""
 

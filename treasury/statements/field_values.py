@@ -16,11 +16,6 @@ from treasury.errors import InputError
 from treasury.identifiers import is_iban
 from treasury.money import parse_amount
 
-__all__ = [
-    "Currencies", "account_number", "amount_in_xml", "count_in", "day", "declared_currencies",
-    "instant", "is_true", "own_account", "reference",
-]  # fmt: skip
-
 Currencies = Mapping[str, Collection[str]]
 """Account -> the currencies that it is declared in."""
 

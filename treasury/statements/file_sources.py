@@ -28,8 +28,6 @@ from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
-__all__ = ["STDIN", "Document", "KeptInput", "documents", "plain_file"]
-
 STDIN: Final = "-"
 
 _ZIP: Final = b"PK\x03\x04"

@@ -35,13 +35,11 @@ from treasury.statements.byte_stream import UnknownFormat
 from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import Document, plain_file
 
-__all__ = ["Job", "ReadingOutcome", "read_in_processes", "serve"]
-
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
 _AHEAD: Final = 4
 
-Read = StatementFile | Problem | StatementError
+_Read = StatementFile | Problem | StatementError
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -85,7 +83,7 @@ def read_in_processes(
         _Workers() as processes,
         ThreadPoolExecutor(count) as pool,
     ):
-        waiting: deque[Future[Read]] = deque()
+        waiting: deque[Future[_Read]] = deque()
         for number, document in enumerate(documents):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
@@ -105,7 +103,7 @@ def read_in_processes(
 
 
 def _result(
-    reading: Future[Read], refused: list[StatementError] | None
+    reading: Future[_Read], refused: list[StatementError] | None
 ) -> Iterator[StatementFile | Problem]:
     file = reading.result()
     if not isinstance(file, StatementError):
@@ -133,7 +131,7 @@ class _Workers(ExitStack):
         super().__init__()
         self._mine = threading.local()
 
-    def read(self, job: Job, document: Document) -> Read:
+    def read(self, job: Job, document: Document) -> _Read:
         """What becomes of a job's file, read in the process of this thread."""
         process: subprocess.Popen[bytes] | None = getattr(self._mine, "process", None)
         if process is None:

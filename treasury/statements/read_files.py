@@ -27,8 +27,6 @@ from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.parallel_reading import read_in_processes
 from treasury.statements.statement_tables import STATEMENT_ENTRIES, STATEMENTS
 
-__all__ = ["Reading", "read_batches", "read_file", "read_statements"]
-
 
 class Reading(msgspec.Struct, frozen=True):
     """Files read together; `skipped` are those in a folder or archive that are no statements.

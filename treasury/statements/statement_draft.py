@@ -24,8 +24,6 @@ from treasury.statements.byte_stream import ByteSource, Stream
 from treasury.statements.entry_identity import Ordinals, content_id, entry_id, entry_ids
 from treasury.statements.entry_rows import EntryRow, Problem, StatedColumns, StatementRow
 
-__all__ = ["MOST_PROBLEMS", "BankFile", "StatementDraft", "StatementHead"]
-
 MOST_PROBLEMS = 1000
 _MOST_STATEMENTS = 50_000
 

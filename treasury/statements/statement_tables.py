@@ -10,8 +10,6 @@ from typing import Final
 
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT, TEXTS, Column, Table
 
-__all__ = ["BALANCE_CONFIRMATIONS", "COUNTING", "STATEMENTS", "STATEMENT_ENTRIES", "TABLES"]
-
 COUNTING: Final = "vanished_at IS NULL"
 """Which stored statements and movements count, in SQL: those of withdrawn statements do not."""
 

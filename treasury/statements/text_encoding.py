@@ -13,8 +13,6 @@ from collections import Counter
 from functools import cache
 from typing import Final
 
-__all__ = ["Letters", "utf_16"]
-
 _WEST: Final = ("äöüß", "àâçéèêëîïôùûœ", "àèéìòù", "áéíñóúü", "åäöæøé", "ãõáéíóúâêôçà")
 _EAST: Final = ("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "ăâîşţ", "čćđšž")
 _BALTIC: Final = ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž")

@@ -20,11 +20,6 @@ from treasury.errors import InputError, TreasuryError
 from treasury.ground.regular_files import open_regular
 from treasury.money import parse_amount
 
-__all__ = [
-    "LARGEST", "CsvColumn", "CsvLine", "amount", "csv_lines", "csv_rows", "day", "read_csv",
-    "small_file", "text",
-]  # fmt: skip
-
 LARGEST: Final = 64 * 1024 * 1024
 _DELIMITERS: Final = ",;\t"
 

@@ -23,8 +23,6 @@ from pyarrow.csv import WriteOptions, write_csv
 from treasury.tables.tabular import amount_texts, value_text
 from treasury.text import visible
 
-__all__ = ["csv_text", "rows_of", "write_csv_table"]
-
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 """Characters that end a line or move to another column: a cell stays one line."""
 _SIGNS: Final = r"=+\-@⁺⁼₊₌﬩﹢﹣﹦﹫＋－＝＠−"

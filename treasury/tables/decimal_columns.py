@@ -8,8 +8,6 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["decimal_column", "whole_numbers"]
-
 _DIGITS = 19
 """Of the largest whole number that Arrow counts in 64 bits."""
 

@@ -9,9 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pyarrow as pa
 
-from treasury.tables.tabular import CURRENCY_OF, Tabular, cell, html_table
-
-__all__ = ["CURRENCY_OF", "Rows", "cell"]
+from treasury.tables.tabular import Tabular, html_table
 
 
 class Rows(Tabular, msgspec.Struct, frozen=True, eq=False):

@@ -7,8 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["grouped_schema", "table_of"]
-
 
 def grouped_schema(*columns: pa.Field | tuple[pa.DataType, *tuple[str, ...]]) -> pa.Schema:
     """The schema of columns in their order: a type and the names that have it, or a whole field."""

@@ -25,13 +25,7 @@ from treasury.text import clean, safe_html
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CURRENCY_OF", "Tabular", "amount_texts", "cell", "clean_column", "column_texts",
-    "distinct_rows", "exact_pandas", "html_table", "in_one", "in_zone", "plain_amounts",
-    "rows_hash", "units_of", "value_text", "wide",
-]  # fmt: skip
-
-PREVIEW: Final = 200
+_PREVIEW: Final = 200
 """Rows of a table that a notebook shows."""
 _BATCH: Final = 10_000
 """Rows that are hashed together."""
@@ -131,11 +125,11 @@ def html_table(table: pa.Table, zone: ZoneInfo | None = None, *, as_stored: bool
         return f"<tr>{''.join(cells)}</tr>"
 
     head = row("th", [name.replace("_", " ") for name in names])
-    preview = in_zone(table.slice(0, PREVIEW), zone).to_pylist()
+    preview = in_zone(table.slice(0, _PREVIEW), zone).to_pylist()
     body = "".join(
         row("td", [cell(values, name, as_stored=as_stored) for name in names]) for values in preview
     )
-    more = table.num_rows - PREVIEW
+    more = table.num_rows - _PREVIEW
     note = f"<p>{more:,} more rows: use .to_pandas()</p>" if more > 0 else ""
     # Jupyter must not take "$5 and $6" for mathematics.
     return (

@@ -24,18 +24,13 @@ from treasury.errors import InputError, StorageError
 from treasury.money import exponent, plain_digits
 from treasury.text import clean
 
-__all__ = [
-    "DIGITS", "Sheet", "SheetColumn", "Workbook", "require_rows", "sheet_of", "write_book",
-    "write_tables", "write_whole",
-]  # fmt: skip
-
 DIGITS: Final = 15
 """Significant digits that Excel keeps of a number."""
 ROWS: Final = 1_048_575
 """Rows that a sheet takes below its header."""
 LONGEST: Final = 32_000
 """Characters that a cell takes, with room to say that more was there."""
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """When a workbook says it was made, where no answer's instant is given: the same each time."""
 
 _BATCH: Final = 5_000
@@ -59,9 +54,9 @@ _FROM_LIST: Final = {
 _Cell: TypeAlias = tuple[Any, Any]
 """A value and its format."""
 
-Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
+_Units: TypeAlias = Callable[[Collection[str]], Mapping[str, str]]
 """Of a table's columns, those of amounts with the column that names their currency."""
-Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
+_Kind = Literal["text", "amount", "number", "date", "instant", "entry"]
 
 
 class SheetColumn(msgspec.Struct, frozen=True):
@@ -73,7 +68,7 @@ class SheetColumn(msgspec.Struct, frozen=True):
 
     title: str
     field: str
-    kind: Kind = "text"
+    kind: _Kind = "text"
     width: int = 14
     unit: str = "currency"
     choices: str = ""
@@ -101,7 +96,7 @@ class Workbook(msgspec.Struct, frozen=True, kw_only=True):
 
     properties: dict[str, str]
     sheets: tuple[Sheet, ...]
-    created: datetime = EPOCH
+    created: datetime = _EPOCH
     zone: str = "UTC"
     head: str = ""
 
@@ -138,7 +133,7 @@ def require_rows(tables: Mapping[str, pa.Table]) -> None:
             )
 
 
-def write_tables(path: Path, tables: Mapping[str, pa.Table], units: Units) -> Path:
+def write_tables(path: Path, tables: Mapping[str, pa.Table], units: _Units) -> Path:
     """Write a sheet of all columns for each table, instants in UTC; errors as `write_whole`."""
     book = Workbook(
         properties={"title": path.stem},
@@ -161,7 +156,7 @@ def write_whole(book: Workbook, tables: Mapping[str, pa.Table], path: Path) -> N
         ) from None
 
 
-def sheet_of(name: str, schema: pa.Schema, units: Units) -> Sheet:
+def sheet_of(name: str, schema: pa.Schema, units: _Units) -> Sheet:
     """A sheet of every column of such a table."""
     unit = units(schema.names)
     return Sheet(
@@ -173,7 +168,7 @@ def sheet_of(name: str, schema: pa.Schema, units: Units) -> Sheet:
     )
 
 
-def _kind(kind: pa.DataType) -> tuple[Kind, int]:
+def _kind(kind: pa.DataType) -> tuple[_Kind, int]:
     if pa.types.is_decimal(kind):
         return "amount", 16
     if pa.types.is_timestamp(kind):

@@ -26,11 +26,9 @@ from treasury.errors import InputError
 from treasury.tables.csv_input import small_file
 from treasury.text import clean
 
-__all__ = ["WorkbookCell", "WorkbookContent", "WorkbookSheet", "cell_name", "read_workbook"]
-
 LARGEST: Final = 16 << 20
 """Bytes of a workbook that are read."""
-UNPACKED: Final = 64 << 20
+_UNPACKED: Final = 64 << 20
 """Bytes that its parts may have together, unpacked."""
 _PARTS: Final = 2_000
 _CELLS: Final = 2_000_000
@@ -47,7 +45,7 @@ _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _SAVE_AGAIN: Final = "save it again as an Excel workbook (.xlsx), without macros or a password"
 _TEXTS: Final = frozenset({"s", "str", "inlineStr", "d"})
 
-Attributes = Mapping[str, str]
+_Attributes = Mapping[str, str]
 
 
 class WorkbookCell(msgspec.Struct, frozen=True):
@@ -108,7 +106,7 @@ class _Parts:
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._archive = archive
         self._name = name
-        self._left = UNPACKED
+        self._left = _UNPACKED
         parts = archive.namelist()
         if "mimetype" in parts:
             raise InputError(f"{name} is an OpenDocument file", do=_SAVE_AGAIN)
@@ -124,7 +122,7 @@ class _Parts:
         """The sheets, in the order in which the workbook names them."""
         day_zero, named = _DAY_ZERO, list[tuple[str, str]]()
 
-        def start(tag: str, attributes: Attributes) -> None:
+        def start(tag: str, attributes: _Attributes) -> None:
             nonlocal day_zero
             if tag == "workbookPr" and attributes.get("date1904") in {"1", "true"}:
                 day_zero = _DAY_ZERO_MAC
@@ -134,7 +132,7 @@ class _Parts:
         self._read("xl/workbook.xml", start)
         targets: dict[str, str] = {}
 
-        def relate(tag: str, attributes: Attributes) -> None:
+        def relate(tag: str, attributes: _Attributes) -> None:
             if tag == "Relationship" and attributes.get("TargetMode") != "External":
                 target = posixpath.join("/xl", attributes.get("Target", ""))
                 targets[attributes.get("Id", "")] = posixpath.normpath(target).lstrip("/")
@@ -156,7 +154,7 @@ class _Parts:
     def _read(
         self,
         part: str,
-        start: Callable[[str, Attributes], None],
+        start: Callable[[str, _Attributes], None],
         end: Callable[[str], None] | None = None,
         text: Callable[[str], None] | None = None,
     ) -> None:
@@ -182,7 +180,7 @@ class _Parts:
                 while piece := file.read(_CHUNK):
                     self._left -= len(piece)
                     if self._left < 0:
-                        raise self._refused(f"unpacks to more than {UNPACKED >> 20} MB")
+                        raise self._refused(f"unpacks to more than {_UNPACKED >> 20} MB")
                     parser.Parse(piece, False)
             parser.Parse(b"", True)
         except expat.ExpatError as error:
@@ -200,7 +198,7 @@ class _SharedTexts:
         self._pieces: list[str] = []
         self._is_text = self._is_hint = False
 
-    def start(self, tag: str, _: Attributes) -> None:
+    def start(self, tag: str, _: _Attributes) -> None:
         if tag == "si":
             self._pieces = []
         elif tag == "rPh":
@@ -232,7 +230,7 @@ class _SheetCells:
         self._pieces: list[str] = []
         self._takes = self._is_hint = self._is_formula = False
 
-    def start(self, tag: str, attributes: Attributes) -> None:
+    def start(self, tag: str, attributes: _Attributes) -> None:
         match tag:
             case "row":
                 self._row = int(attributes.get("r", self._row + 1))

@@ -25,8 +25,6 @@ from treasury.ground.processes import started
 from treasury.tables.workbook import Workbook, require_rows, write_book
 from treasury.text import clean
 
-__all__ = ["work", "written_beside"]
-
 CELLS: Final = 200_000
 """Cells from which a workbook is worth a process: they take as long as one takes to start."""
 _ORDER: Final = "order.json"

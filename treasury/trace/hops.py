@@ -13,12 +13,7 @@ from treasury.money import convert, format_amount, net_crypto
 from treasury.reconcile.conversion import Conversion
 from treasury.trace.payment_trace import Hop, HopState
 
-__all__ = [
-    "LINE_STATES", "LINE_STEPS", "bank_line", "conversion", "event_hop", "exchange", "id_of",
-    "last_event", "paid_out", "place_of", "reference", "who", "words",
-]  # fmt: skip
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 LINE_STATES: Final[dict[str, HopState]] = {
     "matched": "seen",
@@ -37,7 +32,7 @@ LINE_STEPS: Final = {
 }
 
 
-def exchange(request: Row) -> Iterator[Hop]:
+def exchange(request: _Row) -> Iterator[Hop]:
     """The amounts as the service recorded them, worked out again."""
     rate, fee, coins = (
         request[name] for name in ("exchange_rate", "fiat_fee_amount", "crypto_amount")
@@ -64,7 +59,7 @@ def exchange(request: Row) -> Iterator[Hop]:
         yield Hop("Conversion", "contradicted", f"{says}: worked out again it is not")
 
 
-def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
+def paid_out(request: _Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
     """The service's word that the fiat of an off-ramp left."""
     event = last_event(events, "PAYMENT_SENT") or last_event(events, "COMPLETED")
     if event is not None:
@@ -73,7 +68,7 @@ def paid_out(request: Row, events: list[dict[str, Any]]) -> Iterator[Hop]:
         yield event_hop("Payout", says, event, amount=net, currency=fiat)
 
 
-def bank_line(line: Row) -> Hop:
+def bank_line(line: _Row) -> Hop:
     """A line as the bank shows it; what it brings back, or came back as, without ids of ours."""
     amount, currency = line["amount"], line["currency"]
     way = "credit from" if line["direction"] == "CRDT" else "debit to"
@@ -86,7 +81,7 @@ def bank_line(line: Row) -> Hop:
     return Hop("Bank line", state, says, on=on, amount=amount, currency=currency, evidence=evidence)
 
 
-def reference(line: Row) -> Hop:
+def reference(line: _Row) -> Hop:
     """How a line was brought to what it is for."""
     if line["line_class"]:
         says = f"other business by the rule {line['rule_name']!r}"
@@ -99,7 +94,7 @@ def reference(line: Row) -> Hop:
     return Hop("Reference", state, says, is_for_provider=is_for_provider)
 
 
-CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
+_CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
     "proved": ("seen", "proved by the balance"),
     "proved_as_group": ("seen", "proved as a group of {credits} credits, none of them by itself"),
     "rate_outside_band": ("contradicted", "the rate that it implies is outside what was recorded"),
@@ -108,15 +103,15 @@ CONVERSION_WORDS: Final[dict[str, tuple[HopState, str]]] = {
     "not_shown": ("contradicted", "{reason}"),
     "not_provable": ("not provable", "{reason}"),
 }
-MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
+_MAYBE: Final = "may be in a group of {credits} credits that is proved; by itself it is not"
 
 
-def conversion(proof: Conversion, line: Row, due: date | None, zone: ZoneInfo) -> Hop:
+def conversion(proof: Conversion, line: _Row, due: date | None, zone: ZoneInfo) -> Hop:
     """What the balances say of a credit; in a group one without its reference stays unproved."""
-    state, saying = CONVERSION_WORDS[proof.state]
+    state, saying = _CONVERSION_WORDS[proof.state]
     in_group = proof.state == "proved_as_group"
     if in_group and (line["entry_id"] in proof.edge_ids or line["outcome"] != "matched"):
-        state, saying = "not provable", MAYBE
+        state, saying = "not provable", _MAYBE
     says = saying.format(credits=proof.credits, reason=proof.reason)
     if proof.implied_rate is not None and proof.implied_rate_to is not None:
         low, high = f"{proof.implied_rate:f}", f"{proof.implied_rate_to:f}"
@@ -144,23 +139,23 @@ def last_event(events: list[dict[str, Any]], kind: str) -> dict[str, Any] | None
     return of_kind[-1] if of_kind else None
 
 
-def who(event: Row) -> str:
+def who(event: _Row) -> str:
     """Who did what an event tells, as the service names them."""
     return event["email"] or event["username"] or "an unknown user"
 
 
-def event_hop(place: str, says: str, event: Row, state: HopState = "seen", **more: Any) -> Hop:
+def event_hop(place: str, says: str, event: _Row, state: HopState = "seen", **more: Any) -> Hop:
     """A hop whose evidence is an event of the service."""
     at = event["created_at"]
     return Hop(place, state, says, at=at, evidence=id_of(event), **more)
 
 
-def id_of(event: Row | None) -> str:
+def id_of(event: _Row | None) -> str:
     """An event as evidence."""
     return f"event {event['id']}" if event is not None else ""
 
 
-def place_of(line: Row) -> str:
+def place_of(line: _Row) -> str:
     """Where a line stands: its file, its place in it, its id."""
     return f"{line['file_name']}, {line['position']}, line {line['entry_id']}"
 

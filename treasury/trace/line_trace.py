@@ -14,8 +14,6 @@ from treasury.trace.payment_trace import Hop
 from treasury.trace.request_trace import RequestWay
 from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
-__all__ = ["LineWay"]
-
 
 class LineWay(Records):
     """What the records tell of one bank line."""

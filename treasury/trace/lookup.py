@@ -22,8 +22,6 @@ from treasury.tables.schemas import grouped_schema, table_of
 from treasury.text import clean
 from treasury.trace.trace_records import sql_of
 
-__all__ = ["CHOICES", "TRACE_PACKAGE", "Subject", "amounts_in", "as_typed", "look_up"]
-
 CHOICES: Final = grouped_schema(
     (TEXT, "kind", "id"), (DATE, "happened_on"), (AMOUNT, "amount"), (TEXT, "currency", "says")
 )
@@ -31,7 +29,7 @@ TRACE_PACKAGE: Final = "treasury.trace.steps"
 CHOSEN: Final = steps_of(TRACE_PACKAGE)["chosen"]
 MOST: Final = 50
 """So many choices are shown, the latest first."""
-SHORTEST: Final = 6
+_SHORTEST: Final = 6
 """The beginning of an id stands for it from so many letters and digits on."""
 
 _AMOUNT: Final = re.compile(
@@ -79,7 +77,7 @@ def look_up(
         amounts, currency = amounts_in(typed)
         for amount in sorted(amounts):
             subjects += _subjects(connection, by_amount, [f"{amount:f}", currency])
-    if not subjects and len(key) >= SHORTEST:
+    if not subjects and len(key) >= _SHORTEST:
         subjects = _subjects(connection, sql_of("subjects_by_beginning"), [key])
     if not subjects:
         raise NothingStored(

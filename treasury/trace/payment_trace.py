@@ -22,8 +22,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import clean, safe_html
 
-__all__ = ["GAPS", "HOPS", "Hop", "HopState", "Trace", "clock_words"]
-
 HopState = Literal[
     "seen", "as recorded", "missing", "not provable", "needs decision", "contradicted", "ended"
 ]

@@ -26,14 +26,12 @@ from treasury.trace.hops import (
 from treasury.trace.payment_trace import Hop, HopState
 from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
-__all__ = ["RequestWay"]
-
-DELIVERY: Final = (
+_DELIVERY: Final = (
     "company_wallet_address", "company_wallet_chain", "crypto_currency", "approved_at",
     "completed_at",
 )  # fmt: skip
 """Where coins are delivered, what, and the time in which it happens."""
-ENDED: Final = {
+_ENDED: Final = {
     "CANCELLED": "cancelled",
     "REJECTED": "rejected",
     "ADMIN_REJECTED": "denied by the provider",
@@ -85,7 +83,7 @@ class RequestWay(Records):
         changed = last_event(events, "AMOUNT_CHANGED")
         if changed is not None:
             yield event_hop("Request", f"amount changed by {who(changed)}", changed)
-        for kind, ended_words in ENDED.items():
+        for kind, ended_words in _ENDED.items():
             ended = last_event(events, kind)
             if ended is not None:
                 yield event_hop("Request", f"{ended_words}, by {who(ended)}", ended, "ended")
@@ -180,7 +178,7 @@ class RequestWay(Records):
         hash_, coin = request["blockchain_transaction_hash"], request["crypto_currency"]
         rows = self.rows(sql_of("hash_movements"), hash_)
         of_hash = self.row(sql_of("hash_due"), hash_, coin)
-        covering = self.row(sql_of("covering_export"), *(request[name] for name in DELIVERY))
+        covering = self.row(sql_of("covering_export"), *(request[name] for name in _DELIVERY))
         due = of_hash["due"] if of_hash else None
         asset = coin or "?"
         to = request["company_wallet_address"] if request["ramp_type"] == "ON_RAMP" else None

@@ -13,8 +13,6 @@ from treasury.ground.package_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.trace.payment_trace import Hop
 
-__all__ = ["Records", "Row", "TraceParts", "sql_of"]
-
 Row = Mapping[str, Any]
 
 

@@ -21,10 +21,8 @@ from treasury.trace.request_trace import RequestWay
 from treasury.trace.trace_records import TraceParts
 from treasury.trace.transfer_trace import TransferWay
 
-__all__ = ["trace"]
-
 TRACE_STEPS: Final = in_order(steps_of(TRACE_PACKAGE), ("traceables", "traced_amounts", "choices"))
-WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
+_WAYS: Final[Mapping[str, type[RequestWay | LineWay | TransferWay]]] = {
     "request": RequestWay,
     "line": LineWay,
     "transfer": TransferWay,
@@ -55,7 +53,7 @@ def trace(
                 listed = f"{count} payments, latest first"
             parts = TraceParts(title=f"{listed}: choose one")
         else:
-            way = WAYS[subject.kind](connection, question, remarks_by_request(remarks))
+            way = _WAYS[subject.kind](connection, question, remarks_by_request(remarks))
             parts = way.read(subject.id)
         return Trace(
             asked=typed,

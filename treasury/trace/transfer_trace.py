@@ -8,8 +8,6 @@ from treasury.trace.hops import words
 from treasury.trace.payment_trace import Hop, HopState
 from treasury.trace.trace_records import Records, Row, TraceParts, sql_of
 
-__all__ = ["TransferWay"]
-
 
 class TransferWay(Records):
     """What the records tell of one transfer."""

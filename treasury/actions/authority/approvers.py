@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treasury.actions.action_states import Action
-from treasury.actions.authority.policy import Policy, same_person
+from treasury.actions.authority.policy import Policy
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.errors import ActionRefused
 from treasury.journal.actor import Actor
-
-__all__ = ["waiting_for"]
+from treasury.journal.person_names import same_person
 
 
 def waiting_for(person: str, actions: Iterable[Action], policy: Policy) -> frozenset[str]:

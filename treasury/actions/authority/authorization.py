@@ -14,14 +14,13 @@ from typing import Any
 
 from treasury.actions.action_context import Context
 from treasury.actions.action_states import DROPPED, Action
-from treasury.actions.authority.policy import POLICY_FILE, Policy, same_person
+from treasury.actions.authority.policy import POLICY_FILE, Policy
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.errors import ActionRefused
 from treasury.journal import Actor
-
-__all__ = ["decided_today", "refuse_maker", "refuse_outdated"]
+from treasury.journal.person_names import same_person
 
 
 def refuse_outdated(context: Context, action: Action, *, so: str = "nothing was sent") -> None:

@@ -19,16 +19,14 @@ import msgspec
 from treasury.errors import InputError
 from treasury.money import is_exact_in, parse_amount
 
-__all__ = ["CoinMeasurement", "CoinOpening", "CoinPolicy", "check_coins", "with_coin_amounts"]
-
-REPORTING: Final = "EUR"
+_REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
-CHOICES: Final = {
+_CHOICES: Final = {
     "measurement": ("cost", "reserves", "profit_and_loss"),
     "cost_formula": ("weighted_average", "fifo"),
     "reversal": ("none", "next_month"),
 }
-POOLS: Final = ("entity", "wallet")
+_POOLS: Final = ("entity", "wallet")
 _OPENING: Final = re.compile(r"^[ \t]*\[\[\s*coins\s*\.\s*openings\s*\]\]", re.MULTILINE)
 _COIN: Final = re.compile(r"[A-Z0-9]{2,20}", re.ASCII)
 _DAY: Final = timedelta(days=1)
@@ -82,10 +80,10 @@ def check_coins(coins: CoinPolicy | None, text: str) -> None:
     for coin, terms in coins.measured.items():
         if not _COIN.fullmatch(coin):
             raise InputError(f"coins.measured: {coin!r:.40} is no coin", do="name it as USDC")
-        for name, choices in CHOICES.items():
+        for name, choices in _CHOICES.items():
             _require(getattr(terms, name), f"coins.measured.{coin}", name, choices)
     if coins.measured:
-        _require(coins.pool, "coins", "pool", POOLS)
+        _require(coins.pool, "coins", "pool", _POOLS)
     lines = [text.count("\n", 0, head.start()) + 1 for head in _OPENING.finditer(text)]
     days: dict[str, date] = {}
     pools: set[tuple[str, str]] = set()
@@ -126,9 +124,9 @@ def _problem(coins: CoinPolicy, opening: CoinOpening) -> str:
         return f"is of {opening.day}, which is not the last day of a month"
     if opening.quantity <= 0:
         return f"has the quantity {opening.quantity:f}: it is above 0"
-    if opening.carrying_amount < 0 or not is_exact_in(opening.carrying_amount, REPORTING):
+    if opening.carrying_amount < 0 or not is_exact_in(opening.carrying_amount, _REPORTING):
         amount = f"{opening.carrying_amount:f}"
-        return f"has the carrying amount {amount}: it is cents of {REPORTING}, 0 or more"
+        return f"has the carrying amount {amount}: it is cents of {_REPORTING}, 0 or more"
     if coins.pool == "wallet" and not opening.wallet:
         return "names no wallet, and pools are wallets"
     if coins.pool == "entity" and opening.wallet:

@@ -20,9 +20,7 @@ from treasury.actions.authority.policy import Policy
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
 
-__all__ = ["Identity"]
-
-HOLDS_SECONDS: Final = 300
+_HOLDS_SECONDS: Final = 300
 
 
 class Identity:
@@ -49,7 +47,7 @@ class Identity:
         question = (hub.api, token)
         with self._lock:
             name, since = self._answer
-            if self._question != question or self._clock() - since > HOLDS_SECONDS:
+            if self._question != question or self._clock() - since > _HOLDS_SECONDS:
                 name = hub_user(hub.api, Secret(token))
                 self._question, self._answer = question, (name, self._clock())
         return Actor(name, "hub", "verified")

@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from treasury.actions.authority.policy import POLICY_FILE, load_policy, parse_policy, same_name
+from treasury.actions.authority.policy import POLICY_FILE, load_policy, parse_policy
 from treasury.errors import InputError, StorageError
 from treasury.ground import durable
+from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
-
-__all__ = ["enrol_key"]
 
 _SECTION: Final = re.compile(r"^[ \t]*\[[ \t]*keys[ \t]*\][ \t]*(#.*)?$", re.MULTILINE)
 

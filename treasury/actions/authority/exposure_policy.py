@@ -19,8 +19,6 @@ from treasury.errors import InputError
 from treasury.money import EXPONENTS, typed_amount
 from treasury.text import clean
 
-__all__ = ["ExposurePolicy", "with_exposure_amounts"]
-
 _HEAD: Final = re.compile(r"[ \t]*\[\s*(?P<table>[A-Za-z0-9_.\s\"'-]+?)\s*\]\s*(#.*)?")
 _KEY: Final = re.compile(r"[ \t]*[\"']?(?P<key>[^\s\"'=]+)[\"']?\s*=")
 

@@ -35,18 +35,13 @@ from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
 from treasury.journal import Actor, SignatureRules
-from treasury.journal.person_names import same_name, same_person
+from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
 from treasury.money import format_amount, parse_amount, total
 from treasury.settings import require_https
 
 if TYPE_CHECKING:
     from treasury.actions.kinds.kind import AssetAmount, Kind
-
-__all__ = [
-    "POLICY_FILE", "Hub", "Materiality", "Policy", "RecoveryTerms", "Rule", "load_policy",
-    "parse_policy", "read_keys", "same_name", "same_person",
-]  # fmt: skip
 
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"

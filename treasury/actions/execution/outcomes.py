@@ -29,8 +29,6 @@ from treasury.journal import Draft
 from treasury.journal.chain import canonical
 from treasury.text import clean
 
-__all__ = ["End", "OutcomeRecorder", "has_passed"]
-
 _NEVER_LEFT: Final = (
     errors.ServiceUnreachable,
     errors.RateLimited,
@@ -38,9 +36,9 @@ _NEVER_LEFT: Final = (
     errors.BadCredentials,
 )
 """What says nothing about the action itself: it may be tried again as it is approved."""
-MOST_ERROR_CHARACTERS: Final = 2_000
+_MOST_ERROR_CHARACTERS: Final = 2_000
 """The most characters of an error that an entry tells."""
-MOST_ENTRY_CHARACTERS: Final = 1_000_000
+_MOST_ENTRY_CHARACTERS: Final = 1_000_000
 """The most characters of an entry: an answer that is longer is no record of the contract."""
 
 
@@ -260,7 +258,7 @@ class OutcomeRecorder:
         refusal_in_doubt: bool = False,
     ) -> End:
         """Nobody can tell; its twin is blocked from here on."""
-        why = clean(why)[:MOST_ERROR_CHARACTERS]
+        why = clean(why)[:_MOST_ERROR_CHARACTERS]
         error = OutcomeUnknown(
             f"{action.id} {action.name}: the service may have carried it out; {why}",
             look_up=f"run `treasury actions recover {action.id}` before deciding again",
@@ -268,14 +266,14 @@ class OutcomeRecorder:
             key=action.key or None,
         )
         in_doubt = {"refusal_in_doubt": True} if refusal_in_doubt else {}
-        cause_words = clean(cause or error)[:MOST_ERROR_CHARACTERS]
+        cause_words = clean(cause or error)[:_MOST_ERROR_CHARACTERS]
         return self._end(action, "unknown", error, why=why, error=cause_words, **in_doubt)
 
     def _end(
         self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object
     ) -> End:
         draft = action.draft(word, self._context.who.last(), **more)
-        if len(canonical(draft.body)) > MOST_ENTRY_CHARACTERS:
+        if len(canonical(draft.body)) > _MOST_ENTRY_CHARACTERS:
             raise errors.UnexpectedResponse(
                 f"{action.operation}: the answer is too long to be kept", operation=action.operation
             )

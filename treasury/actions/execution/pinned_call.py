@@ -20,8 +20,6 @@ from treasury.api import Client, Record
 from treasury.api.bodies import Body
 from treasury.journal import Actor, Draft
 
-__all__ = ["post", "sending_draft", "sent_of"]
-
 
 class Pinned(Body, frozen=True, kw_only=True):
     """A body as the journal holds it, sent byte for byte."""

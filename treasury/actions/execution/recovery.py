@@ -17,7 +17,6 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_history import MAKES
 from treasury.actions.action_states import UNSETTLED, Action, Sending
 from treasury.actions.authority.authorization import refuse_outdated
-from treasury.actions.authority.policy import same_person
 from treasury.actions.execution.outcomes import End, OutcomeRecorder, has_passed
 from treasury.actions.execution.pinned_call import post, sending_draft, sent_of
 from treasury.actions.execution.twins import LIKE, new_among, twins_since
@@ -27,11 +26,10 @@ from treasury.api import Client, Record
 from treasury.api.created_records import SKEW
 from treasury.errors import ActionRefused, InputError, JournalError, ServiceError, TreasuryError
 from treasury.journal import Draft
+from treasury.journal.person_names import same_person
 from treasury.text import clean
 
-__all__ = ["ActionRecovery"]
-
-JUDGED: Final = frozenset({400, 402, 415, 422})
+_JUDGED: Final = frozenset({400, 402, 415, 422})
 """The statuses of a service that has looked at the call itself, and does not do it."""
 
 
@@ -233,7 +231,7 @@ class ActionRecovery:
     def _refused_again(self, action: Action, error: ServiceError) -> Action:
         """A refusal of the second sending speaks for the first only once that has arrived."""
         late = self._context.wall() >= action.departure.first_left_at + self._settling_time()
-        if not error.may_have_executed and late and error.status in JUDGED:
+        if not error.may_have_executed and late and error.status in _JUDGED:
             return self._ended(self._outcomes.refused(action, error))
         return self._ended(self._outcomes.unknown(action, error.what, error))
 

@@ -34,8 +34,6 @@ from treasury.api.created_records import SKEW
 from treasury.errors import ActionRefused, TreasuryError
 from treasury.journal import Draft
 
-__all__ = ["LiveServices", "Sender", "live_services"]
-
 _ROUNDS: Final = 3
 """How often a version that was raised in between is read again."""
 

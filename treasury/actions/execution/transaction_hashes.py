@@ -16,8 +16,6 @@ from treasury.actions.action_states import DROPPED, OPEN
 from treasury.actions.kinds.kind import Kind
 from treasury.text import clean
 
-__all__ = ["STANDS_ON", "new_uses", "requests_with_hash", "uses_fact"]
-
 STANDS_ON: Final = "the hash stands on"
 _STORED: Final = """\
 SELECT coalesce(payment_reference, id) AS name FROM ramp_requests

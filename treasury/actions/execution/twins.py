@@ -22,10 +22,8 @@ from treasury.actions.action_facts import Fact, Moved, fact
 from treasury.journal.chain import canonical
 from treasury.text import clean
 
-__all__ = ["LIKE", "WINDOW", "Twin", "fingerprint_of", "new_among", "twin_fact", "twins_since"]
-
 LIKE: Final = "just like it at the service"
-NONE: Final = "none"
+_NONE: Final = "none"
 WINDOW: Final = timedelta(days=3)
 """How long before a proposal a record was made that may be the same wish."""
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{40,}", re.ASCII | re.IGNORECASE)
@@ -84,4 +82,4 @@ def new_among(twins: Iterable[Twin], facts: Iterable[Fact]) -> Moved | None:
     agreed = next((fact.value for fact in facts if fact.name == LIKE), "")
     ids = {words.partition(" ")[0] for words in agreed.split(", ")}
     fresh = [twin for twin in twins if clean(twin.id) not in ids]
-    return Moved(LIKE, agreed or NONE, ", ".join(map(str, fresh))) if fresh else None
+    return Moved(LIKE, agreed or _NONE, ", ".join(map(str, fresh))) if fresh else None

@@ -34,8 +34,6 @@ from treasury.api import bodies, models
 from treasury.errors import InputError
 from treasury.text import clean
 
-__all__ = ["ACCOUNT_KINDS", "CardPayment", "Checkout", "NewVirtualAccount", "OnAccount", "WalletOn"]
-
 _PAID_IN: Final = ("EUR",)
 _COINS: Final = ("USDC", "EURC", "USDT")
 """What the specification lets euros become."""

@@ -21,8 +21,6 @@ from treasury.identifiers import plain_account
 from treasury.money import parse_amount
 from treasury.text import visible
 
-__all__ = ["beside_field", "field_names", "read_fields"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 LONGEST: Final = 500
 _WORDS: Final = re.compile(r"\w+")

@@ -18,8 +18,6 @@ from treasury.errors import InputError
 from treasury.ground.wording import instant_words
 from treasury.text import clean
 
-__all__ = ["KINDS", "kind_of", "sentence"]
-
 KINDS: Final = {
     kind.name: kind
     for kind in (*RAMP_KINDS, *TRANSFER_KINDS, *ACCOUNT_KINDS, *ONBOARDING_KINDS, *COMPANY_KINDS)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["address_problem", "transaction_problem"]
-
 _EVM: Final = frozenset({"ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "AVALANCHE"})
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _TRANSACTION: Final = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)

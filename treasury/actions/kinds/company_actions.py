@@ -29,8 +29,6 @@ from treasury.errors import InputError
 from treasury.identifiers import plain_account
 from treasury.text import clean
 
-__all__ = ["COMPANY_KINDS", "DescribeWallet", "RenameAccount"]
-
 _ROLES: Final = {
     "COMPANY_ADMIN": "do everything, users included",
     "COMPANY_MANAGER": "create and manage ramp requests",

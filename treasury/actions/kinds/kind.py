@@ -28,26 +28,6 @@ if TYPE_CHECKING:
     from treasury.api import Client
     from treasury.api.client import Service
 
-__all__ = [
-    "AssetAmount",
-    "Findings",
-    "Kind",
-    "Safety",
-    "Sent",
-    "as_sent",
-    "body_from",
-    "created_in",
-    "describe",
-    "echoes",
-    "ending",
-    "exact_facts",
-    "find_created",
-    "is_created",
-    "lately_like",
-    "listed_alike",
-    "read_back",
-]  # fmt: skip
-
 _KEY: Final = "idempotency_key"
 Safety = Literal["keyed", "versioned", "neither"]
 """How often an operation may be sent.

@@ -33,8 +33,6 @@ from treasury.api.models import Party
 from treasury.errors import InputError, NotFound
 from treasury.text import clean
 
-__all__ = ["ONBOARDING_KINDS", "ChangeAccount", "ChangeParty", "HoldAccount", "OpenAccount"]
-
 _CHAINS: Final = ("BASE", "AVALANCHE")
 _HOLDER: Final = "ACCOUNT_HOLDER"
 _NAMES: Final = ("first_name", "last_name", "name", "vat_number")

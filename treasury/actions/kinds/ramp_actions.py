@@ -36,8 +36,6 @@ from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
 
-__all__ = ["RAMP_KINDS", "ChangeAmount", "NewRequest", "OnRequest", "SubmitHash"]
-
 _DIRECTIONS: Final = {"ON_RAMP": "on-ramp", "OFF_RAMP": "off-ramp"}
 
 

@@ -28,16 +28,9 @@ from treasury.money import total
 if TYPE_CHECKING:
     from treasury.api import Client, ListPage, Record
 
-__all__ = [
-    "ACCOUNT", "ACCOUNT_NAMED", "COMPANY", "COMPANY_BANK_ACCOUNT", "COMPANY_BANK_ACCOUNTS",
-    "COMPANY_USERS", "COMPANY_WALLET", "COMPANY_WALLETS", "INNER_TRANSFERS", "PARTIES", "PARTY",
-    "RAMP_REQUEST", "RAMP_REQUESTS", "TRANSFERS", "VIRTUAL_ACCOUNTS", "WALLETS", "LiveSource",
-    "RecordFeed", "RecordSource", "ServiceRecords", "StoredSource",
-]  # fmt: skip
-
 T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
-FRESH_SECONDS: Final = 5.0
+_FRESH_SECONDS: Final = 5.0
 """For how long an answer of the service serves within a batch."""
 
 
@@ -101,7 +94,7 @@ class ServiceRecords:
 
     def holders(self, account_id: str) -> Sequence[models.Party]:
         """The parties that hold an account."""
-        return [role.party for role in self.all(ROLES, account_id) if role.party is not None]
+        return [role.party for role in self.all(_ROLES, account_id) if role.party is not None]
 
     def holdings(self, account_id: str) -> list[tuple[str | None, models.Holding]]:
         """What an account holds, each with the chain of its wallet."""
@@ -122,13 +115,13 @@ class ServiceRecords:
 
     def fiat_currency(self, code: str, field: str) -> models.FiatCurrency:
         """A fiat currency of the ramp service by its code."""
-        offered = self.all(FIAT_CURRENCIES)
+        offered = self.all(_FIAT_CURRENCIES)
         matches = [unit for unit in offered if code in {unit.currency, unit.id}]
         return _only(matches, [unit.currency for unit in offered], code, field)
 
     def crypto_currency(self, code: str, chain: str | None, field: str) -> models.CryptoCurrency:
         """A cryptocurrency of the ramp service by its code, on a chain where it is on several."""
-        offered = self.all(CRYPTO_CURRENCIES)
+        offered = self.all(_CRYPTO_CURRENCIES)
         on_chain = [unit for unit in offered if chain in {unit.chain, None}]
         matches = [unit for unit in on_chain if code in {unit.currency, unit.id}]
         names = [f"{unit.currency} on {unit.chain}" for unit in offered]
@@ -160,7 +153,7 @@ class StoredSource:
         )
         rows = self._snapshot.sql(query, {"wanted": record_id})["raw"].to_pylist()
         records = [decode_json(raw, record_type.model) for raw in rows]
-        if record_type is ROLES:
+        if record_type is _ROLES:
             return [role for role in records if role.party is not None] or None
         if record_type is WALLETS:  # what they hold is observed anew by every sync
             return self._with_balances(records)
@@ -228,7 +221,7 @@ ACCOUNT_NAMED: Final = RecordType(
 PARTY: Final = RecordType(
     "party", models.Party, "parties", "id", lambda c, i: c.finance.parties.get(i).value
 )
-ROLES: Final = RecordList(
+_ROLES: Final = RecordList(
     "roles", RoleHeld, "party_roles", "account_id",
     lambda c, i: _values(c.finance.party_roles.all(i)), may_be_closed=True,
 )  # fmt: skip
@@ -274,11 +267,11 @@ COMPANY_BANK_ACCOUNTS: Final = RecordList(
         c.ramp.bank_accounts.get(r.value.id) for r in c.ramp.bank_accounts.iterate()
     ),
 )  # fmt: skip
-FIAT_CURRENCIES: Final = RecordList(
+_FIAT_CURRENCIES: Final = RecordList(
     "fiat currencies", models.FiatCurrency, "fiat_currencies", "",
     lambda c, _: _values(c.ramp.fiat_currencies.recent()),
 )  # fmt: skip
-CRYPTO_CURRENCIES: Final = RecordList(
+_CRYPTO_CURRENCIES: Final = RecordList(
     "crypto currencies", models.CryptoCurrency, "crypto_currencies", "",
     lambda c, _: _values(c.ramp.crypto_currencies.recent()),
 )  # fmt: skip
@@ -317,7 +310,7 @@ class LiveSource:
         self,
         connect: Callable[[], Client],
         *,
-        seconds: float = FRESH_SECONDS,
+        seconds: float = _FRESH_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connect = connect

@@ -33,10 +33,6 @@ from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
 
-__all__ = [
-    "TRANSFER_KINDS", "AccountTransfer", "CryptoTransfer", "FiatTransfer", "account_name", "active",
-]  # fmt: skip
-
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
     """Who sends how much to whom; one receiver, by id or by our own id."""

@@ -23,9 +23,7 @@ from treasury.api.exchange.transport import Call, Transport
 from treasury.ground.decoding import decode_json
 from treasury.settings import Credential, Secret
 
-__all__ = ["TokenAuth"]
-
-OPERATION = "POST {token_url}"
+_OPERATION = "POST {token_url}"
 
 EARLY = 30.0
 """Seconds before its expiry at which a token is replaced."""
@@ -122,7 +120,7 @@ class TokenAuth(httpx.Auth):
         self._transport.redactor.hide(secret.reveal(), self._credential.client_id)
         call = Call(
             method="POST",
-            route=OPERATION.partition(" ")[2],
+            route=_OPERATION.partition(" ")[2],
             url=self._url,
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             content=urlencode(
@@ -147,7 +145,7 @@ class TokenAuth(httpx.Auth):
         return errors.BadCredentials(
             f"the token address refused {self._credential.client_id} ({answer})",
             do="check client_id, the secret, and that both belong to this environment",
-            operation=OPERATION,
+            operation=_OPERATION,
         )
 
 
@@ -155,5 +153,5 @@ def _no_token(answer: str) -> errors.UnexpectedResponse:
     return errors.UnexpectedResponse(
         f"the token address answered {answer}",
         do="check token_url in treasury.toml",
-        operation=OPERATION,
+        operation=_OPERATION,
     )

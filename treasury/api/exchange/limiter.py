@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Limiter"]
-
 
 class Limiter:
     """Gives at most `limit` slots at a time; `limit` moves between 1 and `ceiling`."""

@@ -25,18 +25,16 @@ import msgspec
 from treasury.errors import SettingsError
 from treasury.settings import is_loopback
 
-__all__ = ["Exchange", "Network", "UnreadableAnswer", "current_exchange", "exchanging"]
-
-KEPT_OPEN = 5.0
+_KEPT_OPEN = 5.0
 """Seconds for which an idle connection waits for the next call."""
 
-PIECE = 16 * 1024
+_PIECE = 16 * 1024
 """Bytes sent at once: the time left is looked at before each piece."""
 
 FRAMING = 256 * 1024
 """Bytes of informational answers and headers before a body may begin."""
 
-LATE = "the exchange was not complete in time"
+_LATE = "the exchange was not complete in time"
 _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
@@ -94,7 +92,7 @@ def _remaining(timeout: float | None, late: type[Exception]) -> float | None:
         return timeout
     seconds = exchange.remaining(timeout)
     if seconds <= 0:
-        raise late(LATE)
+        raise late(_LATE)
     return seconds
 
 
@@ -165,7 +163,7 @@ class Network(httpx.BaseTransport):
             proxy=proxy,
             max_connections=self._connections,
             max_keepalive_connections=self._connections,
-            keepalive_expiry=KEPT_OPEN,
+            keepalive_expiry=_KEPT_OPEN,
             network_backend=_Backend(),
         )
 
@@ -253,9 +251,9 @@ class _Stream(httpcore.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send all of `buffer`; httpcore.WriteTimeout where time is up."""
-        for start in range(0, len(buffer), PIECE):
+        for start in range(0, len(buffer), _PIECE):
             wait = _remaining(timeout, httpcore.WriteTimeout)
-            self._inner.write(buffer[start : start + PIECE], wait)
+            self._inner.write(buffer[start : start + _PIECE], wait)
 
     def close(self) -> None:
         self._inner.close()

@@ -23,17 +23,15 @@ import httpx
 
 from treasury.api.exchange.network import UnreadableAnswer, current_exchange
 
-__all__ = ["REDACTED", "BoundedTransport", "Redactor"]
-
 REDACTED = b"[redacted]"
-SHORTEST = 12
+_SHORTEST = 12
 """Characters of the shortest secret that is taken out of bodies: a shorter one could be part of an
 amount or an id."""
 
-REMEMBERED = 16
+_REMEMBERED = 16
 """Secrets of one client that are looked for; the tokens before those have expired."""
 
-GZIP = 31
+_GZIP = 31
 """zlib's name for gzip with the largest window."""
 
 _DROPPED = frozenset(
@@ -42,7 +40,7 @@ _DROPPED = frozenset(
 _ESCAPE = re.compile(rb"\\u00[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|\\/")
 """A character as JSON or a URL may write it."""
 
-LONGEST_ESCAPE = 6
+_LONGEST_ESCAPE = 6
 PIECE = 1 << 16
 """Bytes whose escapes are read at once."""
 
@@ -72,10 +70,10 @@ class Redactor:
         if client_id:
             texts.add(base64.b64encode(f"{client_id}:{secret}".encode()).decode())
         forms = tuple(text.encode() for text in sorted(texts, key=len, reverse=True))
-        if len(secret) < SHORTEST:
+        if len(secret) < _SHORTEST:
             return
         others = (earlier for earlier in self._forms if earlier != forms)
-        self._forms = (*others, forms)[-REMEMBERED:]
+        self._forms = (*others, forms)[-_REMEMBERED:]
 
     def clean(self, data: bytes) -> bytes:
         """The same bytes with each secret replaced, also where JSON or a URL escapes it."""
@@ -96,7 +94,7 @@ def _unescaped(data: bytes) -> bytes:
     plain, start = bytearray(), 0
     while start < len(data):
         end = start + PIECE
-        sign = max(data.rfind(begin, end - LONGEST_ESCAPE, end) for begin in (b"\\", b"%"))
+        sign = max(data.rfind(begin, end - _LONGEST_ESCAPE, end) for begin in (b"\\", b"%"))
         end = sign if sign > start and end < len(data) else end  # no escape is cut in two
         plain += _ESCAPE.sub(lambda escape: _UNESCAPED[escape[0].lower()], data[start:end])
         start = end
@@ -230,7 +228,7 @@ def _parts(response: httpx.Response, most: int) -> Iterator[bytes]:
 
 def _unzipped(parts: Iterable[bytes], most: int) -> Iterator[bytes]:
     """The content of a gzip stream, at most `most` bytes at once and of each received part."""
-    unzip = zlib.decompressobj(GZIP)
+    unzip = zlib.decompressobj(_GZIP)
     is_begun = False
     for part in parts:
         is_begun = True

@@ -36,10 +36,8 @@ from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
-__all__ = ["Call", "CallLimits", "Clock", "Kind", "Transport", "unknown"]
-
 Kind = Literal["read", "keyed", "versioned", "write"]
-Failure = httpx.Response | httpx.RequestError
+_Failure = httpx.Response | httpx.RequestError
 
 _NEVER_SENT = (
     httpx.ConnectError,
@@ -208,7 +206,7 @@ class Transport:
         around = current_exchange()
         return around.remaining(self.limits.deadline) if around else self.limits.deadline
 
-    def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
+    def _in_turn(self, call: Call, auth: httpx.Auth | None, until: float) -> _Failure:
         """One attempt, when there is room for it. A token is fetched inside another call's turn."""
         if auth is None:
             return self._try(call, None, until)
@@ -223,7 +221,7 @@ class Transport:
                 self.limiter.served()
         return outcome
 
-    def _try(self, call: Call, auth: httpx.Auth | None, until: float) -> Failure:
+    def _try(self, call: Call, auth: httpx.Auth | None, until: float) -> _Failure:
         limits = self.limits
         wait = max(0.001, min(limits.read, until - self.clock.monotonic()))
         most = limits.refusal_bytes if call.brings_token else limits.answer_bytes
@@ -246,7 +244,7 @@ class Transport:
                 raise
             return _BrokenAnswer(type(error).__name__)
 
-    def _pause(self, outcome: Failure, attempt: int) -> float:
+    def _pause(self, outcome: _Failure, attempt: int) -> float:
         """Seconds to wait: as the service asked, else growing, with jitter against crowds."""
         if isinstance(outcome, httpx.Response):
             requested = _retry_after(outcome.headers, self.clock.now())
@@ -260,7 +258,7 @@ class _BrokenAnswer(httpx.RequestError):
     """Something else than the connection failed after a write may have left."""
 
 
-def _may_repeat(call: Call, outcome: Failure) -> bool:
+def _may_repeat(call: Call, outcome: _Failure) -> bool:
     if isinstance(outcome, _NEVER_SENT):
         return True
     if isinstance(outcome, UnreadableAnswer):  # the next one would be no shorter
@@ -272,28 +270,28 @@ def _may_repeat(call: Call, outcome: Failure) -> bool:
     return isinstance(outcome, httpx.RequestError) or outcome.status_code in _PASSING
 
 
-def _wants_token(call: Call, outcome: Failure) -> bool:
+def _wants_token(call: Call, outcome: _Failure) -> bool:
     """Whether a call may be sent once more with another token."""
     if call.kind in {"read", "keyed"}:
         return isinstance(outcome, httpx.Response) and outcome.status_code == 401
     return call.kind == "versioned" and _is_refused(call, outcome, 401)
 
 
-def _is_refused(call: Call, outcome: Failure, status: int) -> bool:
+def _is_refused(call: Call, outcome: _Failure, status: int) -> bool:
     """Whether the service itself turned a write away with this status: it was not carried out."""
     if not isinstance(outcome, httpx.Response) or outcome.status_code != status:
         return False
     return is_refusal(outcome, call.operation)
 
 
-def _is_unsure(call: Call, outcome: Failure) -> bool:
+def _is_unsure(call: Call, outcome: _Failure) -> bool:
     """Whether this attempt may have been carried out although no success came back."""
     if call.kind == "read" or isinstance(outcome, _NEVER_SENT):
         return False
     return not isinstance(outcome, httpx.Response) or not is_refusal(outcome, call.operation)
 
 
-def _error(call: Call, outcome: Failure, unsure: bool, pause: float) -> errors.ServiceError:
+def _error(call: Call, outcome: _Failure, unsure: bool, pause: float) -> errors.ServiceError:
     kind: type[errors.ServiceError]
     if isinstance(outcome, httpx.Response):
         status, refusal = outcome.status_code, read_refusal(outcome)

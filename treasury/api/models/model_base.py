@@ -18,8 +18,6 @@ import msgspec
 from treasury.errors import InputError
 from treasury.money import PRECISION, SCALE, parse_amount
 
-__all__ = ["LONGEST_ID", "Id", "Integer", "Model"]
-
 LONGEST_ID: Final = 255
 """Characters: a UUID has 36, a transaction hash 66."""
 

@@ -23,11 +23,9 @@ from treasury.text import clean
 if TYPE_CHECKING:
     from treasury.actions import Action, Actions, Batch
 
-__all__ = ["actions", "ask", "desk_of", "yes_option"]
-
-ID = "action_ids"
-OUTCOMES = ("carried-out", "not-carried-out")
-STATES = (
+_ID = "action_ids"
+_OUTCOMES = ("carried-out", "not-carried-out")
+_STATES = (
     "proposed", "ready", "sending", "done", "refused", "unknown", "lapsed", "rejected",
     "withdrawn",
 )  # fmt: skip
@@ -63,7 +61,7 @@ def desk_of(view: CommandView) -> Actions:
     return view.workspace.actions
 
 
-_ids = click.argument(ID, nargs=-1, required=True, metavar="ID...")
+_ids = click.argument(_ID, nargs=-1, required=True, metavar="ID...")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 _without_key = click.option(
     "--without-key",
@@ -110,7 +108,7 @@ def propose(view: CommandView, /, kind: str, fields: Sequence[str], **how: Any) 
 
 
 @actions.command("list")
-@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only those in this state.")
 @click.option("--kind", help="Only those of this kind.")
 @print_options
 def list_actions(view: CommandView, state: Any, kind: str | None) -> None:
@@ -204,7 +202,7 @@ def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
 
 
 @actions.command()
-@click.argument(ID, nargs=-1, metavar="[ID...]")
+@click.argument(_ID, nargs=-1, metavar="[ID...]")
 @pass_view
 def recover(view: CommandView, action_ids: Sequence[str]) -> None:
     """Settle what a crash or a lost answer left open; sends nothing that could act twice."""
@@ -216,13 +214,13 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 
 @actions.command()
 @click.argument("action_id", metavar="ID")
-@click.option("--outcome", required=True, type=click.Choice(OUTCOMES), help="What became of it.")
+@click.option("--outcome", required=True, type=click.Choice(_OUTCOMES), help="What became of it.")
 @click.option("--reason", required=True, help="How you know; kept in the journal.")
 @click.option("--record", help="The id of the record that it made, where you know it.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
     """Say what became of an action whose outcome is unknown."""
-    carried_out = outcome == OUTCOMES[0]
+    carried_out = outcome == _OUTCOMES[0]
     _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 
 

@@ -15,8 +15,6 @@ from treasury.text import clean
 if TYPE_CHECKING:
     from treasury.report import ClosePack
 
-__all__ = ["close", "verify"]
-
 
 @click.command()
 @month_argument

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from treasury.close.coins.agreed_measurement import Measurement
     from treasury.workspace import Workspace
 
-__all__ = ["coins"]
-
 
 @click.group()
 def coins() -> None:

@@ -27,20 +27,18 @@ if TYPE_CHECKING:
     from treasury.journal.decision_history import Decision
     from treasury.workspace import Workspace
 
-__all__ = ["compare", "decide", "match", "periods", "request", "rules"]
-
-seq_option = click.option(
+_seq_option = click.option(
     "--seq",
     type=int,
     metavar="N",
     help="Only the one at this place in the journal, as `list` shows.",
 )
-reason_option = click.option("--reason", required=True, help="Why; it is journaled.")
+_reason_option = click.option("--reason", required=True, help="Why; it is journaled.")
 
 
 def reasoned_options(function: Command) -> Command:
     """What a decision is given: the view, `--reason`, and `--dry-run`."""
-    return reason_option(dry_run_option(pass_view(function)))
+    return _reason_option(dry_run_option(pass_view(function)))
 
 
 def deciding_options(function: Command) -> Command:
@@ -204,7 +202,7 @@ def match_assign(view: CommandView, line: str, name: str, reason: str, dry_run: 
 @match.command("undo")
 @click.argument("line")
 @click.argument("expectation", required=False)
-@seq_option
+@_seq_option
 @deciding_options
 def match_undo(
     view: CommandView,
@@ -278,7 +276,7 @@ def request() -> None:
     """Remark on a ramp request, by its reference or id; a remark proves nothing."""
 
 
-REMARKS = (
+_REMARKS = (
     (
         "mark-sent",
         "marked_sent",
@@ -312,7 +310,7 @@ def _remark(command: str, verb: str, verdict: str, help_text: str) -> None:
         say_verdict(make(dry_run=dry_run).name, verdict, dry_run=dry_run)
 
 
-for remark in REMARKS:
+for remark in _REMARKS:
     _remark(*remark)
 
 
@@ -377,7 +375,7 @@ def accept_payee(view: CommandView, name: str, reason: str, dry_run: bool) -> No
 
 @request.command("undo")
 @click.argument("name")
-@seq_option
+@_seq_option
 @deciding_options
 def request_undo(view: CommandView, name: str, seq: int | None, reason: str, dry_run: bool) -> None:
     """Take the last remark on NAME back."""
@@ -423,7 +421,7 @@ def rules_preview(view: CommandView, file: str) -> None:
 
 @rules.command("save")
 @click.argument("file", type=click.Path(dir_okay=False))
-@reason_option
+@_reason_option
 @pass_view
 def rules_save(view: CommandView, file: str, reason: str) -> None:
     """Put the rules in FILE in force; content and effect are journaled."""
@@ -452,7 +450,7 @@ def periods() -> None:
 
 @periods.command("reopen")
 @click.argument("month")
-@reason_option
+@_reason_option
 @pass_view
 def periods_reopen(view: CommandView, month: str, reason: str) -> None:
     """Let the last closed MONTH go."""

@@ -24,8 +24,6 @@ from treasury.items.item_kinds import OWNERS, Turn
 if TYPE_CHECKING:
     from treasury.report import Fees
 
-__all__ = ["awaiting_funds", "exceptions", "fees", "reconcile", "sql", "status", "trace"]
-
 
 @click.command()
 @month_argument

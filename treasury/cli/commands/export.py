@@ -13,9 +13,7 @@ from treasury.cli.output import as_of_option
 from treasury.close.ledger.provided_ledger import MAPPING
 from treasury.errors import InputError, StorageError
 
-__all__ = ["export"]
-
-JOURNAL, BEANCOUNT = "journal.csv", "month.beancount"
+_JOURNAL, _BEANCOUNT = "journal.csv", "month.beancount"
 
 
 @click.command()
@@ -60,14 +58,14 @@ def export(
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=out) as name:
             folder = Path(name)
-            books.write_csv(folder / JOURNAL, mapping)
-            books.write_beancount(folder / BEANCOUNT, mapping)
-            for file in (JOURNAL, BEANCOUNT):
+            books.write_csv(folder / _JOURNAL, mapping)
+            books.write_beancount(folder / _BEANCOUNT, mapping)
+            for file in (_JOURNAL, _BEANCOUNT):
                 os.replace(folder / file, out / file)
     except OSError as error:
         raise StorageError(
             f"{out} cannot be written: {error.strerror}", do="name a folder you may write to"
         ) from None
-    click.echo(f"{books.title}\n{out / JOURNAL}\n{out / BEANCOUNT}")
+    click.echo(f"{books.title}\n{out / _JOURNAL}\n{out / _BEANCOUNT}")
     for note in books.notes:
         click.echo(note, err=True)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from treasury.close.exposure.exposure_limits import ExposureLimits
     from treasury.workspace import Workspace
 
-__all__ = ["exposure", "exposure_limits"]
-
 
 @click.command()
 @month_argument

@@ -30,9 +30,7 @@ from treasury.settings import (
 from treasury.text import clean
 from treasury.workspace import Workspace
 
-__all__ = ["init"]
-
-NAMES: Final = ("maker", "checker")
+_NAMES: Final = ("maker", "checker")
 """What the first credentials are called: one creates, the other approves."""
 
 
@@ -177,8 +175,8 @@ class _Answers:
         yield from self._given["credentials"]
         if self._given["credentials"] or not self._asks:
             return
-        for name in NAMES:
-            needed = name == NAMES[0]
+        for name in _NAMES:
+            needed = name == _NAMES[0]
             words = f"Client id of the {name}{'' if needed else ', empty for none'}"
             client_id = click.prompt(words, default=None if needed else "", show_default=False)
             if client_id:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from treasury.items import Limits, OpenItems
     from treasury.workspace import Workspace
 
-__all__ = ["items"]
-
-names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM...")
+_names_argument = click.argument("names", nargs=-1, required=True, metavar="ITEM...")
 
 
 def deciding_options(function: Command) -> Command:
@@ -44,7 +42,7 @@ def items() -> None:
 
 
 @items.command("carry")
-@names_argument
+@_names_argument
 @click.option("--owner", required=True, metavar="NAME", help="Who sees to it from now on.")
 @click.option("--by", required=True, metavar="DATE", help="When it should clear, 2026-11-30.")
 @click.option("--reason", required=True, help="Why it is carried; it is journaled.")
@@ -60,7 +58,7 @@ def items_carry(view: CommandView, names: tuple[str, ...], **terms: Any) -> None
 
 
 @items.command("accept")
-@names_argument
+@_names_argument
 @deciding_options
 def items_accept(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:
     """Accept that each ITEM is carried as somebody else proposed it."""
@@ -68,7 +66,7 @@ def items_accept(view: CommandView, names: tuple[str, ...], **terms: Any) -> Non
 
 
 @items.command("withdraw")
-@names_argument
+@_names_argument
 @click.option("--reason", required=True, help="Why; it is journaled.")
 @deciding_options
 def items_withdraw(view: CommandView, names: tuple[str, ...], **terms: Any) -> None:

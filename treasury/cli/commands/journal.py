@@ -19,8 +19,6 @@ from treasury.text import clean
 if TYPE_CHECKING:
     from treasury.journal import SignatureRules
 
-__all__ = ["journal"]
-
 _MOST_FALSE = 20
 _FALSE = frozenset({"wrong", "another's key"})
 

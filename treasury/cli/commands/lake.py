@@ -19,8 +19,6 @@ from treasury.workspace import Workspace
 if TYPE_CHECKING:
     from treasury.lake.home.sharing import Sharing
 
-__all__ = ["changes", "doctor", "durations", "lake", "tables"]
-
 
 @click.command()
 @click.argument("name", required=False)

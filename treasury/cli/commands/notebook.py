@@ -13,14 +13,12 @@ from treasury.cli.command_view import CommandView, pass_view
 from treasury.errors import InputError
 from treasury.report.pack.close_notebook import notebook_names, stored_notebook
 
-__all__ = ["notebook"]
-
-FIRST: Final = "operations"
+_FIRST: Final = "operations"
 """What is opened where no notebook is named."""
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.argument("name", default=FIRST)
+@click.argument("name", default=_FIRST)
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 @pass_view
 def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
@@ -30,7 +28,7 @@ def notebook(view: CommandView, name: str, options: tuple[str, ...]) -> None:
     is. OPTIONS behind it go to JupyterLab, as --no-browser does.
     """
     if name.startswith("-"):
-        name, options = FIRST, (name, *options)
+        name, options = _FIRST, (name, *options)
     names = notebook_names()
     if name not in names:
         raise InputError(f"there is no notebook {name!r}", do=f"use one of: {', '.join(names)}")

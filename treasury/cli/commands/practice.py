@@ -26,13 +26,11 @@ from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve
 from treasury.settings import FILE_NAME, load_settings, require_plain_path
 from treasury.workspace import RULES_FILE, Workspace
 
-__all__ = ["add_wallet_files", "demo", "practice", "prepare", "sandbox"]
+_SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
 
-SECRET_VARIABLE = "TREASURY_{}_SECRET"  # noqa: S105 - the variable's name, not a secret
-
-FIRST_DAY = date(2026, 5, 1)
+_FIRST_DAY = date(2026, 5, 1)
 """The first day that the explorers' exports cover."""
-TOKEN_HEADINGS = {
+_TOKEN_HEADINGS = {
     "hash": "Transaction Hash",
     "time": "DateTime (UTC)",
     "asset": "TokenSymbol",
@@ -40,23 +38,23 @@ TOKEN_HEADINGS = {
 }
 """What an explorer's list of token transfers calls the columns of an export."""
 
-MARK = "# Made by: "
+_MARK = "# Made by: "
 """What stands in a practice workspace's settings before the options of its company."""
-scenario_option = click.option(
+_scenario_option = click.option(
     "--scenario",
     type=click.Choice(SCENARIOS),
     default="full",
     show_default=True,
     help="Which bank files and wallets the company has, and what its provider takes or holds.",
 )
-seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
+_seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@seed_option
+@_seed_option
 @click.option("--profile", type=click.Choice(PROFILES), default="spec", show_default=True)
-@scenario_option
+@_scenario_option
 @click.option(
     "--bank-files", type=click.Path(file_okay=False), help="Also write the bank's files there."
 )
@@ -119,8 +117,8 @@ def sandbox(
 
 
 @click.command()
-@scenario_option
-@seed_option
+@_scenario_option
+@_seed_option
 @pass_view
 def demo(view: CommandView, scenario: str, seed: int) -> None:
     """Run the whole job on the practice company and show the first screen."""
@@ -141,8 +139,8 @@ def demo(view: CommandView, scenario: str, seed: int) -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@scenario_option
-@seed_option
+@_scenario_option
+@_seed_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_view
 def practice(view: CommandView, scenario: str, seed: int, command: tuple[str, ...]) -> None:
@@ -219,14 +217,14 @@ def prepare(folder: Path, company: Sandbox, served: Served) -> Workspace:
         )
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     # The options of the company that it is of; empty where it does not say.
-    made_by = next((line.removeprefix(MARK) for line in lines if line.startswith(MARK)), "")
+    made_by = next((line.removeprefix(_MARK) for line in lines if line.startswith(_MARK)), "")
     if made_by not in {"", company.options}:
         raise InputError(
             f"{folder} is the workspace of another practice company, {made_by}",
             do=f"name another folder with --workspace for {company.options}, or remove this one",
         )
     for name, (_, secret) in company.credentials.items():
-        os.environ[SECRET_VARIABLE.format(name.upper())] = secret
+        os.environ[_SECRET_VARIABLE.format(name.upper())] = secret
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(settings_text(company, served), "utf-8")
     rules = resources.files("treasury.cli").joinpath("templates/practice_rules.toml").read_bytes()
@@ -257,18 +255,18 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
             folder / export.name,
             chain=export.chain,
             address=export.address,
-            first=str(FIRST_DAY),
+            first=str(_FIRST_DAY),
             last=str(today),
-            names=TOKEN_HEADINGS if export.tokens else None,
+            names=_TOKEN_HEADINGS if export.tokens else None,
         )
-    held = company.wallet_balances(FIRST_DAY - timedelta(1))
+    held = company.wallet_balances(_FIRST_DAY - timedelta(1))
     for before in held:
         workspace.wallets.add_balance(
             before.balance,
             before.asset,
             chain=before.chain,
             address=before.address,
-            at=str(FIRST_DAY - timedelta(1)),
+            at=str(_FIRST_DAY - timedelta(1)),
             source="read off the practice explorer",
         )
     wallets = len({(export.chain, export.address) for export in company.explorer_files()})
@@ -277,8 +275,8 @@ def add_wallet_files(workspace: Workspace, company: Sandbox) -> str:
 
 def settings_text(company: Sandbox, served: Served) -> str:
     """The treasury.toml of the practice company; the clock stands where the company's does."""
-    company_facts = {"company": company, "served": served, "mark": MARK}
-    return from_template("practice.toml", variable=SECRET_VARIABLE, **company_facts)
+    company_facts = {"company": company, "served": served, "mark": _MARK}
+    return from_template("practice.toml", variable=_SECRET_VARIABLE, **company_facts)
 
 
 def _step(name: str, work: Callable[[], object]) -> None:

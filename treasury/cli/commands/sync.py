@@ -21,10 +21,8 @@ from treasury.text import clean
 if TYPE_CHECKING:
     from treasury.desk.watch import PartState
 
-__all__ = ["notices", "notify", "sync", "watch"]
-
 SECONDS: Final = "%Y-%m-%d %H:%M:%S"
-UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class Interval(click.ParamType[timedelta]):
@@ -41,7 +39,7 @@ class Interval(click.ParamType[timedelta]):
         read = re.fullmatch(r"([1-9]\d{0,5})([smhd])", str(value).strip(), re.ASCII)
         if read is None:
             self.fail(f"{value!r} is not a length of time like 30s, 5m or 2h", param, ctx)
-        return timedelta(**{UNITS[read[2]]: int(read[1])})
+        return timedelta(**{_UNITS[read[2]]: int(read[1])})
 
 
 class Day(click.ParamType[date]):

@@ -31,8 +31,6 @@ from treasury.rates.currency_codes import CODES, CURRENCIES
 from treasury.tables.row_view import Rows
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["COIN_OPENINGS", "MEASURED", "Measurement", "coin_openings", "measured_coins"]
-
 MEASURED: Final = grouped_schema(
     (TEXT, "coin", "measurement", "cost_formula", "reversal", "pool", "proposed_by"),
     (TEXT, "accepted_by"),

@@ -40,10 +40,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
-__all__ = [
-    "COINS", "COIN_LOTS", "COIN_MOVEMENTS", "CoinAccounts", "CoinHistory", "coin_accounts",
-]  # fmt: skip
-
 COINS: Final = grouped_schema(
     (TEXT, "coin", "pool", "name", "measurement", "cost_formula", "reversal"),
     (AMOUNT, "opening_quantity", "acquired_quantity", "transferred_quantity", "disposed_quantity"),
@@ -80,12 +76,12 @@ COIN_LOTS: Final = grouped_schema(
 without `acquired_on` is what the pool is carried above its lots, to be taken back on the first; a
 pool without coins has one row of none."""
 DISCLOSED: Final = "not set: disclosure only"
-ASSUMED: Final = "an assumption, not a fair value"
-LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
-REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
-KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
-UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
-ZERO: Final = Decimal(0)
+_ASSUMED: Final = "an assumption, not a fair value"
+_LOOK: Final = "look at both: an acquisition, a disposal or an opening is missing or wrong"
+_REOPEN: Final = "look at it; where it is right now, reopen the month that counted it"
+_KEEP: Final = 'keep pool = "entity" of [coins] in policy.toml, or reopen the months before'
+_UNPLACED: Final = "`treasury coins show --unproved` names each, and what to do"
+_ZERO: Final = Decimal(0)
 _SUMS: Final = (
     "opening", "reversed", "acquired", "transferred", "disposed", "remeasured", "closing",
     "proceeds", "gain",
@@ -93,7 +89,7 @@ _SUMS: Final = (
 _QUANTITIES: Final = tuple(
     f"{name}_quantity" for name in ("opening", "acquired", "transferred", "disposed", "closing")
 )
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -174,7 +170,7 @@ def coin_accounts(
     if measured and r.basis is not None:
         events, crossings = coin_events.coin_events(r, zone, r.basis.snapshot)
         events = events.filter(pc.is_in(events["coin"], pa.array(list(measured), TEXT)))
-    by_coin: dict[str, list[Row]] = defaultdict(list)
+    by_coin: dict[str, list[_Row]] = defaultdict(list)
     for event in events.to_pylist():
         by_coin[event["coin"]].append(event)
     for coin, row in measured.items():
@@ -202,12 +198,12 @@ class _Start(msgspec.Struct, frozen=True):
 
     first: Month
     lots: tuple[StartingLot, ...]
-    events: Sequence[Row]
+    events: Sequence[_Row]
     is_stated: bool = False
     gone: Sequence[str] = ()
     changed: Sequence[str] = ()
     holders: Collection[str] = ()
-    crossings: Sequence[Row] = ()
+    crossings: Sequence[_Row] = ()
 
 
 class _Draft:
@@ -228,9 +224,9 @@ class _Draft:
         self._names[ENTITY] = r.company
         self._conversions = list(coin_events.unproved_conversions(r, zone))
         self.coins: list[dict[str, Any]] = []
-        self.movements: list[Row] = []
-        self.unproved: list[Row] = []
-        self.lots: list[Row] = []
+        self.movements: list[_Row] = []
+        self.unproved: list[_Row] = []
+        self.lots: list[_Row] = []
         self.notes: list[str] = []
 
     # Coins that are measured
@@ -238,8 +234,8 @@ class _Draft:
     def measure(
         self,
         terms: CoinTerms,
-        events: Sequence[Row],
-        crossings: Sequence[Row],
+        events: Sequence[_Row],
+        crossings: Sequence[_Row],
         history: CoinHistory,
     ) -> None:
         """Walk a coin to the month's end, and hold its pools against the proved balances."""
@@ -297,16 +293,16 @@ class _Draft:
                 "pool": ENTITY,
                 "name": self._r.company,
                 "currency": REPORTING,
-                **dict.fromkeys((*_QUANTITIES, *_SUMS), ZERO),
+                **dict.fromkeys((*_QUANTITIES, *_SUMS), _ZERO),
                 **dict.fromkeys(("valued_by", "problem", "next_step"), ""),
             }
             rows = [empty]
             self.coins.append(empty)
         for row in rows:
             if not row["problem"]:
-                row["problem"], row["next_step"] = problem, UNPLACED
+                row["problem"], row["next_step"] = problem, _UNPLACED
 
-    def _start(self, terms: CoinTerms, events: Sequence[Row], history: CoinHistory) -> _Start:
+    def _start(self, terms: CoinTerms, events: Sequence[_Row], history: CoinHistory) -> _Start:
         """The former month's closing as it was closed; else as it is stated; else the records."""
         coin = terms.coin
         closed = _of_coin(history.lots, coin)
@@ -363,18 +359,18 @@ class _Draft:
         problem, step = month.problem, month.next_step
         if not problem and start.gone:
             problem = f"{count(len(start.gone), 'event')} that a closed month counted is no longer"
-            problem, step = f"{problem} recorded: {clean(start.gone[0])}", LOOK
+            problem, step = f"{problem} recorded: {clean(start.gone[0])}", _LOOK
         if not problem and start.changed:
             problem = f"{count(len(start.changed), 'event')} that a closed month counted is"
-            problem, step = f"{problem} recorded in another way: {clean(start.changed[0])}", REOPEN
+            problem, step = f"{problem} recorded in another way: {clean(start.changed[0])}", _REOPEN
         if not problem and not month.is_tied:
-            problem, step = "opening and movements do not come to the closing", LOOK
+            problem, step = "opening and movements do not come to the closing", _LOOK
         quantity = walk.coins(month.closing_quantity)
         if not problem and terms.pool == "wallet" and not month.pool and quantity:
-            problem, step = "the month before was closed as one pool, and pools are wallets", KEEP
+            problem, step = "the month before was closed as one pool, and pools are wallets", _KEEP
         if not problem:
             problem = self._against_balances(terms, month.pool, quantity, start)
-            step = LOOK if problem else ""
+            step = _LOOK if problem else ""
         return msgspec.structs.asdict(terms) | {
             "pool": month.pool,
             "name": self._names.get(month.pool, month.pool),
@@ -437,7 +433,7 @@ class _Draft:
         lots = walk.closing_lots(self._last)
         pools = {lot.pool for lot in lots if lot.acquired_on is not None}
         empty = [
-            StartingLot(pool, self._last, ZERO, ZERO)
+            StartingLot(pool, self._last, _ZERO, _ZERO)
             for pool in sorted(set(walk.months) or {ENTITY})
             if pool not in pools
         ]
@@ -447,7 +443,7 @@ class _Draft:
             for lot in (*lots, *empty)
         ]
 
-    def _unproved_event(self, coin: str, event: Row, problem: str, step: str) -> None:
+    def _unproved_event(self, coin: str, event: _Row, problem: str, step: str) -> None:
         self._unproved(
             coin=coin, holder=event["from_holder"] or event["to_holder"] or "",
             subject=f"{event['kind']}, {event['reference']}", quantity=event["quantity"],
@@ -475,7 +471,7 @@ class _Draft:
                     "closing_quantity": quantity,
                     "currency": REPORTING,
                     **_value_columns(worth),
-                    "valued_by": f"{worth.basis}: {ASSUMED}"
+                    "valued_by": f"{worth.basis}: {_ASSUMED}"
                     if worth
                     else self._rates.absence(coin, self._last),
                     "problem": "",
@@ -483,7 +479,7 @@ class _Draft:
                 }
             )
 
-    def _unproved_balance(self, row: Row) -> None:
+    def _unproved_balance(self, row: _Row) -> None:
         self._unproved(
             coin=row["currency"], holder=row["of"], subject=f"balance, {row['name']}",
             quantity=row["in_doubt"], problem=row["problem"], next_step=row["next_step"],
@@ -496,7 +492,7 @@ class _Draft:
         self.unproved.append(own | {"value": worth.amount if worth else None, **columns})
 
 
-def _value_columns(valued: Valued | None) -> Row:
+def _value_columns(valued: Valued | None) -> _Row:
     """What coins would be worth, and the rate that says so."""
     if valued is None:
         return {"valued_by": ""}
@@ -512,13 +508,13 @@ def _of_coin(table: pa.Table, coin: str) -> list[dict[str, Any]]:
     return table.filter(pc.equal(table["coin"], coin)).to_pylist()
 
 
-def _is_recorded(event: Row) -> bool:
+def _is_recorded(event: _Row) -> bool:
     """Whether an event states its coins, and a conversion what was given for them."""
     has_price = event["contra"] != "conversion" or event["consideration"] is not None
     return has_price and event["quantity"] is not None and event["quantity"] > 0
 
 
-def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
+def _counted_as(event: _Row, terms: CoinTerms) -> tuple[Any, ...]:
     """What a pool counts of an event: another wallet matters where each has its own."""
     told = tuple(event[name] for name in ("kind", "quantity", "consideration", "currency"))
     sides = {"acquired": ("to_holder",), "disposed": ("from_holder",)}
@@ -526,5 +522,5 @@ def _counted_as(event: Row, terms: CoinTerms) -> tuple[Any, ...]:
     return told if terms.pool == "entity" else (*told, *(event[side] for side in holders))
 
 
-def _is_proved(balance: Row) -> bool:
+def _is_proved(balance: _Row) -> bool:
     return bool(balance["proved"]) and balance["closing"] is not None

@@ -22,8 +22,6 @@ from treasury.close.ledger.book_entries import BookEntry, BookLeg
 from treasury.money import total, totals
 from treasury.text import clean
 
-__all__ = ["CoinBooks", "CoinPrice", "coin_books"]
-
 _WORDS: Final = {
     "acquired": "{coin} acquired: {reference}",
     "disposed": "{coin} disposed of: {reference}",

@@ -23,16 +23,11 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.reconcile.question_tables import month_days
 from treasury.tables.schemas import grouped_schema
 
-__all__ = [
-    "COIN_CROSSINGS", "COIN_EVENTS", "COIN_UNPROVED", "STEPS", "UNTOLD", "coin_events",
-    "conversion_problem", "passed_on", "placed_transfers", "unproved_conversions",
-]  # fmt: skip
-
 PACKAGE: Final = "treasury.close.coins.steps"
 _TARGETS: Final = ("coin_events", "coin_crossings")
 STEPS: Final = in_order({**steps_of(MONTH_PACKAGE), **steps_of(PACKAGE)}, _TARGETS)
 """The steps that give the events of the records, over those of the month that they read."""
-PROVED: Final = ("proved", "proved_as_group")
+_PROVED: Final = ("proved", "proved_as_group")
 COIN_EVENTS: Final = grouped_schema(
     (TEXT, "event_id", "contra", "coin"),
     (AMOUNT, "quantity"),
@@ -167,7 +162,7 @@ def conversion_problem(row: Mapping[str, Any], end: datetime) -> str:
     """
     if row["closed_at"] is None or row["closed_at"] >= end:
         return "converted between two balances around the month's end: on either side of it"
-    if row["state"] not in PROVED:
+    if row["state"] not in _PROVED:
         return row["reason"] or "not proved"
     if row["edge_credits"]:
         return f"its cost is not proved: {row['reason']}"

@@ -17,8 +17,6 @@ import msgspec
 
 from treasury.money import half_up
 
-__all__ = ["AveragePool", "CoinPool", "FifoPool", "Lot"]
-
 
 class Lot(msgspec.Struct, frozen=True):
     """Coins that came together: how many, what they are carried at, and since when."""

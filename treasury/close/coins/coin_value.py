@@ -12,11 +12,9 @@ from treasury.money import half_up, quantize
 from treasury.rates import ReferenceRates
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["REPORTING", "Valued", "rates_of", "value_of"]
-
 REPORTING: Final = "EUR"
 """The currency that coins are carried in."""
-SHOWN: Final = 10
+_SHOWN: Final = 10
 """Decimals of a rate where it is shown; a value is worked out with all of it."""
 
 
@@ -37,8 +35,8 @@ def value_of(rates: ReferenceRates, amount: Decimal, unit: str, day: date) -> Va
     if worth is None:
         return None
     exact = worth.rate.rate
-    shown = half_up(exact.numerator * 10**SHOWN, exact.denominator)
-    rate = Decimal(f"{shown}E-{SHOWN}")
+    shown = half_up(exact.numerator * 10**_SHOWN, exact.denominator)
+    rate = Decimal(f"{shown}E-{_SHOWN}")
     return Valued(worth.amount, worth.rate.basis, rate, worth.rate.day)
 
 

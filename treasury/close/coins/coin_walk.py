@@ -22,16 +22,12 @@ from treasury.close.coins.coin_value import REPORTING, Valued, value_of
 from treasury.money import SCALE, exponent, format_amount
 from treasury.rates import ReferenceRates
 
-__all__ = [
-    "ENTITY", "CoinTerms", "CoinWalk", "Movement", "PoolMonth", "StartingLot", "cents_amount",
-]  # fmt: skip
-
 ENTITY: Final = ""
 """The pool of a coin where all coins of the company are one."""
 _WIDE: Final = Context(prec=80)
 _CENTS: Final = exponent(REPORTING)
-RATES: Final = "add a file of rates: `treasury rates add FILE`"
-OPENING: Final = (
+_RATES: Final = "add a file of rates: `treasury rates add FILE`"
+_OPENING: Final = (
     "state what was there in [[coins.openings]] of policy.toml, or add what shows it coming"
 )
 _OF_EVENT: Final = ("kind", "event_id", "contra", "reference", "source_id")
@@ -42,7 +38,7 @@ _CONTRA: Final = {
     "profit_and_loss": "coin revaluation",
 }
 """The role that the difference to the value is posted against, by measurement."""
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 
 class CoinTerms(msgspec.Struct, frozen=True):
@@ -153,7 +149,7 @@ class CoinWalk:
         terms: CoinTerms,
         rates: ReferenceRates,
         lots: Sequence[StartingLot],
-        events: Sequence[Row],
+        events: Sequence[_Row],
         pools: Iterable[str] = (),
     ) -> None:
         self._terms = terms
@@ -165,7 +161,7 @@ class CoinWalk:
         )
         self.months: dict[str, PoolMonth] = {}
         self.movements: list[Movement] = []
-        self.unplaced: list[Row] = []
+        self.unplaced: list[_Row] = []
         for name in pools:
             self._holding(name)
         for lot in lots:
@@ -200,7 +196,7 @@ class CoinWalk:
 
     # One month
 
-    def _walk(self, month: Month, events: Iterable[Row]) -> None:
+    def _walk(self, month: Month, events: Iterable[_Row]) -> None:
         self.months, self.movements = {}, []
         for name, holding in self._holdings.items():
             # A pool opens with its lots as they were stated, in cents each.
@@ -215,7 +211,7 @@ class CoinWalk:
         for name, holding in self._holdings.items():
             self._end(name, holding, month)
 
-    def _apply(self, event: Row) -> None:
+    def _apply(self, event: _Row) -> None:
         origin, target = self._placed(event, "from_holder"), self._placed(event, "to_holder")
         match event["kind"]:
             case "acquired" if target is not None:
@@ -228,7 +224,7 @@ class CoinWalk:
             case _:
                 self.unplaced.append(event)
 
-    def _placed(self, event: Row, side: str) -> str | None:
+    def _placed(self, event: _Row, side: str) -> str | None:
         """The pool of one side of an event; None where it is not known.
 
         The company itself is the pool of what it exchanged, whatever wallet that was of.
@@ -239,7 +235,7 @@ class CoinWalk:
         holder: str | None = event[side]
         return holder
 
-    def _acquire(self, name: str, event: Row) -> None:
+    def _acquire(self, name: str, event: _Row) -> None:
         cost = self._consideration(name, event)
         if cost is None:
             return
@@ -250,7 +246,7 @@ class CoinWalk:
         month.acquired += cents
         self._note(name, event, units, cents, valued_by=cost.basis)
 
-    def _dispose(self, name: str, event: Row) -> None:
+    def _dispose(self, name: str, event: _Row) -> None:
         units = self._units(event["quantity"])
         carrying = sum(lot.carrying for lot in self._released(name, units, event["happened_on"]))
         month = self._month(name)
@@ -265,7 +261,7 @@ class CoinWalk:
         month.gain += proceeds - carrying
         self._note(name, event, -units, -carrying, proceeds=proceeds, valued_by=valued.basis)
 
-    def _transfer(self, origin: str, target: str, event: Row) -> None:
+    def _transfer(self, origin: str, target: str, event: _Row) -> None:
         lots = self._released(origin, self._units(event["quantity"]), event["happened_on"])
         for lot in lots:
             self._holding(target).pool.acquire(lot)
@@ -292,7 +288,7 @@ class CoinWalk:
             if row.valued is None:
                 until = month.next if self._terms.reversal == "next_month" else None
                 words = self._rates.absence(coin, month.last)
-                holding.problems.append(_Problem(words, RATES, until))
+                holding.problems.append(_Problem(words, _RATES, until))
             else:
                 self._measure(name, holding, _cents(row.valued.amount), month.last)
         row.closing_quantity = pool.quantity - holding.lacking
@@ -302,7 +298,7 @@ class CoinWalk:
         ]
         if holding.lacking:
             lacking = format_amount(self.coins(holding.lacking), coin)
-            row.problem, row.next_step = f"{lacking} left that no record shows coming", OPENING
+            row.problem, row.next_step = f"{lacking} left that no record shows coming", _OPENING
         elif holding.problems:
             row.problem, row.next_step = holding.problems[0].words, holding.problems[0].next_step
         # The next month opens with what this one closed at: lots in cents, whose sum that is.
@@ -342,7 +338,7 @@ class CoinWalk:
 
     # What is shared
 
-    def _consideration(self, name: str, event: Row) -> Valued | None:
+    def _consideration(self, name: str, event: _Row) -> Valued | None:
         """What was given or received, in the reporting currency; else what the coins were worth."""
         amount, unit = event["consideration"], event["currency"]
         if amount is None:
@@ -350,14 +346,14 @@ class CoinWalk:
         valued = value_of(self._rates, amount, unit, event["happened_on"])
         if valued is None:
             words = self._rates.absence(unit, event["happened_on"])
-            problem = _Problem(f"{words}: {event['reference']}", RATES)
+            problem = _Problem(f"{words}: {event['reference']}", _RATES)
             self._holding(name).problems.append(problem)
         return valued
 
     def _note(
         self,
         name: str,
-        event: Row,
+        event: _Row,
         units: int,
         cents: int,
         *,

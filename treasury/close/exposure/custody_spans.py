@@ -27,19 +27,17 @@ from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.conversion import Conversion
 from treasury.reconcile.rules import Rules
 
-__all__ = ["CREDIT", "CUSTODY", "Unclear", "credit_spans", "custody_spans"]
-
-Row = Mapping[str, Any]
-Balance = tuple[str, str]
+_Row = Mapping[str, Any]
+_Balance = tuple[str, str]
 """An account's id, and the asset."""
 
 CUSTODY: Final = "custodial balance"
 CREDIT: Final = "credit not converted"
-ZERO: Final = Decimal(0)
-NEVER: Final = datetime.max.replace(tzinfo=UTC)
-WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
-ASK: Final = "ask the provider; next time sync shortly before and after"
-FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
+_ZERO: Final = Decimal(0)
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+_WAITING: Final = {"not_yet_credited": "NOT YET CREDITED", "held_kyc": "HELD BY KYC"}
+_ASK: Final = "ask the provider; next time sync shortly before and after"
+_FULL: Final = "run `treasury sync --full`; ask the provider where the amount stays missing"
 _RANK: Final = {"matched": 0, "suggested": 1, "unreferenced": 2, "duplicate": 3, "conflict": 4}
 """Of shares of one line that may be the same money, the one that counts."""
 _MAY_BE_ELSEWHERE: Final = ("conflict", "decided otherwise")
@@ -54,15 +52,15 @@ class Unclear(msgspec.Struct, frozen=True):
 
 
 def custody_spans(
-    balance_levels: Iterable[Row], names: Mapping[str, str], zone: ZoneInfo
-) -> tuple[list[HeldAmount], dict[Balance, list[Unclear]]]:
+    balance_levels: Iterable[_Row], names: Mapping[str, str], zone: ZoneInfo
+) -> tuple[list[HeldAmount], dict[_Balance, list[Unclear]]]:
     """Every custodial balance over time, and when it tells nothing of its account's credits.
 
     `names` are those of accounts by their ids.
     """
     spans: list[HeldAmount] = []
-    unclear: dict[Balance, list[Unclear]] = {}
-    levels: dict[Balance, list[Row]] = defaultdict(list)
+    unclear: dict[_Balance, list[Unclear]] = {}
+    levels: dict[_Balance, list[_Row]] = defaultdict(list)
     for row in balance_levels:
         levels[row["account_id"], row["asset"]].append(row)
     for balance, rows in sorted(levels.items()):
@@ -75,7 +73,7 @@ def custody_spans(
 class _Teller:
     """One balance from its first observation on."""
 
-    def __init__(self, balance: Balance, name: str, rows: Sequence[Row], zone: ZoneInfo) -> None:
+    def __init__(self, balance: _Balance, name: str, rows: Sequence[_Row], zone: ZoneInfo) -> None:
         self.unclear: list[Unclear] = []
         self._account, self._asset = balance
         self._name = name
@@ -95,11 +93,11 @@ class _Teller:
         if end is not None and end <= begin:
             return
         if closing is not None and closing["unstated"] != opening["unstated"]:
-            yield self._doubt(begin, end, None, "a transfer states no amount", FULL)
+            yield self._doubt(begin, end, None, "a transfer states no amount", _FULL)
             return
         level = level_of(opening)
-        converted = ZERO if closing is None else difference(level_of(closing), level)
-        sure = total((level, min(converted, ZERO)))
+        converted = _ZERO if closing is None else difference(level_of(closing), level)
+        sure = total((level, min(converted, _ZERO)))
         seen = f"balance seen {moment(begin, self._zone)}"
         if end is not None:
             seen = f"balances seen {moment(begin, self._zone)} and {moment(end, self._zone)}"
@@ -111,12 +109,12 @@ class _Teller:
                 continue
             amount = total((sure, row["known_in"], row["known_out"].copy_negate()))
             if row["unstated"] != opening["unstated"]:
-                yield self._doubt(since, until, None, "a transfer states no amount", FULL)
+                yield self._doubt(since, until, None, "a transfer states no amount", _FULL)
                 return
             if amount < 0:
                 problem = "more left than the balance before held: coins of credits came unseen"
-                yield self._doubt(since, end, abs(converted) or None, problem, ASK)
-                self.unclear.append(Unclear(since, end or NEVER))
+                yield self._doubt(since, end, abs(converted) or None, problem, _ASK)
+                self.unclear.append(Unclear(since, end or _NEVER))
                 yield from self._converted(opening, closing, since, converted)
                 return
             if amount:
@@ -126,7 +124,7 @@ class _Teller:
         yield from self._converted(opening, closing, end, converted)
 
     def _converted(
-        self, opening: Row, closing: Row | None, until: datetime | None, converted: Decimal
+        self, opening: _Row, closing: _Row | None, until: datetime | None, converted: Decimal
     ) -> Iterator[HeldAmount]:
         """What two observations differ by beyond the known moves: in doubt from the first on."""
         begin = opening["moment"]
@@ -135,7 +133,7 @@ class _Teller:
         between = f"{moment(begin, self._zone)} and {moment(closing['moment'], self._zone)}"
         words = "converted" if converted > 0 else "lost from the balance"
         problem = f"{words} between {between}: it may lie on either side"
-        yield self._doubt(begin, until, abs(converted), problem, ASK)
+        yield self._doubt(begin, until, abs(converted), problem, _ASK)
 
     def _span(
         self, since: datetime, until: datetime | None, amount: Decimal | None, **columns: Any
@@ -160,9 +158,9 @@ class _Teller:
 
 
 def credit_spans(
-    steps: Mapping[str, Sequence[Row]],
+    steps: Mapping[str, Sequence[_Row]],
     conversions: Sequence[Conversion],
-    unclear: Mapping[Balance, Sequence[Unclear]],
+    unclear: Mapping[_Balance, Sequence[Unclear]],
     rules: Rules,
     zone: ZoneInfo,
 ) -> Iterator[HeldAmount]:
@@ -171,7 +169,7 @@ def credit_spans(
     `steps` has the rows of `balance_levels`, `conversion_credits` and `credits_back`.
     """
     named, unnamed = _named(conversions), _unnamed(conversions)
-    observed: dict[Balance, list[datetime]] = defaultdict(list)
+    observed: dict[_Balance, list[datetime]] = defaultdict(list)
     for row in steps["balance_levels"]:
         if is_observation(row):
             observed[row["account_id"], row["asset"]].append(row["moment"])
@@ -215,8 +213,8 @@ def _named(conversions: Iterable[Conversion]) -> dict[tuple[str, str, str], _Nam
             of = named[row.account_id, row.asset, entry]
             if row.state in PROVED:
                 of.converted = row.closed_at
-            elif row.state in WAITING:
-                of.waits = WAITING[row.state]
+            elif row.state in _WAITING:
+                of.waits = _WAITING[row.state]
             else:
                 of.not_shown = True
         for entry in row.edge_ids:
@@ -226,22 +224,22 @@ def _named(conversions: Iterable[Conversion]) -> dict[tuple[str, str, str], _Nam
     return named
 
 
-def _unnamed(conversions: Iterable[Conversion]) -> dict[Balance, list[datetime]]:
+def _unnamed(conversions: Iterable[Conversion]) -> dict[_Balance, list[datetime]]:
     """When balances were seen that may hold credits which nobody could name."""
-    moments: dict[Balance, list[datetime]] = defaultdict(list)
+    moments: dict[_Balance, list[datetime]] = defaultdict(list)
     for row in conversions:
         if row.state == "not_provable" and row.closed_at is not None:
             moments[row.account_id, row.asset].append(row.closed_at)
     return {balance: sorted(at) for balance, at in moments.items()}
 
 
-def _once(credits_: Iterable[Row]) -> list[Row]:
+def _once(credits_: Iterable[_Row]) -> list[_Row]:
     """Each share of a line once: one that a person gave elsewhere counts where it was given."""
     ordered = sorted(
         credits_,
         key=lambda row: (row["entry_id"], _RANK.get(row["outcome"], len(_RANK)), row["account_id"]),
     )
-    once: list[Row] = []
+    once: list[_Row] = []
     for row in ordered:
         before = once[-1] if once else None
         is_share = before is not None and row["outcome"] == before["outcome"] == "matched"
@@ -250,7 +248,9 @@ def _once(credits_: Iterable[Row]) -> list[Row]:
     return once
 
 
-def _resolved(row: Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo) -> datetime | None:
+def _resolved(
+    row: _Row, shown: Sequence[datetime], rules: Rules, zone: ZoneInfo
+) -> datetime | None:
     """The first balance that was seen after a credit's time was out; it tells what became of it."""
     day = reacts_by(row["booking_date"], rules, rail=rail_of(row["currency"]))
     place = bisect_left(shown, end_of(day, zone))
@@ -269,7 +269,9 @@ def _of_credit(span: HeldAmount, own: _Named, resolved: datetime | None) -> Iter
         known = replace(span, left_at=until, left_by=left_by)
         yield from lasting(replace(known, until=own.perhaps))
         maybe = replace(known, since=max(own.perhaps, span.since), until=until)
-        yield from lasting(doubted(maybe, "it may be in the balance, or not yet be converted", ASK))
+        yield from lasting(
+            doubted(maybe, "it may be in the balance, or not yet be converted", _ASK)
+        )
     else:
         known = replace(span, until=converted, left_at=converted, left_by=left_by)
         yield from lasting(replace(known, state=own.waits or ""))
@@ -285,18 +287,18 @@ def _where_clear(span: HeldAmount, unclear: Sequence[Unclear]) -> Iterator[HeldA
         if dark.until <= at or (span.until is not None and dark.since >= span.until):
             continue
         yield from lasting(replace(span, since=at, until=max(dark.since, at)))
-        dark_until = None if dark.until == NEVER else dark.until
+        dark_until = None if dark.until == _NEVER else dark.until
         ends = min(filter(None, (dark_until, span.until)), default=None)
         problem = "coins of the account's credits came and left between two balances"
         dark_span = replace(span, since=max(dark.since, at), until=ends)
-        yield from lasting(doubted(dark_span, problem, ASK))
+        yield from lasting(doubted(dark_span, problem, _ASK))
         if ends is None:
             return
         at = ends
     yield from lasting(replace(span, since=at))
 
 
-def _went_back(rows: Iterable[Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
+def _went_back(rows: Iterable[_Row], zone: ZoneInfo) -> Iterator[HeldAmount]:
     for row in rows:
         since = datetime.combine(row["booking_date"], time(), zone)
         back = end_of(row["back_on"], zone)

@@ -21,9 +21,7 @@ from treasury.items.item_facts import STALE_AFTER
 from treasury.reconcile.funding import short_account
 from treasury.reconcile.monthly import Reconciliation
 
-__all__ = ["ACCOUNT", "NOT_READ", "gap_spans"]
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 NOT_READ: Final = "not read"
 ACCOUNT: Final = "virtual_account"
@@ -88,7 +86,7 @@ def _services(
     )  # fmt: skip
 
 
-def _missing_from(row: Row, first: date, last: date, *, is_past: bool) -> date | None:
+def _missing_from(row: _Row, first: date, last: date, *, is_past: bool) -> date | None:
     """The first day up to the last that no proved statement of the account shows."""
     if row["complete"]:
         return None

@@ -18,8 +18,6 @@ from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["EXPOSURE_LIMITS", "REPORTING", "WHOLE", "ExposureLimits", "exposure_limits"]
-
 WHOLE: Final = "all"
 """The scope of all that stands there, in the reporting currency."""
 EXPOSURE_LIMITS: Final = grouped_schema(

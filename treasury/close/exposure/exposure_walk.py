@@ -25,14 +25,9 @@ from msgspec.structs import replace
 from treasury.close.result_words import moment as moment_words
 from treasury.money import added, difference
 
-__all__ = [
-    "AT", "EVER", "DayEnd", "HeldAmount", "Move", "Peak", "amounts_by_day", "currency_peaks",
-    "doubted", "lasting", "moves_of", "standing", "value_peak",
-]  # fmt: skip
-
-RateOf = Callable[[str, date], Fraction | None]
+_RateOf = Callable[[str, date], Fraction | None]
 """What one unit of a currency is worth on a day, in the reporting currency; None without a rate."""
-ZERO: Final = Decimal(0)
+_ZERO: Final = Decimal(0)
 AT: Final = "{at}"
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """When something began whose beginning nobody knows."""
@@ -179,7 +174,7 @@ def value_peak(
     end: datetime,
     *,
     day_starts: Sequence[datetime],
-    rate_of: RateOf,
+    rate_of: _RateOf,
     zone: ZoneInfo,
 ) -> Peak | None:
     """The most that all of it was worth between two instants, by the rate of each day.
@@ -223,4 +218,4 @@ def _levels(
 
 def without(amount: Decimal, parts: Iterable[Decimal]) -> Decimal:
     """What is left of an amount after its parts; never below zero."""
-    return max(reduce(difference, parts, amount), ZERO)
+    return max(reduce(difference, parts, amount), _ZERO)

@@ -37,18 +37,13 @@ from treasury.reconcile.treasury_view import conversions_of
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 
-__all__ = [
-    "EXPOSURE", "EXPOSURE_AGES", "EXPOSURE_DAYS", "EXPOSURE_TOTALS", "STEPS", "ProviderExposure",
-    "exposure_of", "provider_exposure",
-]  # fmt: skip
-
 PACKAGE: Final = "treasury.close.exposure.steps"
-OWN_STEPS: Final = (
+_OWN_STEPS: Final = (
     "provider_debits", "provider_requests", "provider_turns", "told_payouts", "plain_moves",
     "credits_back",
 )  # fmt: skip
 READ: Final = (
-    *OWN_STEPS, "balance_levels", "conversion_accounts", "conversion_intervals",
+    *_OWN_STEPS, "balance_levels", "conversion_accounts", "conversion_intervals",
     "conversion_credits", "recorded_rates", "provider_coverage",
 )  # fmt: skip
 STEPS: Final = stored(
@@ -114,11 +109,11 @@ EXPOSURE_AGES: Final = grouped_schema(
 _AGES: Final = (
     (1, "0 to 1 day"), (5, "2 to 5 days"), (10, "6 to 10 days"), (30, "11 to 30 days"),
 )  # fmt: skip
-OLDER: Final = "over 30 days"
-AT_CALL: Final = "at call: custodial balance"
-NO_LIMIT, WITHIN, ABOVE, NOT_PROVABLE = "no limit", "within", "above", "not provable"
-ZERO: Final = Decimal(0)
-Row = Mapping[str, Any]
+_OLDER: Final = "over 30 days"
+_AT_CALL: Final = "at call: custodial balance"
+_NO_LIMIT, _WITHIN, _ABOVE, _NOT_PROVABLE = "no limit", "within", "above", "not provable"
+_ZERO: Final = Decimal(0)
+_Row = Mapping[str, Any]
 
 
 class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -154,7 +149,7 @@ class ProviderExposure(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
         return self.positions.filter(pc.not_equal(self.positions["problem"], ""))
 
     @property
-    def whole(self) -> Row:
+    def whole(self) -> _Row:
         """The row of all that stood there, in the reporting currency."""
         (row,) = self.totals.filter(pc.equal(self.totals["scope"], WHOLE)).to_pylist()
         return row
@@ -241,12 +236,12 @@ def exposure_of(
         totals=pa.Table.from_pylist(totals, schema=EXPOSURE_TOTALS),
         days=pa.Table.from_pylist(days, schema=EXPOSURE_DAYS),
         ages=pa.Table.from_pylist(draft.ages(positions), schema=EXPOSURE_AGES),
-        notes=NOTES,
+        notes=_NOTES,
         sql=compose(STEPS, "provider_debits"),
     )
 
 
-NOTES: Final = (
+_NOTES: Final = (
     "A bank date has no hour: money left us with the beginning of its day, and came with its end.",
     "A credit counts as fiat until a balance that was seen holds its coins.",
     "A payout counts at its net amount from the completion until the bank shows it.",
@@ -268,7 +263,7 @@ def _told(
         connection = steps_run.connection
         steps = {
             name: connection.table(name).to_arrow_table().to_pylist()
-            for name in (*OWN_STEPS, "balance_levels", "conversion_credits")
+            for name in (*_OWN_STEPS, "balance_levels", "conversion_credits")
         }
         conversions = conversions_of(connection, question, steps["conversion_credits"])
         names = dict(connection.execute("SELECT id, name FROM accounts").fetchall())
@@ -352,7 +347,7 @@ class _Draft:
             "in_doubt": total(amounts) if len(amounts) == len(alike) else None,
             "value": None,
             "value_currency": REPORTING,
-            "valued_by": NOT_PROVABLE,
+            "valued_by": _NOT_PROVABLE,
             "cleared_by": "",
             "problem": f"{many}{first.problem}",
         }
@@ -433,7 +428,7 @@ class _Draft:
     # Sums
 
     def totals(
-        self, positions: Sequence[Row], days: Sequence[Row], limits: pa.Table | None
+        self, positions: Sequence[_Row], days: Sequence[_Row], limits: pa.Table | None
     ) -> list[dict[str, Any]]:
         """A row a currency, and one of all."""
         start = self._month.start(self._zone)
@@ -464,9 +459,9 @@ class _Draft:
 
     def _whole(
         self,
-        rows: Sequence[Row],
-        positions: Sequence[Row],
-        days: Sequence[Row],
+        rows: Sequence[_Row],
+        positions: Sequence[_Row],
+        days: Sequence[_Row],
         limit: Decimal | None,
     ) -> dict[str, Any]:
         value, cleared = (
@@ -505,7 +500,7 @@ class _Draft:
             **_held(value, limit, _day_ends(days, WHOLE), in_doubt),
         }
 
-    def _in_doubt(self, lacking: Iterable[Row]) -> Decimal | None:
+    def _in_doubt(self, lacking: Iterable[_Row]) -> Decimal | None:
         """The most that rows without a value are worth; None where it is not known of one."""
         amounts: list[tuple[Decimal, str]] = []
         for row in lacking:
@@ -517,15 +512,15 @@ class _Draft:
 
     # Ages
 
-    def ages(self, positions: Sequence[Row]) -> list[dict[str, Any]]:
+    def ages(self, positions: Sequence[_Row]) -> list[dict[str, Any]]:
         """What is proved by how long it has stood, oldest last."""
-        order = [words for _, words in _AGES] + [OLDER, AT_CALL]
+        order = [words for _, words in _AGES] + [_OLDER, _AT_CALL]
         groups: dict[tuple[int, str], list[Decimal]] = defaultdict(list)
         for row in positions:
             if not row["problem"]:
-                age = AT_CALL
+                age = _AT_CALL
                 if row["kind"] != CUSTODY:
-                    age = next((words for most, words in _AGES if row["age"] <= most), OLDER)
+                    age = next((words for most, words in _AGES if row["age"] <= most), _OLDER)
                 groups[order.index(age), row["currency"]].append(row["amount"])
         return [
             {"age": order[place], "currency": currency, "positions": len(amounts)}
@@ -544,7 +539,7 @@ def _rounded(worth: Fraction) -> Decimal:
     return rounded(worth, exponent(REPORTING))
 
 
-def _day_ends(days: Iterable[Row], scope: str) -> list[Decimal]:
+def _day_ends(days: Iterable[_Row], scope: str) -> list[Decimal]:
     """What stood of a scope at the end of each day that has any of it."""
     of_scope = (
         (row["day"], row["amount"])
@@ -559,12 +554,12 @@ def _held(
 ) -> dict[str, Any]:
     """An amount against its limit; `in_doubt` is the most that may stand there besides."""
     if limit is None:
-        return {"limit": None, "above_limit": None, "days_above": None, "standing": NO_LIMIT}
+        return {"limit": None, "above_limit": None, "days_above": None, "standing": _NO_LIMIT}
     above = difference(amount, limit)
     is_within = in_doubt is not None and total((amount, in_doubt)) <= limit
     return {
         "limit": limit,
         "above_limit": above if above > 0 else None,
         "days_above": sum(1 for day_end in day_ends if day_end > limit),
-        "standing": ABOVE if above > 0 else WITHIN if is_within else NOT_PROVABLE,
+        "standing": _ABOVE if above > 0 else _WITHIN if is_within else _NOT_PROVABLE,
     }

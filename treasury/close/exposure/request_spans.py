@@ -23,24 +23,22 @@ from treasury.money import added
 from treasury.reconcile.clocks import end_of, rail_of, reacts_by
 from treasury.reconcile.rules import Rules
 
-__all__ = ["BLOCKED", "IN_TRANSIT", "PAYOUT", "SENT", "STUCK", "request_spans"]
-
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 IN_TRANSIT: Final = "fiat in transit"
 SENT: Final = "crypto sent"
 STUCK: Final = "stuck"
 BLOCKED: Final = "blocked"
 PAYOUT: Final = "payout outstanding"
-ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
-DELIVERED: Final = "coins delivered, by the service"
-DECIDE: Final = "decide the line: `treasury match open`"
-UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", DECIDE)
-ELSEWHERE: Final = (
+_ENDED: Final = frozenset({"CANCELLED", "REJECTED", "DENIED", "FAILED"})
+_DELIVERED: Final = "coins delivered, by the service"
+_DECIDE: Final = "decide the line: `treasury match open`"
+_UNDECIDED: Final = ("the line may have paid for this request: nobody has decided", _DECIDE)
+_ELSEWHERE: Final = (
     "it went to another account than the provider named",
     "ask the bank and the provider who has it",
 )
-HASH_IN_DOUBT: Final = (
+_HASH_IN_DOUBT: Final = (
     "its transaction hash stands for something else as well",
     "find which request each hash paid",
 )
@@ -55,7 +53,7 @@ _FOR_IT: Final = ("sent", "closed", "contradicted")
 
 
 def request_spans(
-    steps: Mapping[str, Sequence[Row]], rules: Rules, zone: ZoneInfo
+    steps: Mapping[str, Sequence[_Row]], rules: Rules, zone: ZoneInfo
 ) -> Iterator[HeldAmount]:
     """Every amount that ever stood with the provider for a request, by the rows of named steps."""
     names = ("provider_turns", "provider_debits", "told_payouts")
@@ -69,8 +67,8 @@ def request_spans(
             yield from teller.sent(payouts.get(own, ()))
 
 
-def _by_request(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    groups: dict[str, list[Row]] = defaultdict(list)
+def _by_request(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    groups: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         groups[row["request_id"]].append(row)
     return groups
@@ -82,7 +80,7 @@ _BY_TIME: Final = itemgetter("moment", "is_record", "seen_at", "status")
 class _Teller:
     """One request, told as spans."""
 
-    def __init__(self, request: Row, turns: Sequence[Row], rules: Rules, zone: ZoneInfo) -> None:
+    def __init__(self, request: _Row, turns: Sequence[_Row], rules: Rules, zone: ZoneInfo) -> None:
         self._request = request
         self._stated_turns = turns
         self._rules = rules
@@ -92,7 +90,7 @@ class _Teller:
             self._completed = self._first("SUCCEEDED")
 
     @cached_property
-    def _turns(self) -> Sequence[Row]:
+    def _turns(self) -> Sequence[_Row]:
         """Its turns by time: of one instant the one that counts is last."""
         return sorted(self._stated_turns, key=_BY_TIME)
 
@@ -102,7 +100,7 @@ class _Teller:
 
     # On-ramp: fiat that was debited
 
-    def debited(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
+    def debited(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
         """Fiat sent for it, line by line."""
         completed = self._completed
         received: datetime | None = self._request["received_at"] or self._first("PROCESSING")
@@ -122,16 +120,16 @@ class _Teller:
             if line["standing"] not in ("sent", "closed"):
                 whole = replace(whole, subject="line", subject_id=line["entry_id"])
             if line["standing"] == "undecided":
-                yield from lasting(doubted(_left(whole, completed, ""), *UNDECIDED))
+                yield from lasting(doubted(_left(whole, completed, ""), *_UNDECIDED))
             elif line["standing"] == "elsewhere":
-                yield doubted(whole, *ELSEWHERE)
+                yield doubted(whole, *_ELSEWHERE)
             elif line["back_on"] is not None:
                 back = end_of(line["back_on"], self._zone)
                 yield from self._by_status(
                     _left(whole, back, f"money back at the bank on {line['back_on']}")
                 )
             elif line["standing"] == "sent" and (completed or line["perhaps_back_on"] is None):
-                yield from self._by_status(_left(whole, completed, DELIVERED))
+                yield from self._by_status(_left(whole, completed, _DELIVERED))
             elif line["standing"] == "sent":
                 for span in self._perhaps_back(whole, line["perhaps_back_on"]):
                     yield from self._by_status(span) if span.is_proved else (span,)
@@ -141,7 +139,7 @@ class _Teller:
     def _perhaps_back(self, whole: HeldAmount, perhaps: date) -> Iterator[HeldAmount]:
         """Money until a day on which it may have come back, and in doubt from its end on."""
         told = f"a credit of {perhaps} may have brought it back"
-        for span in _doubted_from(whole, end_of(perhaps, self._zone), told, DECIDE):
+        for span in _doubted_from(whole, end_of(perhaps, self._zone), told, _DECIDE):
             kind = whole.kind if span.is_proved else self._standing(span.since, whole)[0]
             yield replace(span, kind=kind)
 
@@ -153,9 +151,9 @@ class _Teller:
             currency=self._request["fiat_currency"], since=since, until=None, began=since,
             evidence=f"service: payment received {AT}; no line shows it", seen_at=since,
         )  # fmt: skip
-        yield from self._by_status(_left(whole, completed, DELIVERED))
+        yield from self._by_status(_left(whole, completed, _DELIVERED))
 
-    def _stranded(self, whole: HeldAmount, line: Row, *, has_proved: bool) -> Iterator[HeldAmount]:
+    def _stranded(self, whole: HeldAmount, line: _Row, *, has_proved: bool) -> Iterator[HeldAmount]:
         """Money that nothing was asked for: it stands until a line may have brought it back.
 
         What was paid for a request that the service then blocked or denied stands as that says.
@@ -179,7 +177,7 @@ class _Teller:
 
     # Off-ramp: coins that were sent, then a payout
 
-    def sent(self, lines: Sequence[Row]) -> Iterator[HeldAmount]:
+    def sent(self, lines: Sequence[_Row]) -> Iterator[HeldAmount]:
         """Coins sent for it until it completed, then what is not paid out of its net."""
         request = self._request
         received = [line for line in lines if line["standing"] == "received"]
@@ -196,7 +194,7 @@ class _Teller:
         if completed is None:
             return
         for span in self._payout(completed, min(since, completed), settled, received, lines):
-            yield doubted(span, *HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
+            yield doubted(span, *_HASH_IN_DOUBT) if request["is_hash_in_doubt"] else span
 
     def _coins(
         self, since: datetime, completed: datetime | None, settled: datetime | None
@@ -210,17 +208,17 @@ class _Teller:
             evidence=f"service: coins sent or seen {AT}", seen_at=since,
             is_level=bool(request["is_from_custody"]),
         )  # fmt: skip
-        ended = next((turn for turn in self._turns if turn["status"] in ENDED), None)
+        ended = next((turn for turn in self._turns if turn["status"] in _ENDED), None)
         if request["is_hash_in_doubt"]:
-            yield doubted(coins, *HASH_IN_DOUBT)
-        elif completed is None and ended is not None and request["status"] in ENDED:
+            yield doubted(coins, *_HASH_IN_DOUBT)
+        elif completed is None and ended is not None and request["status"] in _ENDED:
             told = f"the request is {ended['status']}; nothing shows whether its coins came back"
             for span in _doubted_from(coins, ended["moment"], told, "ask the provider for them"):
                 yield from self._by_status(span) if span.is_proved else (span,)
         else:
             yield from self._by_status(coins)
 
-    def _settled(self, received: Sequence[Row]) -> datetime | None:
+    def _settled(self, received: Sequence[_Row]) -> datetime | None:
         """When the bank had shown all of the net; None while something is outstanding."""
         net, so_far = self._request["fiat_net_amount"], Decimal(0)
         for line in received:
@@ -234,8 +232,8 @@ class _Teller:
         completed: datetime,
         began: datetime,
         settled: datetime | None,
-        received: Sequence[Row],
-        lines: Sequence[Row],
+        received: Sequence[_Row],
+        lines: Sequence[_Row],
     ) -> Iterator[HeldAmount]:
         net: Decimal | None = self._request["fiat_net_amount"]
         terms = {
@@ -267,7 +265,7 @@ class _Teller:
                 yield span
             else:
                 problem = f"a credit of {maybe_on} may be its payout"
-                yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, DECIDE)
+                yield from _doubted_from(span, end_of(maybe_on, self._zone), problem, _DECIDE)
 
     # How it stands: by the status that the service gave it then
 
@@ -302,11 +300,11 @@ class _Teller:
         if turn["status"] == "BLOCKED":
             return BLOCKED, turn["status"]
         overdue = self._overdue(turn)
-        if turn["status"] in ENDED or (overdue is not None and overdue <= at):
+        if turn["status"] in _ENDED or (overdue is not None and overdue <= at):
             return STUCK, turn["status"]
         return whole.kind, turn["status"]
 
-    def _overdue(self, turn: Row) -> datetime | None:
+    def _overdue(self, turn: _Row) -> datetime | None:
         """When a request at work is past its time."""
         if turn["status"] != "PROCESSING":
             return None

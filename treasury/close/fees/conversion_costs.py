@@ -26,7 +26,8 @@ import pyarrow.compute as pc
 
 from treasury.close.coins.coin_events import conversion_problem
 from treasury.close.coins.coin_value import REPORTING
-from treasury.close.result_words import DIRECTIONS, amount_words, count
+from treasury.close.result_words import amount_words, count
+from treasury.ground.wording import DIRECTIONS
 from treasury.lake import AMOUNT, BOOL, DATE, INSTANT, INTEGER, TEXT
 from treasury.money import SCALE, exponent, half_up, rounded
 from treasury.rates import ReferenceRate, ReferenceRates
@@ -37,13 +38,6 @@ from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import distinct_rows
-
-__all__ = [
-    "CONVERSION_COSTS", "COST", "COSTS_BY_PAIR", "IN_THE_RATE", "NOT_VALUED", "RECORDED", "REQUEST",
-    "TO_ASSUMED_RATE", "TO_OWN_RATE", "TO_REFERENCE", "TO_SEVERAL", "VIRTUAL_ACCOUNT",
-    "ConversionCosts", "CostSum", "account_conversions", "conversion_costs", "difference_against",
-    "difference_of_sum", "request_conversions",
-]  # fmt: skip
 
 REQUEST: Final = "request"
 VIRTUAL_ACCOUNT: Final = "virtual account"

@@ -21,21 +21,19 @@ from treasury.tables.csv_output import rows_of
 from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import distinct_rows
 
-__all__ = ["RATE", "expected_fee", "fee_rate", "fees_computed", "finding", "rates_of_others"]
-
 RATE: Final = pa.decimal128(38, 2)
 """Basis points, two decimals."""
-BEYOND: Final = Decimal(10) ** 36
+_BEYOND: Final = Decimal(10) ** 36
 CHECK: Final = "CHECK"
 """How a finding begins that somebody has to look at."""
-OTHERS: Final = grouped_schema(
+_OTHERS: Final = grouped_schema(
     (INTEGER, "others_that_day"), (AMOUNT, "rate_of_others"), (RATE, "rate_deviation_bp")
 )
-RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
+_RATED: Final = ["ramp_type", "fiat_currency", "crypto_currency", "completed_on", "exchange_rate"]
 """What the rate of a request is held against the others' by."""
 
 _COMPARED: Final = [
-    "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *RATED,
+    "request_id", "fiat_gross", "fee", "fee_percentage", "crypto", "tier", *_RATED,
 ]  # fmt: skip
 """What the fee of a request is computed from."""
 _NO_TIER: Final = "tier not determinable"
@@ -124,7 +122,7 @@ def fee_rate(fee: Decimal | None, gross: Decimal | None) -> Decimal | None:
 
 
 def _bounded(rate: Decimal | None) -> Decimal | None:
-    return rate if rate is not None and rate.copy_abs() < BEYOND else None
+    return rate if rate is not None and rate.copy_abs() < _BEYOND else None
 
 
 def expected_fee(
@@ -182,7 +180,7 @@ def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
 
     The rate is the middle of theirs, the distance in basis points.
     """
-    rated, places = distinct_rows(requests, RATED)
+    rated, places = distinct_rows(requests, _RATED)
     days: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(list)
     for *day, rate, requests_with_it in rows_of(rated):
         if rate is not None:
@@ -190,8 +188,8 @@ def rates_of_others(requests: pa.Table) -> dict[str, pa.ChunkedArray]:
     for rates in days.values():
         rates.sort()
     others = [_others(days[tuple(day)], rate) for *day, rate, _ in rows_of(rated)]
-    by_rate = table_of(others, OTHERS)
-    return {name: by_rate[name].take(places) for name in OTHERS.names}
+    by_rate = table_of(others, _OTHERS)
+    return {name: by_rate[name].take(places) for name in _OTHERS.names}
 
 
 def _others(

@@ -28,8 +28,9 @@ from treasury.close.fees.conversion_costs import (
 )
 from treasury.close.fees.fee_checks import CHECK, RATE, fee_rate, fees_computed, rates_of_others
 from treasury.close.fees.gas_costs import GasCosts, gas_costs, gas_payments, months_asked, paid_gas
-from treasury.close.result_words import DIRECTIONS, amount_words, count
+from treasury.close.result_words import amount_words, count
 from treasury.errors import InputError
+from treasury.ground.wording import DIRECTIONS
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT, Snapshot
 from treasury.money import difference
 from treasury.reconcile.engine.pipeline import load, run, steps_of
@@ -37,8 +38,6 @@ from treasury.reconcile.monthly import MONTH_PACKAGE, Reconciliation
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, wide
 from treasury.text import safe_html
-
-__all__ = ["CHECK", "GROUPS", "FeeTotal", "Fees", "calculated_fees", "fees_between", "fees_of"]
 
 ZERO: Final = Decimal(0)
 

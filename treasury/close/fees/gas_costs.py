@@ -28,11 +28,6 @@ from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.tables.schemas import grouped_schema, table_of
 
-__all__ = [
-    "GAS_COSTS", "GAS_PAYMENTS", "NEITHER", "GasCosts", "gas_costs", "gas_payments", "months_asked",
-    "paid_gas",
-]  # fmt: skip
-
 PACKAGE: Final = "treasury.close.fees.steps"
 STEPS: Final = tuple(steps_of(PACKAGE)[name] for name in ("gas_hashes", "gas_uses"))
 NEITHER: Final = "no request or transfer"

@@ -21,8 +21,6 @@ from treasury.tables.csv_input import CsvColumn, CsvLine, amount, read_csv, text
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 
-__all__ = ["COLUMNS", "Tied", "tie_invoice"]
-
 COLUMNS: Final = (
     CsvColumn("reference", text),
     CsvColumn("fee", amount),
@@ -31,20 +29,20 @@ COLUMNS: Final = (
 )
 """An invoice's columns; `reference` is a payment reference or a request's id."""
 
-LINES: Final = grouped_schema(
+_LINES: Final = grouped_schema(
     (TEXT, "reference", "request_id"),
     (INTEGER, "line"),
     (TEXT, "currency"),
     (AMOUNT, "invoiced", "recorded", "difference", "vat"),
     (TEXT, "finding"),
 )
-TOTALS: Final = grouped_schema(
+_TOTALS: Final = grouped_schema(
     (TEXT, "currency"),
     (INTEGER, "requests"),
     (AMOUNT, "invoiced", "recorded", "difference", "vat"),
     (INTEGER, "open"),
 )
-AGREES: Final = "agrees"
+_AGREES: Final = "agrees"
 _MISSING: Final = "recorded, not on the invoice"
 _STRANGE: Final = "on the invoice, no such request completed in these months"
 _TWICE: Final = "on the invoice more than once"
@@ -68,7 +66,7 @@ class Tied(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     @property
     def agrees(self) -> bool:
         """Whether every line agrees."""
-        return all(finding == AGREES for finding in self.lines["finding"].to_pylist())
+        return all(finding == _AGREES for finding in self.lines["finding"].to_pylist())
 
     def sheets(self) -> Mapping[str, pa.Table]:
         """Lines and totals."""
@@ -100,8 +98,8 @@ def tie_invoice(fees: Fees, path: Path) -> Tied:
     totals = _totals(rows)
     return Tied(
         title=f"Invoice against fees of {fees.months.title}: {_words(totals)}",
-        lines=pa.Table.from_pylist(rows, schema=LINES),
-        totals=pa.Table.from_pylist(totals, schema=TOTALS),
+        lines=pa.Table.from_pylist(rows, schema=_LINES),
+        totals=pa.Table.from_pylist(totals, schema=_TOTALS),
         sql=fees.sql,
     )
 
@@ -146,7 +144,7 @@ def _finding(recorded: Mapping[str, Any] | None, row: Mapping[str, Any], *, agai
         return _NO_FEE
     gap = row["difference"]
     if not gap:
-        return AGREES
+        return _AGREES
     side = "more" if gap > 0 else "less"
     return f"{amount_words(gap.copy_abs(), row['currency'])} {side} than recorded"
 
@@ -171,7 +169,7 @@ def _totals(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 name: total(row.get(name) or Decimal() for row in own)
                 for name in ("invoiced", "recorded", "difference", "vat")
             },
-            "open": sum(row["finding"] != AGREES for row in own),
+            "open": sum(row["finding"] != _AGREES for row in own),
         }
         for currency in sorted({row["currency"] for row in rows})
         for own in [[row for row in rows if row["currency"] == currency]]

@@ -33,8 +33,6 @@ from treasury.tables.schemas import grouped_schema, table_of
 from treasury.tables.tabular import Tabular, clean_column
 from treasury.text import clean
 
-__all__ = ["POSTINGS", "ROLES", "Accounting", "KnownBalance", "accounting", "transit_postings"]
-
 ROLES: Final = {
     "bank": "an account of ours whose statements we have",
     "provider": "the provider's account on which credits to our virtual IBANs are booked",
@@ -90,7 +88,7 @@ _PROVED: Final = ("proved", "proved_as_group")
 
 PACKAGE: Final = "treasury.close.ledger.books"
 """The steps that book lines and requests; what is made one by one joins them as `other_…`."""
-LINE: Final = "bank line"
+_LINE: Final = "bank line"
 """What a line is called that says nothing of itself."""
 _SHARES: Final = ["entry_id", "expectation_id", "amount"]
 _READ_OF_LINES: Final = [
@@ -414,7 +412,7 @@ def _lines_alone(r: Reconciliation, lines: pa.Table) -> list[BookEntry]:
         BookEntry(
             f"line:{entry_id}",
             on,
-            clean(words or LINE),
+            clean(words or _LINE),
             tuple(legs[at]),
             tuple(filter(None, (entry_id, expectation_id))),
         )

@@ -7,8 +7,6 @@ from decimal import Decimal
 
 import msgspec
 
-__all__ = ["BookEntry", "BookLeg"]
-
 
 class BookLeg(msgspec.Struct, frozen=True, gc=False):
     """A side of an entry, debit positive, in `currency`; `of` is the IBAN or asset of its role."""

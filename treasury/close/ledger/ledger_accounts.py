@@ -17,9 +17,6 @@ from treasury.close.ledger.accounting import ROLES
 from treasury.errors import InputError
 from treasury.ground.regular_files import read_regular
 
-__all__ = ["COIN_ROLES", "LedgerAccounts", "accounts_of", "load_mapping", "read_mapping"]
-
-
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
 )

@@ -39,8 +39,6 @@ from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
-__all__ = ["COLUMNS", "LEDGER", "LedgerComparison", "compare_ledger"]
-
 COLUMNS: Final = (
     CsvColumn("account", text),
     CsvColumn("currency", text),
@@ -58,14 +56,14 @@ LEDGER: Final = grouped_schema(
 what is expected, `line` where the ledger's file says it."""
 
 AGREES: Final = "agrees"
-WALLET: Final = "wallet"
-ON_RAMPS, OFF_RAMPS, OWN_TRANSFERS = TRANSIT
-NOTHING: Final = Decimal(0)
+_WALLET: Final = "wallet"
+_ON_RAMPS, _OFF_RAMPS, _OWN_TRANSFERS = TRANSIT
+_NOTHING: Final = Decimal(0)
 _PENDING: Final = step_sql("treasury.close.steps", "pending_debits")
 _RECEIVERS: Final = step_sql("treasury.close.steps", "line_receivers")
 
-Row = dict[str, Any]
-Key = tuple[str, str]
+_Row = dict[str, Any]
+_Key = tuple[str, str]
 
 
 class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -95,15 +93,15 @@ class LedgerComparison(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=T
 class _OwnBooks(msgspec.Struct, frozen=True):
     """What the month posted to each account of the ledger, and the roles that stand on it."""
 
-    posted: Mapping[Key, Decimal]
-    roles: Mapping[Key, tuple[str, ...]]
+    posted: Mapping[_Key, Decimal]
+    roles: Mapping[_Key, tuple[str, ...]]
 
 
 class _Way(msgspec.Struct, frozen=True):
     """What was on its way at the cut-off, by account and currency, and what cannot be counted."""
 
-    into: Mapping[Key, Decimal]
-    out: Mapping[Key, Decimal]
+    into: Mapping[_Key, Decimal]
+    out: Mapping[_Key, Decimal]
     notes: tuple[str, ...]
 
 
@@ -162,16 +160,16 @@ def _zone(r: Reconciliation) -> ZoneInfo:
     return r.basis.question.zone if r.basis is not None else ZoneInfo("UTC")
 
 
-def _key(account: str, currency: str) -> Key:
+def _key(account: str, currency: str) -> _Key:
     return plain_account(account), currency.upper()
 
 
 # The ledger's file
 
 
-def _names(rows: Sequence[Row]) -> dict[Key, Key]:
+def _names(rows: Sequence[_Row]) -> dict[_Key, _Key]:
     """What a ledger may call each balance: its own account, or a name that no other one has."""
-    keys: dict[Key, set[Key]] = defaultdict(set)
+    keys: dict[_Key, set[_Key]] = defaultdict(set)
     for row in rows:
         own = _key(row["of"], row["currency"])
         for name in filter(None, (row["of"], row["name"])):
@@ -180,9 +178,9 @@ def _names(rows: Sequence[Row]) -> dict[Key, Key]:
 
 
 def _by_account(
-    path: Path, lines: Iterable[CsvLine], names: Mapping[Key, Key]
-) -> dict[Key, CsvLine]:
-    ledger_lines: dict[Key, CsvLine] = {}
+    path: Path, lines: Iterable[CsvLine], names: Mapping[_Key, _Key]
+) -> dict[_Key, CsvLine]:
+    ledger_lines: dict[_Key, CsvLine] = {}
     for line in lines:
         written = _key(line.values["account"], line.values["currency"])
         key = names.get(written, written)
@@ -205,16 +203,16 @@ def _own_books(
     """The sums of the month's export by ledger account and currency."""
     rows = accounting(r, zone, coins=coins).balances().to_pylist()
     keys = [_key(accounts.of(row["role"], row["of"]), row["currency"]) for row in rows]
-    roles: defaultdict[Key, dict[str, None]] = defaultdict(dict)
+    roles: defaultdict[_Key, dict[str, None]] = defaultdict(dict)
     for key, row in zip(keys, rows, strict=True):
         roles[key][row["role"]] = None
     posted = totals(zip(keys, (row["balance"] for row in rows), strict=True))
     return _OwnBooks(posted, {key: tuple(names) for key, names in roles.items()})
 
 
-def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
+def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[_Key, _Key]:
     """The bank accounts by what the export calls them; one name for several is none's."""
-    accounts_by_name: defaultdict[Key, set[Key]] = defaultdict(set)
+    accounts_by_name: defaultdict[_Key, set[_Key]] = defaultdict(set)
     for row in r.statements.to_pylist():
         role = "provider" if row["source"] == "provider_report" else "bank"
         currency = row["currency"].upper()
@@ -226,9 +224,9 @@ def _bank_names(r: Reconciliation, accounts: LedgerAccounts) -> dict[Key, Key]:
 # The comparison
 
 
-def _compared(row: Row, line: CsvLine | None, way: _Way) -> Row:
+def _compared(row: _Row, line: CsvLine | None, way: _Way) -> _Row:
     key = _key(row["of"], row["currency"])
-    balance, into, out = row["closing"], way.into.get(key, NOTHING), way.out.get(key, NOTHING)
+    balance, into, out = row["closing"], way.into.get(key, _NOTHING), way.out.get(key, _NOTHING)
     expected = None if balance is None else total((balance, into, out.copy_negate()))
     ledger = None if line is None else line.values["balance"]
     gap = None if expected is None or ledger is None else difference(ledger, expected)
@@ -247,7 +245,7 @@ def _compared(row: Row, line: CsvLine | None, way: _Way) -> Row:
     return comparison | {"finding": _finding(row, comparison)}
 
 
-def _finding(row: Row, comparison: Row) -> str:
+def _finding(row: _Row, comparison: _Row) -> str:
     if comparison["line"] is None:
         return "not in the ledger"
     gap = comparison["difference"]
@@ -264,19 +262,19 @@ def _finding(row: Row, comparison: Row) -> str:
 
 
 def _covered(
-    rows: Sequence[Row],
-    ledger_lines: Mapping[Key, CsvLine],
+    rows: Sequence[_Row],
+    ledger_lines: Mapping[_Key, CsvLine],
     books: _OwnBooks,
-    posted: frozenset[Key],
-) -> set[Key]:
+    posted: frozenset[_Key],
+) -> set[_Key]:
     """The wallets that the ledger names nowhere and keeps on accounts of our role for them."""
-    if not any(WALLET in books.roles[key] for key in posted):
+    if not any(_WALLET in books.roles[key] for key in posted):
         return set()
     wallets = {_key(row["of"], row["currency"]) for row in rows if row["kind"] != "bank"}
     return wallets - ledger_lines.keys()
 
 
-def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> Row:
+def _posted(key: _Key, line: CsvLine, books: _OwnBooks, rows: Sequence[_Row]) -> _Row:
     """An account of our own export, held against what the month posted to it.
 
     The export posts what moved in wallets, not what they held; a ledger may have either.
@@ -286,7 +284,7 @@ def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> R
         row["closing"] for row in rows if row["kind"] != "bank" and row["currency"] == currency
     ]
     is_known = bool(balances) and None not in balances
-    if books.roles[key] == (WALLET,) and is_known and ledger == total(balances):
+    if books.roles[key] == (_WALLET,) and is_known and ledger == total(balances):
         expected = ledger
     gap = difference(ledger, expected)
     side = "more" if gap > 0 else "less"
@@ -295,8 +293,8 @@ def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> R
         "name": ", ".join(books.roles[key]),
         "currency": currency,
         "balance": expected,
-        "in_transit_in": NOTHING,
-        "in_transit_out": NOTHING,
+        "in_transit_in": _NOTHING,
+        "in_transit_out": _NOTHING,
         "expected": expected,
         "ledger": ledger,
         "difference": gap,
@@ -308,7 +306,7 @@ def _posted(key: Key, line: CsvLine, books: _OwnBooks, rows: Sequence[Row]) -> R
     }
 
 
-def _unknown(line: CsvLine) -> Row:
+def _unknown(line: CsvLine) -> _Row:
     values = line.values
     return {
         "account": clean(values["account"]),
@@ -322,15 +320,15 @@ def _unknown(line: CsvLine) -> Row:
 # What was on its way
 
 
-def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> _Way:
+def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[_Key]) -> _Way:
     """What the bank accounts of the ledger should have; less what stands on accounts of its own."""
     if r.basis is None:
         return _Way({}, {}, ())
     notes: list[str] = []
     parts = {
-        OFF_RAMPS: list(_payouts(r, notes)),
-        OWN_TRANSFERS: list(_own_transfers(r)),
-        ON_RAMPS: list(_pending(r, notes)),
+        _OFF_RAMPS: list(_payouts(r, notes)),
+        _OWN_TRANSFERS: list(_own_transfers(r)),
+        _ON_RAMPS: list(_pending(r, notes)),
     }
     for role, expected in parts.items():
         currencies = {key[1] for key in posted if role in books.roles[key]}
@@ -340,17 +338,17 @@ def _on_the_way(r: Reconciliation, books: _OwnBooks, posted: frozenset[Key]) -> 
             amounts = amounts_words((amount, key[1]) for key, amount in moved) or "nothing"
             own_account = f"the ledger's own account of {role}, not at a bank"
             notes.append(f"{amounts} is expected on {own_account}")
-    into = totals((*parts[OFF_RAMPS], *parts[OWN_TRANSFERS]))
-    return _Way(into, totals(parts[ON_RAMPS]), tuple(notes))
+    into = totals((*parts[_OFF_RAMPS], *parts[_OWN_TRANSFERS]))
+    return _Way(into, totals(parts[_ON_RAMPS]), tuple(notes))
 
 
-def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[Row]:
+def _query_rows(r: Reconciliation, query: str, ids: Iterable[str] | None = None) -> list[_Row]:
     assert r.basis is not None
     params = None if ids is None else {"ids": list(ids)}
     return r.basis.snapshot.sql(query, params).to_pylist()
 
 
-def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
+def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
     """The net amounts of off-ramps that are owed, and whose money surely had not come."""
     for payout in owed_payouts(r):
         name = clean(payout.reference)
@@ -367,7 +365,7 @@ def _payouts(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal
             yield _key(payout.account, payout.currency), payout.amount
 
 
-def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:
+def _own_transfers(r: Reconciliation) -> Iterator[tuple[_Key, Decimal]]:
     """Transfers between own bank accounts that had left one and had not reached the other."""
     last: date = r.month.last
     crossing = {
@@ -384,7 +382,7 @@ def _own_transfers(r: Reconciliation) -> Iterator[tuple[Key, Decimal]]:
         yield _key(leg["account"], row["currency"]), row["amount"]
 
 
-def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[Key, Decimal]]:
+def _pending(r: Reconciliation, notes: list[str]) -> Iterator[tuple[_Key, Decimal]]:
     """Debits of the month, or earlier ones, that the bank still calls pending."""
     for row in _query_rows(r, _PENDING):
         if row["on_day"] is not None and row["on_day"] > r.month.last:

@@ -28,9 +28,7 @@ from treasury.journal.period_history import Close
 from treasury.reconcile.monthly import Reconciliation
 from treasury.tables.csv_input import read_csv
 
-__all__ = ["LedgerFile", "compare_with", "journaled_ledger", "read_ledger"]
-
-KIND: Final = "period.ledger"
+_KIND: Final = "period.ledger"
 LARGEST: Final = 1024 * 1024
 
 
@@ -52,7 +50,7 @@ class LedgerFile(msgspec.Struct, frozen=True, kw_only=True):
 
     def draft(self, month: str, actor: Actor) -> Draft:
         """What is journaled of it, beside the month's close."""
-        return Draft(KIND, month, msgspec.structs.asdict(self), actor)
+        return Draft(_KIND, month, msgspec.structs.asdict(self), actor)
 
 
 def read_ledger(path: Path, workspace: Path | None = None) -> LedgerFile:
@@ -91,7 +89,7 @@ def journaled_ledger(entries: Iterable[Entry], close: Close, until: Head) -> Led
     """The ledger that a month is closed with: journaled since its basis, and before `until`."""
     ledger = None
     for entry in entries:
-        own = entry.kind == KIND and entry.subject == close.month
+        own = entry.kind == _KIND and entry.subject == close.month
         if own and close.head.seq < entry.seq < until.seq:
             ledger = convert(entry.body, LedgerFile)
     return ledger

@@ -24,8 +24,6 @@ from treasury.money import difference
 from treasury.reconcile.monthly import Reconciliation
 from treasury.text import clean
 
-__all__ = ["Owed", "begun_before", "owed_payouts", "paid_for"]
-
 _PAYOUTS: Final = step_sql("treasury.close.steps", "owed_requests")
 _PAID: Final = step_sql("treasury.close.steps", "paid_by_day")
 _BEGUN: Final = step_sql("treasury.close.steps", "begun_requests_paid")

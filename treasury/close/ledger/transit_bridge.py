@@ -27,8 +27,6 @@ from treasury.reconcile.monthly import Reconciliation, requests_at_cut_off
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, wide
 
-__all__ = ["BRIDGE", "STEPS", "TransitBridge", "transit_bridge"]
-
 BRIDGE: Final = grouped_schema(
     (TEXT, "kind", "reference", "currency"),
     (AMOUNT, "report", "journal", "roll_forward"),
@@ -43,7 +41,7 @@ STEPS: Final = grouped_schema(
 )
 """The rows summed by kind, currency and reason."""
 
-ZERO: Final = Decimal(0)
+_ZERO: Final = Decimal(0)
 _ORDER: Final = ("kind", "currency", "why", "reference", "subject_id")
 _FIGURES: Final = ("report", "journal", "roll_forward")
 _OPEN: Final = ["kind", "currency", "expectation_id", "closing"]
@@ -55,8 +53,8 @@ _ROLES: Final = {
 }
 _ENDED: Final = ("CANCELLED", "REJECTED", "DENIED", "FAILED")
 _REFERENCES: Final = step_sql("treasury.close.steps", "subject_references")
-Key = tuple[str, str, str]
-Figures = dict[str, Decimal]
+_Key = tuple[str, str, str]
+_Figures = dict[str, Decimal]
 
 
 class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -93,7 +91,7 @@ class TransitBridge(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True
 
 def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> TransitBridge:
     """The bridge of a month; `rolled` are the requests rolled forward, as in ITEMS."""
-    figures: dict[Key, Figures] = {}
+    figures: dict[_Key, _Figures] = {}
     names: dict[str, str | None] = {}
     for row in in_transit(r)[0]:
         kind = "on_ramp" if row["what"] == _SENT else "off_ramp_coins"
@@ -108,7 +106,7 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     for row in transit_postings(r, zone, pairs).to_pylist():
         key = (_ROLES[row["role"]], row["currency"], row["subject_id"])
         _add(figures, key, "journal", row["amount"])
-    still_open = pc.not_equal(rolled["closing"], pa.scalar(ZERO, AMOUNT))
+    still_open = pc.not_equal(rolled["closing"], pa.scalar(_ZERO, AMOUNT))
     for row in rolled.filter(still_open).select(_OPEN).to_pylist():
         key = (row["kind"], row["currency"], row["expectation_id"])
         _add(figures, key, "roll_forward", row["closing"])
@@ -136,8 +134,8 @@ def transit_bridge(r: Reconciliation, rolled: pa.Table, zone: ZoneInfo) -> Trans
     )
 
 
-def _add(figures: dict[Key, Figures], key: Key, name: str, amount: Decimal) -> None:
-    sums = figures.setdefault(key, dict.fromkeys(_FIGURES, ZERO))
+def _add(figures: dict[_Key, _Figures], key: _Key, name: str, amount: Decimal) -> None:
+    sums = figures.setdefault(key, dict.fromkeys(_FIGURES, _ZERO))
     sums[name] = total((sums[name], amount))
 
 
@@ -161,7 +159,7 @@ def _by_id(table: pa.Table, key: str, name: str, ids: pa.Array) -> dict[str, Any
     return dict(zip(rows[key].to_pylist(), rows[name].to_pylist(), strict=True))
 
 
-def _why(kind: str, figures: Figures, status: str) -> str:
+def _why(kind: str, figures: _Figures, status: str) -> str:
     """Why the three count a thing as they do, in words."""
     match kind:
         case "on_ramp":
@@ -183,7 +181,7 @@ def _why(kind: str, figures: Figures, status: str) -> str:
             return "between own accounts: one leg is booked, the other is not"
 
 
-def _why_on_ramp(figures: Figures, status: str) -> str:
+def _why_on_ramp(figures: _Figures, status: str) -> str:
     report, journal, expected = (figures[name] for name in _FIGURES)
     if not report and not journal:
         if status == "SUCCEEDED":

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from treasury.settings import Settings
     from treasury.statements import AddReport, Problem, Withdrawal
 
-__all__ = ["WITHDRAWN", "Statements"]
-
 WITHDRAWN: Final = "statement.withdrawn"
 """The journal's kind for a statement that a person took out of what counts."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from treasury.reconcile import Rows
     from treasury.statements.store.wallet_evidence import WalletEvidence
 
-__all__ = ["WalletProofs"]
-
 
 class WalletProofs(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Evidence of company wallets: `add_evidence`, `add_balance`, `list`.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from treasury.rates import AddedRates, ReferenceRates
     from treasury.reconcile import Rows, Rules
 
-__all__ = ["RateDesk"]
-
 _SOURCES: Final = """\
 SELECT source, publisher, base, string_agg(DISTINCT quote, ' ' ORDER BY quote) AS quotes,
     count(*) AS rates, count(observed_at) AS with_instant,

@@ -27,13 +27,11 @@ from treasury.extract.sync_run import SyncRun
 from treasury.extract.sync_staging import Spool, Staged
 from treasury.lake import HASH
 
-__all__ = ["sync_requests"]
-
-OVERLAP: Final = timedelta(days=1)
-BATCH: Final = 40_000
+_OVERLAP: Final = timedelta(days=1)
+_BATCH: Final = 40_000
 """Listed rows that are handled at once; some 30 MB, several times over while they are stored."""
 
-RELEASE: Final = 3
+_RELEASE: Final = 3
 """Batches after which unused memory is given back: asking for it again takes time."""
 
 
@@ -85,14 +83,14 @@ class _Listing:
         self._waiting = 0
         self._stores = 0
         month = run.fetched.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-        self._month = month - OVERLAP
+        self._month = month - _OVERLAP
 
     def walk(self) -> None:
         """Meet every request of the list."""
         key, batch = RAMP_REQUESTS.table.key, list[pa.Table]()  # many pages at a time
         for page in listed_requests(self._run, self._day):
             batch.append(page)
-            if sum(table.num_rows for table in batch) >= BATCH:
+            if sum(table.num_rows for table in batch) >= _BATCH:
                 self._add(first_of_each(pa.concat_tables(batch), key))
                 batch = []
         if batch:
@@ -131,7 +129,7 @@ class _Listing:
 
     def queue(self) -> pa.Table:
         """The requests to be read one by one, in order."""
-        due = None if self._since is None else self._since + OVERLAP
+        due = None if self._since is None else self._since + _OVERLAP
         missing = request_queue.unlisted(self._stored.unlisted(self._all_listed(), due))
         queue = first_of_each(pa.concat_tables([*self._queues, missing]), ("id",))
         self._queues = []
@@ -154,7 +152,7 @@ class _Listing:
         if rows.num_rows:
             self._run.upsert(RAMP_REQUESTS, rows)
             self._stores += 1
-            if self._stores % RELEASE == 0:
+            if self._stores % _RELEASE == 0:
                 pa.default_memory_pool().release_unused()
 
     def _all_listed(self) -> pa.Array:
@@ -171,7 +169,7 @@ def _since(run: SyncRun) -> date | None:
     )
     if run.scope.full or not newest.num_rows:
         return since
-    watermark: date = (newest["created_at"][0].as_py() - OVERLAP).date()
+    watermark: date = (newest["created_at"][0].as_py() - _OVERLAP).date()
     return watermark if since is None else min(since, watermark)
 
 

@@ -27,17 +27,15 @@ from treasury.extract.ramp_tables import RAMP_FINAL, RAMP_REQUESTS, ReceivedRequ
 from treasury.extract.record_rows import rows
 from treasury.lake import AMOUNT, BOOL, INSTANT, INTEGER, TEXT
 
-__all__ = ["FLAT", "listed_rows", "record_rows"]
-
-NEVER: Final = pa.null()
+_NEVER: Final = pa.null()
 """The type of what a flat item does not have: where it comes all the same, Arrow refuses it."""
 
-NUMBER: Final = pa.decimal256(76, 18)
+_NUMBER: Final = pa.decimal256(76, 18)
 """The type that an amount is read as. In Arrow's reader a number of too many digits runs over
 unnoticed; one that runs over here is beyond the range of an amount whatever becomes of it, and the
 cast to an amount refuses it."""
 
-_TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: NUMBER, datetime: TEXT, str: TEXT}
+_TYPES: Final = {bool: BOOL, int: INTEGER, Decimal: _NUMBER, datetime: TEXT, str: TEXT}
 
 
 _KINDS: Final = {
@@ -46,7 +44,7 @@ _KINDS: Final = {
 FLAT: Final = pa.schema(
     (
         field.encode_name,
-        next((arrow for kind, arrow in _TYPES.items() if kind in _KINDS[field.name]), NEVER),
+        next((arrow for kind, arrow in _TYPES.items() if kind in _KINDS[field.name]), _NEVER),
     )
     for field in msgspec.structs.fields(RampRequest)
 )
@@ -78,11 +76,11 @@ class _NotFlat(Exception):
     """The page holds something that only the way of every other record can judge."""
 
 
-ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
+_ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
 """A page's JSON, and how to read its records one by one."""
 
 
-def listed_rows(pages: Sequence[ListedPage]) -> pa.Table:
+def listed_rows(pages: Sequence[_ListedPage]) -> pa.Table:
     """The rows of pages of the list, `has_detail` false."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
@@ -143,7 +141,7 @@ def _options(some: frozenset[str], allowed: frozenset[str] | None) -> pyarrow.js
     Nothing but `allowed` may even be named; where that is None, what is no field is left unread.
     """
     types = {
-        field.name: field.type if field.name in some else NEVER
+        field.name: field.type if field.name in some else _NEVER
         for field in FLAT
         if allowed is None or field.name in allowed
     }
@@ -170,7 +168,7 @@ def _converted(read: pa.RecordBatch) -> dict[str, pa.Array]:
 
 
 def _value(name: str, column: pa.Array) -> pa.Array:
-    if column.type == NUMBER:
+    if column.type == _NUMBER:
         return column.cast(AMOUNT)
     # Such bytes may be more characters than an id has.
     is_id = name == "id" or name.endswith("_id")

@@ -30,16 +30,14 @@ from treasury.extract.sync_run import REFUSED, SyncRun
 from treasury.extract.sync_staging import Staged
 from treasury.ground.decoding import decode_json
 
-__all__ = ["Details", "events_of"]
-
-TASK: Final = RAMP_REQUESTS.table.name
-BATCH: Final = 20_000
+_TASK: Final = RAMP_REQUESTS.table.name
+_BATCH: Final = 20_000
 """Details that are stored at once; some 70 MB."""
 
-PART: Final = 16
+_PART: Final = 16
 """Details that a thread asks for one after the other: handing each over would cost as much."""
 
-SLICE: Final = 500
+_SLICE: Final = 500
 """Details that are records at once, before they are columns."""
 
 
@@ -74,7 +72,7 @@ class Details:
         """Read every request of the queue and store what came."""
         # What an earlier sync fetched and did not come to store goes first.
         staged = iter(self._staged)
-        while raws := list(islice(staged, SLICE)):
+        while raws := list(islice(staged, _SLICE)):
             details = [decode_json(raw, RampRequest) for raw in raws]
             place = pc.index_in(pa.array([d.id for d in details]), value_set=queue["id"])
             queued = queue.take(place).select(["status", "created_by"]).to_pylist()
@@ -84,12 +82,12 @@ class Details:
         self._slice()
         queue = queue.filter(pc.invert(pc.is_in(queue["id"], value_set=self.ids)))
         progress = self._run.progress
-        progress.start(TASK, queue.num_rows)
+        progress.start(_TASK, queue.num_rows)
         for answers in self._run.answers(self._ask, _parts(queue)):
             for question, outcome in answers:
                 self._keep(*question, outcome)
-                progress.advance(TASK)
-        progress.finish(TASK)
+                progress.advance(_TASK)
+        progress.finish(_TASK)
         self._store()
         self._run.notice_statuses(RAMP_REQUESTS, self._statuses, RAMP_KNOWN)
 
@@ -115,9 +113,9 @@ class Details:
     def _add(self, value: RampRequest, raw: bytes, by: str | None) -> None:
         self._statuses.add(value.status)
         self._waiting.append(ReceivedRequest(value=value, raw=raw, has_detail=True, listed_by=by))
-        if len(self._waiting) >= SLICE:
+        if len(self._waiting) >= _SLICE:
             self._slice()
-            if sum(part.num_rows for part in self._requests) >= BATCH:
+            if sum(part.num_rows for part in self._requests) >= _BATCH:
                 self._store()
 
     def _slice(self) -> None:
@@ -144,7 +142,7 @@ class Details:
 
 def _parts(queue: pa.Table) -> Iterator[list[_Question]]:
     """The queue in parts that one thread asks about at a time."""
-    for batch in queue.select(["id", "listed", "created_by"]).to_batches(PART):
+    for batch in queue.select(["id", "listed", "created_by"]).to_batches(_PART):
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 

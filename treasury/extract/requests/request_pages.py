@@ -25,18 +25,16 @@ from treasury.lake import with_hash
 if TYPE_CHECKING:
     from treasury.api import Reply
 
-__all__ = ["PAGE", "listed_requests", "stated_total"]
-
 PAGE: Final = 1000
-PART: Final = 8
+_PART: Final = 8
 """Pages of a long list that a thread asks for one after the other and reads at once; of a short one
 each thread has its share."""
 
-AHEAD: Final = 4
+_AHEAD: Final = 4
 """Such parts under way, or read and not yet looked at. With more the threads only wait for each
 other: reading takes longer than asking."""
 
-TASK: Final = f"{RAMP_REQUESTS.table.name} list"
+_TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
 def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
@@ -51,7 +49,7 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
     policy = SideBySide(
         first=first,
         ask=ask,
-        answers=partial(run.answers, ahead=AHEAD),
+        answers=partial(run.answers, ahead=_AHEAD),
         repeats=pa.ChunkedArray.equals,
         distinct=lambda columns: len(
             pc.unique(
@@ -59,20 +57,20 @@ def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
             )
         ),
         size=PAGE,
-        longest_part=PART,
-        shares=2 * AHEAD,
+        longest_part=_PART,
+        shares=2 * _AHEAD,
     )
     operation = f"GET {run.client.ramp.requests.route}"
     count = 0
     for part in walk(policy.walk_once, operation, run.client.limits, loss="nothing was stored"):
         if part.numbers.start == 1:
             count = part.stated[0].number_of_pages or 1
-            run.progress.start(TASK, count)
+            run.progress.start(_TASK, count)
         yield part.rows
         for number in part.numbers:
             if number <= count:
-                run.progress.advance(TASK)
-    run.progress.finish(TASK)
+                run.progress.advance(_TASK)
+    run.progress.finish(_TASK)
 
 
 def stated_total(run: SyncRun) -> int | None:

@@ -14,9 +14,7 @@ import pyarrow.compute as pc
 
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["BACKLOG", "QUEUE", "StoredRequests", "queued", "ranked", "unlisted"]
-
-OPEN, RECENT, BACKLOG = range(3)
+OPEN, _RECENT, BACKLOG = range(3)
 """Open; of this month, or not as we hold it; settled in an earlier month and not read yet."""
 
 QUEUE: Final = grouped_schema(
@@ -87,7 +85,7 @@ def unlisted(rows: pa.Table) -> pa.Table:
 def _queue(
     rows: pa.Table, soon: pa.Array, has_detail: pa.Array, *, listed: bool, by: pa.Array
 ) -> pa.Table:
-    settled_rank = pc.if_else(soon, pa.scalar(RECENT, pa.int8()), pa.scalar(BACKLOG, pa.int8()))
+    settled_rank = pc.if_else(soon, pa.scalar(_RECENT, pa.int8()), pa.scalar(BACKLOG, pa.int8()))
     rank = pc.if_else(rows["is_open"], pa.scalar(OPEN, pa.int8()), settled_rank)
     was = pa.array([listed] * rows.num_rows, pa.bool_())
     columns = [rows["id"], rows["status"], rows["created_at"], by, rank, was, has_detail]

@@ -22,8 +22,6 @@ from treasury.items.sheet.sheet_rows import DecisionRow
 from treasury.lake import TEXT
 from treasury.tables.workbook import Sheet, SheetColumn, Workbook
 
-__all__ = ["DECISION", "SHOWN", "TITLES", "decision_book"]
-
 ROWS: Final = "Open items"
 _LISTS: Final = "Choices"
 _GUIDE: Final = "How this works"

@@ -40,10 +40,8 @@ from treasury.tables.tabular import Tabular
 from treasury.tables.workbook import write_whole
 from treasury.text import clean
 
-__all__ = ["DecisionSheets", "SheetPlan", "SheetVerdict"]
-
-Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
-ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
+_Outcome: TypeAlias = Literal["to be journaled", "stands already", "refused"]
+_ForeseenEffects: TypeAlias = Callable[[Decided, Sequence[Draft], Month], Effects]
 """What drafts would change beside their subjects, in the open items of a month."""
 _WRITE_AGAIN: Final = "write the sheet again: treasury exceptions --sheet FILE"
 _VERDICTS: Final = ("accept", "reject", "ignore", "assign")
@@ -62,7 +60,7 @@ class SheetVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     row: int
-    outcome: Outcome
+    outcome: _Outcome
     act: str
     decision: str
     name: str
@@ -150,7 +148,7 @@ class SheetPlan(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class _Answer(msgspec.Struct, frozen=True):
     """What comes of a row: why, and what it journals, if anything."""
 
-    outcome: Outcome
+    outcome: _Outcome
     why: str
     draft: Draft | None = None
 
@@ -183,7 +181,7 @@ class DecisionSheets(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     funding: Marking
     carrying: Carrying
     list_items: ListItems
-    effects: ForeseenEffects
+    effects: _ForeseenEffects
     now: Callable[[], datetime]
     company: str
     environment: str

@@ -29,8 +29,6 @@ from treasury.tables.workbook_input import (
 )
 from treasury.text import clean
 
-__all__ = ["FilledRow", "read_sheet"]
-
 _WRITE_AGAIN: Final = "write a new one: treasury exceptions --sheet FILE"
 _RANGE: Final = re.compile(r"([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)")
 _MONTH_AND_HASH: Final = re.compile(r"(\d{4}-\d{2}) ([0-9a-f]{64})")

@@ -29,9 +29,7 @@ from treasury.statements.pain.file_ids import FileIds
 from treasury.tables.tabular import value_text
 from treasury.text import clean
 
-__all__ = ["ACTS", "DecisionRow", "SheetChoice", "decision_rows"]
-
-MOST_CANDIDATES: Final = 10
+_MOST_CANDIDATES: Final = 10
 """Candidates of a line that a row lists, the best of them first."""
 ACTS: Final = {
     "accept": "Accept",
@@ -159,7 +157,7 @@ def _lines(items: OpenItems, knowledge: Knowledge) -> Mapping[str, _Matching]:
             outcome,
             tuple(
                 row | {"record": knowledge.expectation_rows[row["expectation_id"]]}
-                for row in found[:MOST_CANDIDATES]
+                for row in found[:_MOST_CANDIDATES]
             ),
         )
     return lines

@@ -31,13 +31,6 @@ from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.pins import PINS
 from treasury.lake.sealed import unseal
 
-__all__ = [
-    "BESIDE", "CLOSES", "HEADS", "MANIFESTS", "DeskNote", "HomeHead", "HomeNote", "StagedCommit",
-    "StoredPrint",
-    "head_name", "is_by_content", "listed_heads", "local_place", "object_of", "print_of",
-    "read_head", "read_manifest",
-]  # fmt: skip
-
 CLOSES: Final = "closes"
 """The folder beside the lake with what closes stored of their answers: it travels with the lake."""
 BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")

@@ -10,9 +10,7 @@ from treasury.errors import HomeUnreachable
 from treasury.lake.home.heads import HomeHead, read_head
 from treasury.lake.home.lake_home import LakeHome
 
-__all__ = ["HomeStatus", "home_status"]
-
-NAMED: Final = 5
+_NAMED: Final = 5
 """So many heads that are not pulled yet are named; of more it is said how many."""
 
 
@@ -63,7 +61,7 @@ def home_status(home: LakeHome) -> HomeStatus:
     works = () if staged is None else staged.works
     try:
         numbers = home.numbers_after(note)
-        behind = tuple(read_head(home.place, number)[0] for number in numbers[-NAMED:])
+        behind = tuple(read_head(home.place, number)[0] for number in numbers[-_NAMED:])
     except HomeUnreachable as error:
         do = error.do or ""
         return HomeStatus(home.place.address, note.number, error.what, staged=works, remedy=do)

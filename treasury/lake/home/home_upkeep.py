@@ -20,10 +20,8 @@ from treasury.lake.home.lake_home import DESKS, PROBES, LakeHome
 from treasury.lake.home.pulling import lacks
 from treasury.lake.home.turns import TURNS
 
-__all__ = ["HomeSwept", "broken_objects", "put_again", "put_logs_in_place", "sweep_home"]
-
-IN_PLACE: Final = "in_place/"
-TABLES: Final = "lake/"
+_IN_PLACE: Final = "in_place/"
+_TABLES: Final = "lake/"
 
 
 class HomeSwept(msgspec.Struct, frozen=True):
@@ -39,7 +37,7 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
     Only what came with it where the logs of the head before are in place, else all.
     """
     place = home.place
-    ready = {entry.name for entry in place.listed(IN_PLACE)}
+    ready = {entry.name for entry in place.listed(_IN_PLACE)}
     logs = _logs(after.files)
     if _marker(before.number) in ready:
         old = _logs(before.files)
@@ -49,8 +47,8 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
         changed = logs
         dropped = [
             path
-            for entry in place.listed(TABLES)
-            if f"/{LOG}/" in (path := entry.name.removeprefix(TABLES)) and path not in logs
+            for entry in place.listed(_TABLES)
+            if f"/{LOG}/" in (path := entry.name.removeprefix(_TABLES)) and path not in logs
         ]
     # An entry after one that is missing would be read as a log with a hole.
     tables: dict[str, list[str]] = {}
@@ -59,17 +57,17 @@ def put_logs_in_place(home: LakeHome, before: heads.HomeNote, after: heads.HomeN
 
     def put(paths: list[str]) -> None:
         for path in paths:
-            place.write(f"{TABLES}{path}", (home.folder / path).read_bytes())
+            place.write(f"{_TABLES}{path}", (home.folder / path).read_bytes())
 
     home.each(put, tables.values())
-    place.remove(f"{TABLES}{path}" for path in dropped)
-    place.settle(f"{TABLES}{path}" for path in changed)
+    place.remove(f"{_TABLES}{path}" for path in dropped)
+    place.settle(f"{_TABLES}{path}" for path in changed)
     place.write(_marker(after.number), b"")
     place.remove(ready - {_marker(after.number)})
 
 
 def _marker(number: int) -> str:
-    return f"{IN_PLACE}{number:012}"
+    return f"{_IN_PLACE}{number:012}"
 
 
 def _logs(files: Mapping[str, heads.StoredPrint]) -> dict[str, heads.StoredPrint]:
@@ -84,7 +82,7 @@ def broken_objects(
     With `whole` every object is read and compared, else its presence and its size alone.
     """
     place = home.place
-    sizes = {e.name: e.size for prefix in (TABLES, "entries/") for e in place.listed(prefix)}
+    sizes = {e.name: e.size for prefix in (_TABLES, "entries/") for e in place.listed(prefix)}
     problems: dict[str, str] = {}
 
     def look(named: tuple[str, heads.StoredPrint]) -> None:
@@ -134,14 +132,14 @@ def sweep_home(home: LakeHome, note: heads.HomeNote, guard: timedelta) -> HomeSw
         head, _ = heads.read_head(place, number)
         manifest = heads.read_manifest(place, head)
         needed |= {heads.object_of(path, stored) for path, stored in manifest.items()}
-        needed |= {f"{TABLES}{path}" for path in _logs(manifest)}
+        needed |= {f"{_TABLES}{path}" for path in _logs(manifest)}
         needed.add(f"{heads.MANIFESTS}{head.manifest.sha256}")
         if put_at[number] < now - guard:
             break  # the one before it has had no readers for as long
         number -= 1
     due = [
         entry
-        for prefix in (TABLES, heads.MANIFESTS, "entries/", PROBES, TURNS)
+        for prefix in (_TABLES, heads.MANIFESTS, "entries/", PROBES, TURNS)
         for entry in place.listed(prefix)
         if entry.name not in needed and entry.modified < now - guard
     ]

@@ -26,11 +26,9 @@ from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
 from treasury.lake.upkeep import storage_form
 from treasury.lake.upkeep.file_digests import digest_of
 
-__all__ = ["AT_ONCE", "DESKS", "PROBES", "STAGED", "LakeHome"]
-
 AT_ONCE: Final = 8
 """Objects that are read or written side by side."""
-NOTE: Final = "home.json"
+_NOTE: Final = "home.json"
 STAGED: Final = "staged.json"
 DESKS: Final = "desks/"
 PROBES: Final = "probes/"
@@ -85,7 +83,7 @@ class LakeHome:
 
     def note(self) -> heads.HomeNote:
         """Where this desk stands; a new one where it has never met the home."""
-        note = self._read(NOTE, heads.HomeNote)
+        note = self._read(_NOTE, heads.HomeNote)
         return heads.HomeNote(desk=self._desk) if note is None else note
 
     def staged(self) -> heads.StagedCommit | None:
@@ -108,8 +106,8 @@ class LakeHome:
 
     def write_note(self, note: heads.HomeNote) -> None:
         """Note where this desk stands."""
-        with disk.writing(self.folder / NOTE):
-            write_sealed(self.folder / NOTE, note)
+        with disk.writing(self.folder / _NOTE):
+            write_sealed(self.folder / _NOTE, note)
 
     def stage(self, staged: heads.StagedCommit) -> None:
         """Keep a commit that is on the disk until a head names it, or another takes its place."""

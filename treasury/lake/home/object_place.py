@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 else:
     obstore = Later("obstore")  # a desk without a home does without
 
-__all__ = ["ListedObject", "ObjectPlace", "check_address", "reaching"]
-
-SCHEMES: Final = ("s3", "az", "gs", "file")
+_SCHEMES: Final = ("s3", "az", "gs", "file")
 _ADDRESSES: Final = (
     "write s3://bucket/folder, az://container/folder, gs://bucket/folder or a folder"
 )
@@ -118,7 +116,7 @@ def check_address(address: str) -> str:
                 do="write a folder by its whole path, or s3://bucket/folder, az://, gs://",
             )
         return str(folder)
-    if parts.scheme not in SCHEMES or not (parts.netloc or parts.path.strip("/")):
+    if parts.scheme not in _SCHEMES or not (parts.netloc or parts.path.strip("/")):
         raise SettingsError(f"{parts.scheme}:// is no home for a lake", do=_ADDRESSES)
     if parts.scheme == "file":
         return unquote(parts.path)

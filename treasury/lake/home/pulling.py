@@ -28,20 +28,16 @@ from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep import storage_form
 from treasury.lake.upkeep.file_digests import Digests, digest_of
 
-__all__ = [
-    "Pulled", "finish_exchange", "is_exchanging", "is_incoming", "lacks", "take_head",
-]  # fmt: skip
-
-INCOMING: Final = ".incoming"
+_INCOMING: Final = ".incoming"
 """Below the lake's folder: files on their way to their places."""
-REPLACED: Final = ".replaced"
-EXCHANGE: Final = "exchange.json"
+_REPLACED: Final = ".replaced"
+_EXCHANGE: Final = "exchange.json"
 
 
-FROM_FOLDER: Final = 4
+_FROM_FOLDER: Final = 4
 """Files that come from a folder side by side: few, so that some are on the disk while others are
 hashed (`python -m benchmarks.lake_home`)."""
-SYNCED: Final = 16 << 20
+_SYNCED: Final = 16 << 20
 """Bytes of a file after which it is brought to the disk as far as it came."""
 
 
@@ -93,7 +89,7 @@ def take_head(
     WorkspaceDamaged where an object of the home is not as its head says: nothing of it is used.
     """
     files = heads.read_manifest(home.place, head)
-    folder, incoming = home.folder, home.folder / INCOMING
+    folder, incoming = home.folder, home.folder / _INCOMING
     lacking = {
         path: stored
         for path, stored in files.items()
@@ -117,7 +113,7 @@ def take_head(
             home.each(
                 lambda named: _fetch(home, incoming, syncs, *named),
                 sorted(lacking.items(), key=lambda named: named[1].size, reverse=True),
-                at_once=AT_ONCE if home.place.folder is None else FROM_FOLDER,
+                at_once=AT_ONCE if home.place.folder is None else _FROM_FOLDER,
             )
     note = msgspec.structs.replace(
         before, lake=head.lake, number=head.number, sha256=sha256, files=files
@@ -142,7 +138,7 @@ def take_head(
         names = {path: f.sha256 for path, f in lacking.items() if path not in placed}
         with disk.writing(folder):
             durable.sync_files((incoming / path for path in names), folder)
-            write_sealed(folder / EXCHANGE, _Exchange(exchanged, head.last, note, names))
+            write_sealed(folder / _EXCHANGE, _Exchange(exchanged, head.last, note, names))
         finish_exchange(home, digests)
     else:
         put_last(folder, head.last)
@@ -153,20 +149,20 @@ def take_head(
 
 def is_exchanging(folder: Path) -> bool:
     """Whether a pull was cut off as it exchanged the logs of tables."""
-    return (folder / EXCHANGE).exists()
+    return (folder / _EXCHANGE).exists()
 
 
 def is_incoming(folder: Path) -> bool:
     """Whether a pull was cut off, or is under way."""
-    return (folder / INCOMING).exists()
+    return (folder / _INCOMING).exists()
 
 
 def finish_exchange(home: LakeHome, digests: Digests) -> None:
     """Exchange the logs of tables that came; done again, it changes nothing more."""
-    folder, incoming = home.folder, home.folder / INCOMING
-    exchange = read_sealed(folder / EXCHANGE, _Exchange)
+    folder, incoming = home.folder, home.folder / _INCOMING
+    exchange = read_sealed(folder / _EXCHANGE, _Exchange)
     for table in exchange.tables:
-        log, replaced = folder / table / delta.LOG, incoming / REPLACED / table
+        log, replaced = folder / table / delta.LOG, incoming / _REPLACED / table
         if (incoming / table / delta.LOG).is_dir() and log.is_dir():
             with disk.writing(log):
                 durable.make_folder(replaced.parent)
@@ -185,8 +181,8 @@ def finish_exchange(home: LakeHome, digests: Digests) -> None:
                 durable.sync_folder(log.parent)
     digests.note(exchange.digests)
     home.write_note(exchange.note)
-    with disk.writing(folder / EXCHANGE):
-        (folder / EXCHANGE).unlink()
+    with disk.writing(folder / _EXCHANGE):
+        (folder / _EXCHANGE).unlink()
         durable.sync_folder(folder)
     _clear(incoming)
 
@@ -244,7 +240,7 @@ def _fetch(
                 content_hash.update(chunk)
                 before, size = size, size + file.write(chunk)
                 chunk = next(chunks, None)
-                if chunk is None or size // SYNCED > before // SYNCED:
+                if chunk is None or size // _SYNCED > before // _SYNCED:
                     syncs.begin(file)
     if heads.StoredPrint(size, content_hash.hexdigest()) != stored:
         problem = "is not as it was written"

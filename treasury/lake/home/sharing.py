@@ -31,15 +31,13 @@ from treasury.lake.upkeep.file_digests import digest_of
 if TYPE_CHECKING:
     from treasury.lake.lake import Lake
 
-__all__ = ["Pushed", "Sharing"]
-
 ATTEMPTS: Final = 50
 """How often work is done again for another desk's sake before that is said to be hopeless."""
-OVERTAKEN: Final = 2
+_OVERTAKEN: Final = 2
 """A desk that was overtaken so often asks the others to let it pass."""
-PAUSE: Final = 0.5
+_PAUSE: Final = 0.5
 """Seconds that a desk waits at most before it does its work again, so that two do not collide."""
-GUARD: Final = timedelta(days=1)
+_GUARD: Final = timedelta(days=1)
 """What no head names and is younger stays in the home: a push may be under way."""
 SWEPT_EVERY: Final = 24
 
@@ -69,7 +67,7 @@ class Sharing:
 
     def __init__(self, lake: Lake, home: LakeHome, tell: Callable[[str], object]) -> None:
         self.home = home
-        self.guard = GUARD
+        self.guard = _GUARD
         self._lake = lake
         self._tell = tell
         self._work = ""
@@ -87,9 +85,9 @@ class Sharing:
         with ExitStack() as stack:
             for attempt in range(ATTEMPTS):
                 with suppress(HomeUnreachable):  # which is said by what follows
-                    if attempt == OVERTAKEN:
+                    if attempt == _OVERTAKEN:
                         stack.callback(self._give_up, turns)
-                    if attempt >= OVERTAKEN:
+                    if attempt >= _OVERTAKEN:
                         turns.claim()
                     turns.let_pass()
                 self._catch_up(again=attempt > 0)
@@ -98,7 +96,7 @@ class Sharing:
                     return work()
                 except CommitOvertaken as overtaken:
                     self._tell(f"{overtaken.what}: it is pulled, and this is done again on it")
-                    time.sleep(random.uniform(0, PAUSE * min(attempt, 4) / 4))  # noqa: S311
+                    time.sleep(random.uniform(0, _PAUSE * min(attempt, 4) / 4))  # noqa: S311
                 finally:
                     self._work = around
         raise CommitOvertaken(

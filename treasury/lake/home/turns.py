@@ -13,14 +13,12 @@ from typing import Final
 
 from treasury.lake.home.object_place import ListedObject, ObjectPlace
 
-__all__ = ["TURNS", "Turns"]
-
 TURNS: Final = "turns/"
 PATIENCE: Final = 60.0
 """Seconds that a desk lets others pass before it goes on all the same."""
-QUIET: Final = 2.0
+_QUIET: Final = 2.0
 """Seconds that it waits without saying so."""
-POLL: Final = 0.1
+_POLL: Final = 0.1
 
 
 class Turns:
@@ -52,10 +50,10 @@ class Turns:
             if waited > PATIENCE:
                 self._place.remove(entry.name for entry in ahead if entry in first)
                 return
-            if waited > QUIET and not is_announced:
+            if waited > _QUIET and not is_announced:
                 self._tell("another desk was overtaken, and is let pass before this is done")
                 is_announced = True
-            time.sleep(POLL)
+            time.sleep(_POLL)
             ahead = self._ahead()
 
     def _ahead(self) -> list[ListedObject]:

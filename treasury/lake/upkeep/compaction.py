@@ -19,10 +19,8 @@ from treasury.lake import delta, disk
 from treasury.lake.commits import COMMITS, Commit
 from treasury.lake.pins import Pin
 
-__all__ = ["FEW", "Swept", "joined", "sweep"]
-
 FEW: Final = 16
-SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
+_SIZES: Final = (256 << 10, 4 << 20, 64 << 20, 256 << 20)
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -35,7 +33,7 @@ class Swept(msgspec.Struct, frozen=True):
 
 def joined(folder: Path, stored: delta.StoredTable) -> int:
     """Join the small files of a table where there are too many; its version then."""
-    for size in SIZES:
+    for size in _SIZES:
         small = Counter(file.is_open for file in stored.files if file.size < size // 2)
         if max(small.values(), default=0) > FEW:
             return delta.compact(folder, size)

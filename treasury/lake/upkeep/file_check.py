@@ -25,9 +25,7 @@ from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
 from treasury.lake.table_declaration import HASH, OPEN, Table
 
-__all__ = ["Damage", "FileCheck", "damages", "shaped", "whole_rows"]
-
-BATCH: Final = 65_536
+_BATCH: Final = 65_536
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -143,7 +141,7 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
     A row whose hash was made by an earlier rule is taken as it is.
     """
     file = pq.ParquetFile(path)
-    for batch in file.iter_batches(BATCH):
+    for batch in file.iter_batches(_BATCH):
         rows = pa.Table.from_batches([batch])
         if path.parent.name.startswith(f"{OPEN}="):
             is_open = path.parent.name == f"{OPEN}=true"

@@ -20,8 +20,6 @@ from treasury.ground import durable
 from treasury.ground.decoding import decode_json
 from treasury.lake import disk
 
-__all__ = ["FILE_NAME", "Digests", "digest_of"]
-
 FILE_NAME: Final = "digests.jsonl"
 
 

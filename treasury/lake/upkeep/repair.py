@@ -27,9 +27,7 @@ from treasury.lake.pins import read_pins
 from treasury.lake.table_declaration import BOOL, VALID_FROM, VALID_TO, Table
 from treasury.lake.upkeep.file_check import Damage, FileCheck, damages, shaped, whole_rows
 
-__all__ = ["Repair", "Repaired", "repair"]
-
-ASIDE: Final = "damaged"
+_ASIDE: Final = "damaged"
 
 
 class Repaired(msgspec.Struct, frozen=True):
@@ -185,7 +183,7 @@ def _list(lake: Lake, commit: Commit, standing: _Standing, stamp: str) -> int:
         delta.undo_after(folder, standing.listed)
         return commits.add_commit(lake.folder, commit)
     if folder.exists():
-        delta.put_aside(folder, lake.folder / ASIDE / stamp / COMMITS)
+        delta.put_aside(folder, lake.folder / _ASIDE / stamp / COMMITS)
     return delta.append(
         folder, pa.concat_tables([standing.commits, commits.commits_table([commit])])
     )
@@ -208,7 +206,7 @@ def _adopted(lake: Lake, listed: pa.Table) -> Commit:
 
 def _files_of(lake: Lake, name: str) -> list[Path]:
     """Every Parquet file that was ever this table's and is still somewhere."""
-    folders = [lake.folder / name, *(lake.folder / ASIDE).glob(f"*/{name}")]
+    folders = [lake.folder / name, *(lake.folder / _ASIDE).glob(f"*/{name}")]
     return [path for folder in folders if folder.is_dir() for path in delta.data_files(folder)]
 
 
@@ -351,7 +349,7 @@ WHERE {VALID_FROM.name} NOT IN (SELECT {VALID_FROM.name} FROM found WHERE commit
             self.versions[name] = delta.replace(folder, rows, partitioned=partitioned)
             return
         if folder.exists():
-            delta.put_aside(folder, self._lake.folder / ASIDE / self._stamp / name)
+            delta.put_aside(folder, self._lake.folder / _ASIDE / self._stamp / name)
             _bring_back_pinned(self._lake)
         self.versions[name] = delta.append(folder, rows, partitioned=partitioned)
 
@@ -363,7 +361,7 @@ def _bring_back_pinned(lake: Lake) -> None:
     moved = []
     for name in sorted(pinned):
         path = lake.folder / name
-        aside = () if path.is_file() else sorted((lake.folder / ASIDE).glob(f"*/{name}"))
+        aside = () if path.is_file() else sorted((lake.folder / _ASIDE).glob(f"*/{name}"))
         if aside:
             with disk.writing(path):
                 path.parent.mkdir(parents=True, exist_ok=True)

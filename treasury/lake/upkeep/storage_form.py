@@ -25,8 +25,6 @@ from treasury.lake.pins import PINS, seal_pin
 from treasury.lake.sealed import read_sealed, write_sealed
 from treasury.lake.upkeep.file_digests import Digests
 
-__all__ = ["FILE_NAME", "FORM", "has_form", "is_present", "migrate", "write_form"]
-
 FORM: Final = 2
 FILE_NAME: Final = "form.json"
 

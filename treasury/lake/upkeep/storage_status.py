@@ -15,8 +15,6 @@ from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
 from treasury.lake.table_declaration import INTEGER, TEXT
 
-__all__ = ["STATUS", "LakeStatus", "lake_status"]
-
 STATUS = pa.schema(
     [("table", TEXT)]
     + [(name, INTEGER) for name in ("rows", "files", "bytes", "earlier_versions", "kept_bytes")]

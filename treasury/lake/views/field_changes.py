@@ -19,8 +19,6 @@ from treasury.lake import engine
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import AMOUNT, INSTANT, RAW, TEXT, TEXTS, VANISHED, Table
 
-__all__ = ["CHANGE", "changes"]
-
 CHANGE: Final = pa.schema(
     [("changed_at", INSTANT), ("change", TEXT), ("field", TEXT), ("before", TEXT), ("after", TEXT)]
 )

@@ -18,8 +18,6 @@ from treasury.errors import StorageError
 from treasury.ground import durable
 from treasury.lake import disk, engine
 
-__all__ = ["FILE_NAME", "publish", "published"]
-
 FILE_NAME: Final = "treasury.duckdb"
 
 

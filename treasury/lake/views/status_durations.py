@@ -21,8 +21,6 @@ from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["DURATION", "Events", "durations"]
-
 DURATION: Final = grouped_schema(
     (TEXT, "id", "status"),
     (INSTANT, "entered_at", "left_at"),

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 from treasury.panels.frames.blocks import ProgressBlock
 
-__all__ = ["Cancelled", "Work"]
-
 
 class Cancelled(Exception):
     """The person stopped the work before it did anything."""

@@ -11,14 +11,8 @@ from typing import Literal
 
 import msgspec
 
-__all__ = [
-    "Button", "Detail", "Frame", "Heading", "InputField", "Letter", "LineStyle", "ListRow",
-    "Message", "Pager", "ProgressBlock", "StepBlock", "TableBlock", "Text", "cell",
-    "confirm_buttons", "detail",
-]  # fmt: skip
-
 LineStyle = Literal["plain", "strong", "quiet", "code", "good", "warn"]
-Tone = Literal["go", "stop"]
+_Tone = Literal["go", "stop"]
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -136,7 +130,7 @@ class StepBlock(msgspec.Struct, frozen=True):
     facts: tuple[Detail, ...]
     buttons: tuple[Button, ...]
     notes: tuple[Text, ...] = ()
-    tone: Tone = "go"
+    tone: _Tone = "go"
     items: tuple[str, ...] = ()
     letter: Letter | None = None
 

@@ -40,8 +40,6 @@ from treasury.panels.syncing import SyncProgress, synced
 from treasury.reconcile import Rows
 from treasury.tables.csv_output import csv_text, rows_of
 
-__all__ = ["ListPanel", "Listing", "PendingDecision", "view_buttons"]
-
 _UNCHANGED: Final = "What was stored stays as it was."
 
 

@@ -28,11 +28,9 @@ from treasury.panels.frames.background_work import Cancelled, Work
 from treasury.panels.frames.blocks import Button, Frame, Message, Text
 from treasury.panels.frames.panel_text import desk_clock, literal
 
-__all__ = ["Panel", "Press", "Presses", "alert", "status"]
-
 _log = logging.getLogger(__name__)
 _PAGE: Final = files("treasury.panels") / "page"
-PART: Final = 200_000
+_PART: Final = 200_000
 """Characters of a file that travel at once: a notebook server stops what comes faster than that."""
 
 
@@ -200,8 +198,8 @@ class Panel(anywidget.AnyWidget):
     def _send_part(self, press: Press) -> None:
         name, kind, text, is_coded = self._file
         part = int(press.typed["part"])
-        piece = text[part * PART : (part + 1) * PART]
-        is_last = (part + 1) * PART >= len(text)
+        piece = text[part * _PART : (part + 1) * _PART]
+        is_last = (part + 1) * _PART >= len(text)
         content = {"name": name, "type": kind, "part": part, "last": is_last, "text": piece}
         content["base64"] = is_coded
         self.send({"view": press.view, "file": content})

@@ -18,8 +18,6 @@ import msgspec
 from treasury.ground.wording import instant_words
 from treasury.text import visible
 
-__all__ = ["desk_clock", "instant", "literal", "literal_text"]
-
 _CLOCK: Final[ContextVar[tzinfo]] = ContextVar("clock", default=UTC)
 """The time zone of the desk whose panel is at work."""
 

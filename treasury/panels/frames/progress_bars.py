@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
-__all__ = ["NotebookProgress", "in_notebook"]
-
 
 def in_notebook() -> bool:
     """Whether this process is a notebook's kernel, so that widgets can be shown."""

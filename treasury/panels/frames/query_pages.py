@@ -15,8 +15,6 @@ import pyarrow as pa
 
 from treasury.lake import Snapshot, engine
 
-__all__ = ["SIZE", "ArrowTables", "QueryPage", "QuerySource", "count_rows", "read_page"]
-
 SIZE: Final = 12
 
 

@@ -28,8 +28,6 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.reconcile import Reconciliation
 from treasury.trace.payment_trace import GAPS, Hop, Trace
 
-__all__ = ["LookingPanel", "answer_now", "trace_step"]
-
 _NOTHING: Final = "Nothing was changed."
 
 

@@ -33,11 +33,9 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.shown_request import request_details
 from treasury.panels.steps.known_decisions import update_at_service
 
-__all__ = ["BatchResult", "PendingRequests", "ask", "decide", "execute", "sending_state"]
-
 APPROVE: Final = "ramp_request.approve"
-NOT_YET: Final = Text("Do not pay: not approved. Payment details follow the approval.", "warn")
-AWAITING: Final = "AWAITING_APPROVAL"
+_NOT_YET: Final = Text("Do not pay: not approved. Payment details follow the approval.", "warn")
+_AWAITING: Final = "AWAITING_APPROVAL"
 _CHECKER: Final = "checker"
 
 
@@ -70,7 +68,7 @@ class PendingRequests(PendingDecision, frozen=True, kw_only=True):
         total_text = f"{self.name}: {', '.join(totals) or 'no amounts shown'}."
         buttons = confirm_buttons("Confirm rejection", "danger")
         if self.kind == APPROVE:
-            warnings.append(NOT_YET)
+            warnings.append(_NOT_YET)
             buttons = confirm_buttons("Confirm approval")
         return StepBlock(
             key=self.nonce,
@@ -122,7 +120,7 @@ def ask(
             names = sorted(desk.settings.credentials)
             reader = desk.client(names[0] if len(names) == 1 else _CHECKER)
             request = reader.ramp.requests.get(shown_request.id).value
-            if request.status == AWAITING:
+            if request.status == _AWAITING:
                 raise
             left_out.append(request)
         else:

@@ -15,8 +15,6 @@ from treasury.journal.decision_history import FILE_MADE, standing_files, standin
 from treasury.journal.decision_log import read_decided
 from treasury.text import clean
 
-__all__ = ["note_file"]
-
 
 def note_file(
     journal: Journal,

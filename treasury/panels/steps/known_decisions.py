@@ -16,8 +16,6 @@ from treasury.journal import Entry
 from treasury.panels.frames.blocks import Text
 from treasury.panels.frames.panel_text import instant
 
-__all__ = ["RequestUpdate", "journal_updates", "update_at_service"]
-
 
 class RequestUpdate(msgspec.Struct, frozen=True):
     """What is known of a request, up to which version; `settled` where it needs no decision."""

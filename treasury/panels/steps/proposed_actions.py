@@ -36,11 +36,6 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.action_steps import BatchResult, execute
 from treasury.tables.schemas import grouped_schema
 
-__all__ = [
-    "ACTIONS", "COLUMNS", "VERBS", "ActionVerb", "PendingActions", "action_row", "action_table",
-    "ask_about", "batch_message",
-]  # fmt: skip
-
 ACTIONS: Final = grouped_schema(
     (TEXT, "id", "kind", "state", "text"),
     (AMOUNT, "amount"),

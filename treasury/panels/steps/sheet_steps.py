@@ -14,8 +14,6 @@ from treasury.panels.panel_desk import PanelDesk
 from treasury.panels.steps.verdict_steps import effect_details
 from treasury.text import clean
 
-__all__ = ["PendingSheet", "ask_sheet", "settle_sheet"]
-
 
 class PendingSheet(PendingDecision, frozen=True, kw_only=True):
     """A sheet that a person is asked to confirm."""

@@ -28,10 +28,6 @@ from treasury.panels.frames.panel_text import instant
 from treasury.panels.panel_desk import PanelDesk
 from treasury.text import clean
 
-__all__ = [
-    "VERBS", "PendingVerdict", "Verdict", "ask_verdict", "effect_details", "settle",
-]  # fmt: skip
-
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a person wants said: `verb` of VERBS on lines, each with the expectations it is about.
@@ -83,7 +79,7 @@ class _Words(msgspec.Struct, frozen=True):
     consequence: str
 
 
-MOST_EFFECTS: Final = 20
+_MOST_EFFECTS: Final = 20
 """Items that change beside a decision and are named in its first step; the others are counted."""
 VERBS: Final = {
     "accept": _Words(
@@ -214,7 +210,7 @@ def effect_details(effects: Effects | None) -> tuple[Detail, ...]:
     """Each item that changes beside the lines that are decided, and why; none where unasked."""
     if effects is None:
         return ()
-    lines = [Text(clean(str(effect)), "warn") for effect in effects.effects[:MOST_EFFECTS]]
+    lines = [Text(clean(str(effect)), "warn") for effect in effects.effects[:_MOST_EFFECTS]]
     if more := len(effects) - len(lines):
         lines.append(Text(f"and {more:,} more: `treasury match … --dry-run` lists them", "warn"))
     if effects.unknown:

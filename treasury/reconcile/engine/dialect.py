@@ -18,8 +18,6 @@ from treasury.reconcile.engine.pipeline import Step
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["SPARK_SETTINGS", "render"]
-
 SPARK_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",  # a difference keeps 18 places

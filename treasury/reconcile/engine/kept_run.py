@@ -21,8 +21,6 @@ from treasury.lake.engine import quoted
 from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename, spent_steps
 from treasury.reconcile.matching import FEW
 
-__all__ = ["Run", "forget_runs", "kept_run"]
-
 _ANEW: Final = "made anew"
 
 

@@ -16,8 +16,6 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
-__all__ = ["Memo", "fingerprint"]
-
 
 class Sized(Protocol):
     """An answer that knows how much it holds."""

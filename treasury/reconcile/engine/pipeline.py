@@ -21,11 +21,6 @@ import pyarrow as pa
 from treasury.lake import engine as lake
 from treasury.reconcile.engine.rowless import is_rowless, written_shape
 
-__all__ = [
-    "READ_THROUGH", "Step", "compose", "drop", "in_order", "load", "make", "needed", "read_in_turn",
-    "rename", "run", "spent_steps", "steps_of", "stored",
-]  # fmt: skip
-
 READ_THROUGH: Final = "-- read through"
 """The first line of a step whose rows are many and read once or twice: storing them costs more."""
 _COMMENT: Final = re.compile(r"--[^\n]*")

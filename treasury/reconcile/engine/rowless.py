@@ -17,10 +17,6 @@ from typing import Any, Final, TypeAlias
 import duckdb
 import msgspec
 
-__all__ = [
-    "AGGREGATES", "SHAPES", "StepShape", "is_rowless", "rows_from", "text_digest", "written_shape",
-]  # fmt: skip
-
 SHAPES: Final = "step_shapes.json"
 
 

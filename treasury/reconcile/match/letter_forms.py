@@ -13,22 +13,20 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["MEANT", "WRITTEN", "plain_forms"]
-
-INVISIBLE: Final = "\u2060"
-SEVERAL: Final = "\u20dd"
+_INVISIBLE: Final = "\u2060"
+_SEVERAL: Final = "\u20dd"
 """What a sign that stands for several characters becomes: like a mark over the letter before it, it
 is part of no code and ends none, and the step `doubts` asks about its line."""
-NUMERO: Final = "\u2116"
+_NUMERO: Final = "\u2116"
 """The sign for "number", which stands before a code and is no part of it."""
-DASHES: Final = (
+_DASHES: Final = (
     "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\ufe58\ufe63\uff0d"
 )
-UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(
+_UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + "".join(
     map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )
 """Letters and marks that are drawn as nothing."""
-BLOCKS: Final = (
+_BLOCKS: Final = (
     (0x00AA, 0x00BB), (0x0132, 0x0134), (0x01C4, 0x01CD), (0x01F1, 0x01F4), (0x02B0, 0x0300),
     (0x1D2C, 0x1DC0), (0x2024, 0x2025), (0x2070, 0x2190), (0x2460, 0x2500), (0x2C7C, 0x2C7E),
     (0x3000, 0x3001), (0x3250, 0x3400), (0xA69C, 0xAB70), (0xFB00, 0xFB07), (0xFB29, 0xFB2A),
@@ -41,16 +39,21 @@ BLOCKS: Final = (
 def plain_forms() -> Iterator[tuple[str, str]]:
     """Each character beside what it is."""
     yield from zip(string.ascii_lowercase, string.ascii_uppercase, strict=True)
-    for character in (chr(code) for block in BLOCKS for code in range(*block)):
+    for character in (chr(code) for block in _BLOCKS for code in range(*block)):
         plain = unicodedata.normalize("NFKC", character)
-        if character in DASHES or character in UNSEEN or plain == character or not plain.isascii():
+        if (
+            character in _DASHES
+            or character in _UNSEEN
+            or plain == character
+            or not plain.isascii()
+        ):
             continue
         if len(plain) == 1:
             yield character, plain.upper()
-        elif any(map(str.isalnum, plain)) and character != NUMERO:
-            yield character, SEVERAL
-    yield from ((dash, "-") for dash in DASHES)
-    yield from ((character, INVISIBLE) for character in UNSEEN)
+        elif any(map(str.isalnum, plain)) and character != _NUMERO:
+            yield character, _SEVERAL
+    yield from ((dash, "-") for dash in _DASHES)
+    yield from ((character, _INVISIBLE) for character in _UNSEEN)
 
 
 WRITTEN, MEANT = map("".join, zip(*plain_forms(), strict=True))

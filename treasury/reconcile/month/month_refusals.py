@@ -14,9 +14,7 @@ from treasury.ground.package_files import step_sql
 from treasury.reconcile.question import Question
 from treasury.text import clean
 
-__all__ = ["require_begun", "require_currency", "require_month"]
-
-FirstRow: TypeAlias = Callable[[str], Sequence[Any] | None]
+_FirstRow: TypeAlias = Callable[[str], Sequence[Any] | None]
 """What gives the first row of a query over the tables of a run, or None."""
 
 
@@ -32,7 +30,7 @@ _WITHOUT_CURRENCY: Final = step_sql("treasury.reconcile.queries", "movement_with
 """A movement without a currency on an account of several: a single one would count for it."""
 
 
-def require_currency(first_row: FirstRow) -> None:
+def require_currency(first_row: _FirstRow) -> None:
     """StatementError where the currency of a stored movement cannot be known."""
     row = first_row(_WITHOUT_CURRENCY)
     if row is not None:
@@ -48,7 +46,7 @@ _BOOKED_DAYS: Final = step_sql("treasury.reconcile.queries", "booked_days")
 _COVERED_OR_COMPLETED: Final = step_sql("treasury.reconcile.queries", "covered_or_completed")
 
 
-def require_month(first_row: FirstRow, month: Month) -> None:
+def require_month(first_row: _FirstRow, month: Month) -> None:
     """NothingStored where no line, no balance and no completed request tells of the month."""
     first_booked, first, last = first_row(_BOOKED_DAYS) or (None, None, None)
     if first_booked is not None and first_booked <= month.last:

@@ -28,23 +28,10 @@ if TYPE_CHECKING:
     from treasury.journal.period_history import Period
     from treasury.lake import Snapshot
 
-__all__ = ["LEAST", "ClosedMonths", "SettledMonths"]
-
 LEAST: Final = 20_000
 """Lines and requests below which nothing is settled: a run over so few is kept in memory."""
 _FOLDER: Final = "settled"
 _CONTENTS: Final = "settled.json"
-
-
-class _Contents(msgspec.Struct, frozen=True):
-    """Which database holds what is settled: by which terms and closes it was, and how many rows."""
-
-    terms: str
-    closes: tuple[str, ...]
-    commit: int
-    known_at: datetime
-    database: str
-    rows: dict[str, int]
 
 
 class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +40,15 @@ class SettledMonths(msgspec.Struct, frozen=True, kw_only=True):
     commit: int
     """The number of the commit that was the last one then."""
     known_at: datetime
-    database: Path
-    rows: Mapping[str, int]
+    database: str
+    rows: dict[str, int]
+
+
+class _Contents(SettledMonths, frozen=True, kw_only=True):
+    """The same as it is written down, its database by name: by which terms and closes it was."""
+
+    terms: str
+    closes: tuple[str, ...]
 
 
 class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,12 +97,8 @@ class ClosedMonths(msgspec.Struct, frozen=True, kw_only=True):
             or Path(contents.database).name != contents.database
         ):
             return None
-        return SettledMonths(
-            commit=contents.commit,
-            known_at=contents.known_at,
-            database=self.workspace / _FOLDER / contents.database,
-            rows=contents.rows,
-        )
+        database = self.workspace / _FOLDER / contents.database
+        return msgspec.structs.replace(contents, database=str(database))
 
     def write(self, snapshot: Snapshot, terms: str, tables: Mapping[str, pa.Table]) -> None:
         """Keep what is settled, in the place of what was kept before.

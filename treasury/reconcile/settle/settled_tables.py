@@ -7,8 +7,6 @@ from typing import Final
 from treasury.lake import AMOUNT, DATE, INSTANT, INTEGER, TEXT
 from treasury.tables.schemas import grouped_schema
 
-__all__ = ["NOTHING_SETTLED", "SETTLED", "UNSETTLED"]
-
 SETTLED: Final = {
     "settled_lines": grouped_schema(
         (TEXT, "entry_id", "expectation_id", "account", "currency", "direction"),

@@ -27,11 +27,9 @@ from treasury.reconcile.engine.pipeline import Step, drop, in_order, load, neede
 from treasury.reconcile.settle.settled_months import SettledMonths
 from treasury.reconcile.settle.settled_tables import SETTLED, UNSETTLED
 
-__all__ = ["DATABASE", "SETTLE_STEPS", "bring_unsettled", "is_much", "settled_now"]
-
 DATABASE: Final = "settled"
 """What the connection of such a run calls the database of what is settled."""
-SETTLE_PACKAGE: Final = "treasury.reconcile.settle"
+_SETTLE_PACKAGE: Final = "treasury.reconcile.settle"
 _SOURCES: Final = {
     "settled_lines": "settling_lines",
     "settled_requests": "settling_requests",
@@ -77,7 +75,7 @@ _WORD: Final = re.compile(r"\w+")
 _DECIDED: Final = step_sql("treasury.reconcile.queries", "decisions_with_settled")
 
 
-_SETTLE: Final = steps_of(SETTLE_PACKAGE)
+_SETTLE: Final = steps_of(_SETTLE_PACKAGE)
 SETTLE_STEPS: Final = tuple(_SETTLE.values())
 
 

@@ -27,8 +27,6 @@ from treasury.reconcile.matching_inputs import (
 if TYPE_CHECKING:
     from treasury.reconcile.spark.spark_run import SparkRun
 
-__all__ = ["read_spark_table"]
-
 _TYPES: Final = {
     TEXT: "string",
     AMOUNT: "decimal(38,18)",

@@ -26,8 +26,6 @@ from treasury.reconcile.spark.spark_run import (
     without_rows,
 )
 
-__all__ = ["LakeOnCluster", "read_lake"]
-
 
 class LakeOnCluster(msgspec.Struct, frozen=True):
     """Where the lake's tables are for this machine, and for the cluster where that differs."""

@@ -25,8 +25,6 @@ from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.spark.spark_inputs import read_spark_table
 from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_side, spark_settings
 
-__all__ = ["KEPT", "SparkMatches", "kept_matches", "match_on_spark"]
-
 _ANSWERS: Final = {
     "lines": "outcomes",
     "expectations": "expectation_states",

@@ -43,8 +43,6 @@ from treasury.reconcile.spark.spark_run import SparkRun, session_of, side_by_sid
 from treasury.settings import Secret
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 
-__all__ = ["month_on_spark"]
-
 _STEPS: Final = needed(STEPS, *READ_FOR_ANSWER, *RESULTS)
 _SHOWN: Final = ("month_lines", "earlier_lines")
 """The steps by which matches come home: of the lines that the answer shows."""

@@ -27,11 +27,6 @@ from treasury.reconcile.engine.pipeline import Step
 from treasury.reconcile.engine.rowless import is_rowless
 from treasury.settings import SPARK_ADDRESSES, Secret, is_spark_address
 
-__all__ = [
-    "SparkRun", "first_line", "literal_path", "session_of", "side_by_side", "spark_columns",
-    "spark_settings", "spark_types", "without_rows",
-]  # fmt: skip
-
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _ELSEWHERE: Final = "name another folder or schema with `into`; nothing is written over"
@@ -116,10 +111,10 @@ def spark_settings(session: Any) -> Iterator[None]:
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _OF_SIZE: Final = (_PARTITIONS, "spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode")
 """What depends on how many rows there are."""
-ROWS_OF_PARTITION: Final = 100_000
+_ROWS_OF_PARTITION: Final = 100_000
 FEW: Final = 20_000
 """Up to so many rows, compiling a step costs more than its rows do."""
-AT_ONCE: Final = 4
+_AT_ONCE: Final = 4
 """Steps that run at the same time."""
 
 
@@ -185,7 +180,7 @@ def without_rows(session: Any, columns: Mapping[str, str]) -> Any:
 
 def side_by_side(work: Callable[[_T], _R], each: Iterable[_T]) -> list[_R]:
     """What `work` gives for each, several at a time: the driver waits for workers most of it."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(work, each))
 
 
@@ -213,7 +208,7 @@ class SparkRun:
 
     def suit(self, rows: int) -> None:
         """Set the session to the number of rows of the largest table."""
-        self.session.conf.set(_PARTITIONS, str(max(2, -(-rows // ROWS_OF_PARTITION))))
+        self.session.conf.set(_PARTITIONS, str(max(2, -(-rows // _ROWS_OF_PARTITION))))
         if rows <= FEW:
             self.session.conf.set("spark.sql.codegen.wholeStage", "false")
             self.session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
@@ -240,7 +235,7 @@ class SparkRun:
         """Run each step as soon as what it reads has run, several at a time."""
         waiting = {step.name: step for step in steps}
         running: dict[Future[tuple[Any, bool]], str] = {}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
                 while waiting or running:
                     unfinished = {*waiting, *running.values()}

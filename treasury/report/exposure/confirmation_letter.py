@@ -20,27 +20,25 @@ from treasury.report.grids import Cell, Grid, amount_cell, make_cell, make_grid
 from treasury.report.report_page import page_environment
 from treasury.text import clean
 
-__all__ = ["confirmation_letter", "write_letter"]
-
-TEMPLATE: Final = "confirmation.html"
-BLANK: Final = Cell()
-NO_YEAR: Final = 0
+_TEMPLATE: Final = "confirmation.html"
+_BLANK: Final = Cell()
+_NO_YEAR: Final = 0
 """The year of nothing, so that a date is written with its own."""
 
 
 def confirmation_letter(exposure: ProviderExposure) -> str:
     """The letter as HTML; the same exposure gives the same text."""
-    instant = moment(exposure.at, exposure.zone, NO_YEAR)
+    instant = moment(exposure.at, exposure.zone, _NO_YEAR)
     if exposure.at == exposure.month.end(exposure.zone):
         instant = f"{exposure.instant} {exposure.month.year}"
     return (
         page_environment()
-        .get_template(TEMPLATE)
+        .get_template(_TEMPLATE)
         .render(
             company=clean(exposure.company),
             setting=environment_words(exposure.environment),
             instant=instant,
-            known_at=moment(exposure.cleared_to, exposure.zone, NO_YEAR),
+            known_at=moment(exposure.cleared_to, exposure.zone, _NO_YEAR),
             zone=exposure.zone.key,
             grids=[grid for grid in _grids(exposure) if grid.rows],
             notes=[clean(note) for note in exposure.notes],
@@ -76,7 +74,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
             "What our records prove, by currency",
             "Currency | >Amount by our records | Your figure",
             [row for row in exposure.currencies.to_pylist() if row["amount"]],
-            lambda row: (row["scope"], amount_cell(row), BLANK),
+            lambda row: (row["scope"], amount_cell(row), _BLANK),
         ),
         whole_grid(
             "What it is made of",
@@ -87,7 +85,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
                 row["reference"],
                 moment(row["since"], exposure.zone, exposure.month.year),
                 amount_cell(row),
-                BLANK,
+                _BLANK,
             ),
         ),
         whole_grid(
@@ -99,7 +97,7 @@ def _grids(exposure: ProviderExposure) -> Sequence[Grid]:
                 row["reference"],
                 amount_cell(row, "in_doubt", absent="not known"),
                 row["problem"],
-                BLANK,
+                _BLANK,
             ),
         ),
     )

@@ -13,12 +13,10 @@ from treasury.close.result_words import amount_words, amounts_words, count, day,
 from treasury.report.grids import Section, amount_cell, filled, make_cell, make_grid
 from treasury.text import clean
 
-__all__ = ["FIGURE", "exposure_section"]
-
 FIGURE: Final = "exposure"
-TONES: Final = {"above": "bad", "not provable": "warn", "within": "ok"}
-VALUE: Final = ("value", "value_currency", "no reference rate")
-Row = Mapping[str, Any]
+_TONES: Final = {"above": "bad", "not provable": "warn", "within": "ok"}
+_VALUE: Final = ("value", "value_currency", "no reference rate")
+_Row = Mapping[str, Any]
 
 
 def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> Section:
@@ -45,7 +43,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
                 row["currency"],
                 f"{row['positions']:,}",
                 amount_cell(row),
-                amount_cell(row, *VALUE),
+                amount_cell(row, *_VALUE),
             ),
             sheet="Exposure by age",
         ),
@@ -57,7 +55,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
                 make_cell(row["kind"], row["state"]),
                 row["reference"],
                 amount_cell(row),
-                amount_cell(row, *VALUE),
+                amount_cell(row, *_VALUE),
                 make_cell(
                     _since(row, exposure),
                     "" if row["age"] is None else count(row["age"], row["clock"]),
@@ -95,7 +93,7 @@ def exposure_section(exposure: ProviderExposure, *, is_unread: bool = False) -> 
     return Section("exposure", title, lead, grids, tuple(map(clean, exposure.notes)), FIGURE)
 
 
-def _sum_row(row: Row, exposure: ProviderExposure) -> tuple[object, ...]:
+def _sum_row(row: _Row, exposure: ProviderExposure) -> tuple[object, ...]:
     is_whole = row["scope"] == "all"
     doubt = f"{count(row['not_provable'], 'row')} in no sum" if row["not_provable"] else ""
     if doubt and row["in_doubt"] is not None:
@@ -106,15 +104,15 @@ def _sum_row(row: Row, exposure: ProviderExposure) -> tuple[object, ...]:
     return (
         make_cell("All" if is_whole else row["scope"], doubt),
         "–" if is_whole else amount_words(row["amount"], row["currency"]),
-        amount_cell(row, *VALUE, row["valued_by"]),
+        amount_cell(row, *_VALUE, row["valued_by"]),
         amount_cell(row, "peak", absent="–", note=moment(row["peak_at"], exposure.zone)),
         amount_cell(row, "cleared"),
         amount_cell(row, "limit", absent="–"),
-        make_cell(row["standing"], days, TONES.get(row["standing"], "")),
+        make_cell(row["standing"], days, _TONES.get(row["standing"], "")),
     )
 
 
-def _since(row: Row, exposure: ProviderExposure) -> str:
+def _since(row: _Row, exposure: ProviderExposure) -> str:
     """The day that it came; a virtual account that no report shows has none."""
     if row["since"] is None:
         return "not known"

@@ -14,10 +14,6 @@ from typing import Final
 from treasury.calendar import Month
 from treasury.errors import InputError, StorageError
 
-__all__ = [
-    "NOTEBOOK", "notebook_names", "require_papermill", "run_notebook", "stored_notebook",
-]  # fmt: skip
-
 NOTEBOOK: Final = "monthly_reconciliation.ipynb"
 LONGEST: Final = 600
 """Seconds that one cell may take."""

@@ -41,11 +41,6 @@ from treasury.report.excel import answer_tables, workbook_beside
 from treasury.report.pictures import month_figures
 from treasury.report.report_page import render_html
 
-__all__ = [
-    "EVIDENCE", "LARGEST_EVIDENCE", "LEDGER", "answer_tables", "file_hashes", "is_apart",
-    "named_files", "write_evidence", "write_files",
-]  # fmt: skip
-
 EVIDENCE: Final = "evidence.json"
 LEDGER: Final = "inputs/ledger.csv"
 LEDGER_ACCOUNTS: Final = "inputs/accounts.toml"

@@ -21,11 +21,9 @@ from treasury.errors import InputError, StorageError
 from treasury.ground import durable
 from treasury.tables.tabular import Tabular
 
-__all__ = ["ClosePack", "write_close"]
-
 _FORMER: Final = frozenset({"report.html", "close.xlsx"})
 """What a pack was before it had evidence."""
-PDF: Final = "report.pdf"
+_PDF: Final = "report.pdf"
 
 
 class ClosePack(Tabular, msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +86,7 @@ def write_close(
             new.mkdir()
             evidence = pack_contents.write_files(closing, new)
             if pdf:
-                pdf_printing.print_pdf(new / "report.html", new / PDF)
+                pdf_printing.print_pdf(new / "report.html", new / _PDF)
             if notebook is not None:
                 is_new_ledger = closing.period is None and closing.ledger_file is not None
                 ledger = new / pack_contents.LEDGER if is_new_ledger else None
@@ -110,7 +108,7 @@ def write_close(
         checklist=checklist(closing),
         seal=seal,
         note=note,
-        apart=tuple(folder / name for name in (PDF, NOTEBOOK) if (folder / name).is_file()),
+        apart=tuple(folder / name for name in (_PDF, NOTEBOOK) if (folder / name).is_file()),
     )
 
 

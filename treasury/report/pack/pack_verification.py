@@ -61,8 +61,6 @@ from treasury.report.pack.verification_process import Recomputed, recompute
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
-__all__ = ["Finding", "Verified", "verify_pack", "verify_with"]
-
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 ZERO: Final = Decimal(0)
 

@@ -11,9 +11,7 @@ from typing import Final
 
 from treasury.errors import InputError, StorageError
 
-__all__ = ["browser", "print_pdf", "require_browser"]
-
-BROWSERS: Final = (
+_BROWSERS: Final = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge",
 )  # fmt: skip
 LONGEST: Final = 120
@@ -22,7 +20,7 @@ LONGEST: Final = 120
 
 def browser() -> str | None:
     """The first browser of these that is installed."""
-    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    return next((path for name in _BROWSERS if (path := shutil.which(name))), None)
 
 
 def require_browser() -> str:

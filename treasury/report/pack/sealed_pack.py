@@ -24,15 +24,13 @@ from treasury.ground.regular_files import kind_of_file, open_regular
 from treasury.report.pack.pack_contents import EVIDENCE, LARGEST_EVIDENCE
 from treasury.text import clean
 
-__all__ = ["Finding", "read_sealed"]
-
-LARGEST_FILE: Final = 8 << 30
+_LARGEST_FILE: Final = 8 << 30
 """Bytes of a file in a pack that are read."""
-MOST_FILES: Final = 1_000
+_MOST_FILES: Final = 1_000
 """Files and folders that are looked at: a pack has about sixty."""
-MOST_FINDINGS: Final = 1_000
-LARGEST_NUMBER: Final = 1 << 53
-YEARS: Final = range(1990, 2200)
+_MOST_FINDINGS: Final = 1_000
+_LARGEST_NUMBER: Final = 1 << 53
+_YEARS: Final = range(1990, 2200)
 _PATH: Final = re.compile(r"(?:[a-z0-9_-]+/)?[a-z0-9_-]+\.[a-z]+", re.ASCII)
 _DO: Final = "get the pack again"
 
@@ -72,7 +70,7 @@ def read_sealed(folder: Path) -> tuple[Evidence, list[Finding]]:
     changed = Finding(EVIDENCE, "was changed: it is not as it was sealed")
     own = [] if is_as_sealed else [changed]
     findings = chain(own, _implausible(evidence), _changed(folder, evidence))
-    return evidence, list(islice(findings, MOST_FINDINGS))
+    return evidence, list(islice(findings, _MOST_FINDINGS))
 
 
 def _implausible(evidence: Evidence) -> Iterator[Finding]:
@@ -93,9 +91,9 @@ def _is_plausible(value: object) -> bool:
                 waiting += fields.values()
             case list() | tuple() as items:
                 waiting += items
-            case int() as number if abs(number) > LARGEST_NUMBER:
+            case int() as number if abs(number) > _LARGEST_NUMBER:
                 return False
-            case date() as day if day.year not in YEARS:
+            case date() as day if day.year not in _YEARS:
                 return False
     return True
 
@@ -135,8 +133,8 @@ def _entries(folder: Path) -> Iterator[tuple[str, str | None]]:
         with entries:
             for entry in entries:
                 looked_at += 1
-                if looked_at > MOST_FILES:
-                    yield str(folder), f"holds more than {MOST_FILES:,} files"
+                if looked_at > _MOST_FILES:
+                    yield str(folder), f"holds more than {_MOST_FILES:,} files"
                     return
                 path = Path(entry.path)
                 name = _path_in_pack(path, folder)
@@ -157,8 +155,8 @@ def _problem(path: Path, sealed: str) -> str:
     """Why a file is not the one with this SHA-256; empty where it is."""
     try:
         with open_regular(path, follow=False) as file:
-            if os.fstat(file.fileno()).st_size > LARGEST_FILE:
-                return f"is larger than {LARGEST_FILE >> 30} GB"
+            if os.fstat(file.fileno()).st_size > _LARGEST_FILE:
+                return f"is larger than {_LARGEST_FILE >> 30} GB"
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"

@@ -19,8 +19,6 @@ from treasury.ground.processes import started
 from treasury.report.pack.sealed_pack import Finding
 from treasury.text import clean
 
-__all__ = ["Recomputed", "memory_bound", "recompute", "work"]
-
 MOST_ROWS: Final = 50_000_000
 """Rows of a table in a pack that are read."""
 SECONDS: Final = 3_600

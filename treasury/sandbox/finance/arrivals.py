@@ -25,8 +25,6 @@ from treasury.sandbox.state.shapes import Account, VirtualBankAccount, bare, dec
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = ["CONVERTS", "Arrival", "arrive_by_sepa", "arrive_by_session", "convert", "release"]
-
 CONVERTS: Final = "finance.arrival.converts"
 """The agenda's step for an arrival whose conversion is due."""
 _BY_HAND: Final = timedelta(hours=36)

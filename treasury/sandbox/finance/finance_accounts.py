@@ -18,11 +18,6 @@ from treasury.sandbox.state import shapes
 from treasury.sandbox.state.shapes import Account, PartyRole, VirtualBankAccount, Wallet
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "ACCOUNT_ROUTES", "AccountFields", "NewAccount", "NewRole", "NewVirtualAccount", "add_role",
-    "create_account", "create_virtual_account", "give_wallet",
-]  # fmt: skip
-
 _UNFINISHED: Final = (
     # kind, the statuses in which it still may move something
     ("transfer", ("PENDING", "PROCESSING")),

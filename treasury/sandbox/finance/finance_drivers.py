@@ -24,8 +24,6 @@ from treasury.sandbox.state.keys import Effect
 from treasury.sandbox.state.shapes import Account, Party, VirtualBankAccount, Wallet, bare, decode
 from treasury.sandbox.story.world import NETWORK_FEES, World
 
-__all__ = ["FinanceDrivers"]
-
 _CHECKS: Final = ("PENDING", "IN_PROGRESS", "VERIFIED", "REJECTED", "MANUAL_REVIEW", "NOT_REQUIRED")
 _PARTY: Final = ("ACTIVE", "SUSPENDED", "BLOCKED")
 _ACCOUNT: Final = ("ACTIVE", "SUSPENDED", "BLOCKED", "CLOSED")

@@ -16,11 +16,6 @@ from treasury.sandbox.state.shapes import Address, Party, bare
 from treasury.sandbox.story.world import World
 from treasury.text import camel_case
 
-__all__ = [
-    "PARTY_ROUTES", "IndividualFields", "OrganisationFields", "PartyBody", "PartyChangeFields",
-    "PartyChanges", "PartyFields", "change_party", "create_party", "delete_party", "make_party",
-]  # fmt: skip
-
 _FIELDS: Final = {
     "INDIVIDUAL": ("first_name", "last_name", "address"),
     "ORGANISATION": ("name", "vat_number", "address"),

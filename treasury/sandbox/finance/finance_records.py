@@ -18,12 +18,6 @@ from treasury.sandbox.state.store import role_records
 from treasury.sandbox.story.transfer_story import balances_of
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "UNLOCKED", "account_named", "account_of", "accounts_of", "is_verified", "move", "party_of",
-    "places_of", "put_account", "put_party", "put_wallet", "require_active", "spendable",
-    "verification", "wallets_of",
-]  # fmt: skip
-
 UNLOCKED: Final = frozenset({"VERIFIED", "NOT_REQUIRED"})
 
 

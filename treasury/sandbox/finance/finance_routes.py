@@ -12,8 +12,6 @@ from treasury.sandbox.finance.profile_b import routes_b
 from treasury.sandbox.finance.sessions import SESSION_ROUTES
 from treasury.sandbox.http.exchange import Route
 
-__all__ = ["routes"]
-
 _ROUTES: Final = (
     *PARTY_ROUTES, *ACCOUNT_ROUTES, *SESSION_ROUTES, *TRANSFER_ROUTES, *PAYMENT_ROUTES,
 )  # fmt: skip

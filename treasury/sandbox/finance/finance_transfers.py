@@ -26,8 +26,6 @@ from treasury.sandbox.state.shapes import Account, AccountTransfer, Transfer, en
 from treasury.sandbox.story.rates import NETWORK_FEES, payout_rate
 from treasury.sandbox.story.world import World
 
-__all__ = ["TRANSFER_ROUTES", "CryptoBody", "FiatBody", "FiatFields", "make_crypto", "make_fiat"]
-
 
 class InternalBody(JsonBody, frozen=True, kw_only=True):
     """A transfer between two accounts inside the service."""
@@ -291,6 +289,7 @@ def _seen_from(call: Call) -> dict[str, str]:
 
 
 def read_transfer(world: World, call: Call) -> Reply:
+    """A transfer, for an account that is a party to it."""
     transfer = stored(world, "transfer", call.path["transferId"], Transfer)
     if call.path["accountId"] not in {transfer.sender_account_id, transfer.receiver_account_id}:
         raise missing("transfer")

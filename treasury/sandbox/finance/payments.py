@@ -26,13 +26,6 @@ from treasury.sandbox.state.store import Record, make_record
 from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "ASSET", "PAYMENT_ROUTES", "BothAmounts", "CardReference", "Execution", "PaymentBody",
-    "PaymentRequest", "PaymentRequestBody", "both_amounts", "create_for", "create_payment",
-    "find_payment", "keep_card", "payment_of", "put_payment", "reserve_coins", "reverse_payment",
-    "settle_payment",
-]  # fmt: skip
-
 ASSET: Final = "USDC"
 """What every card is paid with."""
 _RATES: Final = {"USD": Decimal(1), "EUR": payout_rate(ASSET)}

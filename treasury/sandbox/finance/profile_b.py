@@ -27,8 +27,6 @@ from treasury.sandbox.http.idempotency import once, write_route
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["routes_b"]
-
 _Dialect: TypeAlias = Callable[[JsonAnswer, bool], JsonAnswer]
 """Makes a body of profile b; the flag says whether it stands in a list."""
 

@@ -24,10 +24,8 @@ from treasury.sandbox.state.ledger import Posting, available
 from treasury.sandbox.state.shapes import number, zulu
 from treasury.sandbox.story.world import World
 
-__all__ = ["PUBLISHED_PAYMENTS", "paying", "schedule_payments"]
-
-SETTLES: Final = "finance.payment.settles"
-REVERSES: Final = "finance.payment.reverses"
+_SETTLES: Final = "finance.payment.settles"
+_REVERSES: Final = "finance.payment.reverses"
 _WAIT: Final = timedelta(seconds=5)
 
 _Currency: TypeAlias = Literal["EUR", "USD"]
@@ -125,15 +123,15 @@ def schedule_payments(world: World) -> None:
         if payment.status == "REVERSING":
             payments.reverse_payment(world, payment_id, payment.reversal_reason or "OTHER")
 
-    world.agenda.on(SETTLES, settles)
-    world.agenda.on(REVERSES, reverses)
+    world.agenda.on(_SETTLES, settles)
+    world.agenda.on(_REVERSES, reverses)
 
 
 def _settling(world: World, payment: PaymentRequest, body: Settling) -> PaymentRequest:
     amount = _requested_amounts(payment, body)
     step = _execution(world, payment, "SETTLEMENT", Decimal(amount.crypto), "PENDING")
     changed = _with_step(payment, "SETTLING", step, settlement_amount=amount)
-    world.agenda.add(world.clock.now + _WAIT, SETTLES, payment.id)
+    world.agenda.add(world.clock.now + _WAIT, _SETTLES, payment.id)
     return payments.put_payment(world, changed)
 
 
@@ -143,7 +141,7 @@ def _reversing(world: World, payment: PaymentRequest, body: Reversing) -> Paymen
         payment, "REVERSING", step,
         reversal_reason=body.reason, reversal_description=body.description,
     )  # fmt: skip
-    world.agenda.add(world.clock.now + _WAIT, REVERSES, payment.id)
+    world.agenda.add(world.clock.now + _WAIT, _REVERSES, payment.id)
     return payments.put_payment(world, changed)
 
 

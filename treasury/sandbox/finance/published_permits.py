@@ -22,9 +22,7 @@ from treasury.sandbox.state.shapes import Shape, Wallet, decode, encode
 from treasury.sandbox.state.store import Record
 from treasury.sandbox.story.world import World
 
-__all__ = ["PUBLISHED_PERMITS", "schedule_permits"]
-
-CONFIRMS: Final = "finance.permit.confirms"
+_CONFIRMS: Final = "finance.permit.confirms"
 _WAIT: Final = timedelta(seconds=12)
 _SPENDER: Final = "0xaca1536cda0f5e2d986472218f105983f89afa4f"
 """The provider's wallet that spends."""
@@ -115,7 +113,7 @@ def submit_permit(world: World, call: Call) -> dict[str, Any]:
         permit_tx_id=world.ids.hash(),
     )  # fmt: skip
     _put(world, wallet.id, permit)
-    world.agenda.add(world.clock.now + _WAIT, CONFIRMS, _name(wallet, asset))
+    world.agenda.add(world.clock.now + _WAIT, _CONFIRMS, _name(wallet, asset))
     return _whole(permit)
 
 
@@ -145,7 +143,7 @@ def schedule_permits(world: World) -> None:
         confirmed = replace(decode(text, PermitResult), status="CONFIRMED")
         _put(world, name.partition("/")[0], confirmed)
 
-    world.agenda.on(CONFIRMS, confirm)
+    world.agenda.on(_CONFIRMS, confirm)
 
 
 def _wallet(world: World, call: Call) -> Wallet:

@@ -25,11 +25,6 @@ from treasury.sandbox.http.exchange import Call, Refusal, Write, invalid, missin
 from treasury.sandbox.state.shapes import Account, Party, Transfer, VirtualBankAccount
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "READS_B", "CryptoBodyB", "FiatBodyB", "JsonAnswer", "answer_body", "change_party",
-    "create_account", "create_session", "create_virtual_account", "remove_role", "transferring",
-]  # fmt: skip
-
 JsonAnswer: TypeAlias = dict[str, Any]
 
 _Reference = Annotated[str, msgspec.Meta(max_length=255)]

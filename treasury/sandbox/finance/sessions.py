@@ -24,11 +24,6 @@ from treasury.sandbox.state.shapes import Shape, bare, number, zulu
 from treasury.sandbox.state.store import make_record
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "SESSION_ROUTES", "NewSession", "Session", "SessionFile", "expire", "finish", "make_session",
-    "session_of", "set_status",
-]  # fmt: skip
-
 EXPIRES: Final = "finance.session.expires"
 """The agenda's step for a session that nobody pays."""
 _LIFETIME: Final = timedelta(hours=1)

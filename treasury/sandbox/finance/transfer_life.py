@@ -21,8 +21,6 @@ from treasury.sandbox.state.ledger import CONVERSION, WORLD, Posting, available
 from treasury.sandbox.state.shapes import AccountTransfer, Transfer, decode, zulu
 from treasury.sandbox.story.world import World
 
-__all__ = ["COMPLETES", "PROCESSES", "AnyTransfer", "complete", "fail", "find", "plan", "process"]
-
 AnyTransfer: TypeAlias = Transfer | AccountTransfer
 
 PROCESSES: Final = "finance.transfer.processes"

@@ -17,11 +17,6 @@ from treasury.errors import InputError
 from treasury.money import is_exact_in, parse_amount
 from treasury.sandbox.http.exchange import invalid
 
-__all__ = [
-    "UUID4", "Chain", "Coin", "Country", "DecimalText", "JsonBody", "Key", "KeyedBody", "Long",
-    "Name", "Number", "Text", "amount_of_number", "amount_of_text", "exactly_one", "fields_of",
-]  # fmt: skip
-
 UUID4: Final = (
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 )

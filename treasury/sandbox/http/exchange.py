@@ -12,11 +12,6 @@ from treasury.ground.decoding import decode_json
 from treasury.sandbox.state.shapes import User, decode, encode
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "EVERYONE", "MANAGERS", "Call", "Dress", "Handler", "Refusal", "Reply", "Route", "Write",
-    "invalid", "missing", "result", "stale", "stored",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 EVERYONE: Final = frozenset({"COMPANY_ADMIN", "COMPANY_MANAGER", "COMPANY_VIEWER"})

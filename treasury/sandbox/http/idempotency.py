@@ -21,8 +21,6 @@ from treasury.sandbox.state.keys import Effect
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["create_route", "key_in", "once", "write_route"]
-
 _KEY: Final = re.compile(UUID4)
 
 

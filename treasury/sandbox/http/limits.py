@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treasury.errors import InputError
 from treasury.sandbox.http.exchange import Refusal
 
-__all__ = ["LimitGate", "RateLimit"]
-
 _COUNTED: Final = ("/finance/", "/ramp/")
 
 

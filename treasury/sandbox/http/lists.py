@@ -18,8 +18,6 @@ from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.state.store import Page
 from treasury.sandbox.story.world import World
 
-__all__ = ["Listing", "all_of", "detail_of", "list_route", "listing", "read_route"]
-
 _LARGEST: Final = 1000
 _DEFAULT_SIZE: Final = 100
 _SORTABLE: Final = {

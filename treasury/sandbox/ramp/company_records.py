@@ -26,12 +26,7 @@ from treasury.sandbox.state.shapes import CompanyBankAccount, CompanyWallet, zul
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "COMPANY_ROUTES", "Verification", "company_bank_account", "company_wallet",
-    "schedule_reviews", "verify",
-]  # fmt: skip
-
-REVIEW: Final = "company_bank_account.review"
+_REVIEW: Final = "company_bank_account.review"
 
 _CompanyRecord = TypeVar("_CompanyRecord", bound=CompanyBankAccount | CompanyWallet)
 Verification = Literal["PENDING", "VERIFIED", "DENIED"]
@@ -135,7 +130,7 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
             _require_valid(body, "iban", is_iban)
     account = world.keep(CompanyBankAccount(**_pending(world), **fields_of(body)))
     review = at(next_target_day(world.clock.today), "10:00")
-    world.agenda.add(review, REVIEW, account.id)
+    world.agenda.add(review, _REVIEW, account.id)
     return account
 
 
@@ -214,7 +209,7 @@ def schedule_reviews(world: World) -> None:
         if account.verification_status == "PENDING":
             verify(world, account, "VERIFIED")
 
-    world.agenda.on(REVIEW, review)
+    world.agenda.on(_REVIEW, review)
 
 
 _STATUSES: Final = ("PENDING", "VERIFIED", "DENIED")

@@ -18,11 +18,6 @@ from treasury.sandbox.http.lists import all_of, read_route
 from treasury.sandbox.state.shapes import Company, Shape, User, decode, encode
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "PEOPLE_ROUTES", "SCOPES", "ChangingRole", "ChangingStatus", "Principal", "accept_invitation",
-    "changing", "remove_user", "show_principal",
-]  # fmt: skip
-
 _VIEW: Final = frozenset((
     "view:ramp-request", "export:ramp-requests", "view:company-wallet", "view:company-bank-account",
 ))  # fmt: skip

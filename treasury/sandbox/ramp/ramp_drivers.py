@@ -37,8 +37,6 @@ from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
 from treasury.sandbox.story.world import DEPOSIT_BANK, World
 
-__all__ = ["RampDrivers"]
-
 _ARRIVE: Final = "ramp_request.funds_arrive"
 _FINISH: Final = "ramp_request.finish"
 _LIVE: Final = ("AWAITING_APPROVAL", "AWAITING_FUNDS", "PROCESSING", "BLOCKED")

@@ -17,8 +17,6 @@ from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.request_life import tier_percentage
 from treasury.sandbox.story.world import World
 
-__all__ = ["REFERENCE_ROUTES"]
-
 
 class FeeQuestion(KeyedBody, frozen=True, kw_only=True):
     """An amount whose fee is asked for."""

@@ -27,10 +27,6 @@ from treasury.sandbox.state.shapes import CryptoCurrency, FiatCurrency, RampRequ
 from treasury.sandbox.story.request_life import Life
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "REQUEST_ROUTES", "AddingHash", "adding_hash", "amount_of", "next_reference", "ramp_request",
-]  # fmt: skip
-
 _SMALLEST: Final = Decimal("1e-8")
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 

@@ -25,8 +25,6 @@ from treasury.sandbox.state.shapes import DepositWallet, RampItem, User, decode,
 from treasury.sandbox.story.cast import CHAINS
 from treasury.sandbox.story.world import World
 
-__all__ = ["routes"]
-
 _NEEDS_SCOPE: Final = {
     ("GET", "/company/users"): "manage:company-users",
     ("GET", "/ramp-requests/on-ramp/pairs"): "create:ramp-request",
@@ -46,6 +44,7 @@ def export_requests(world: World, _: Call) -> Reply:
 
 
 def list_deposit_wallets(world: World, call: Call) -> Reply:
+    """The deposit wallets, all or those of some chains."""
     chains = call.query_values("chain")
     if any(chain not in CHAINS for chain in chains):
         raise invalid(f"chain must be one of {', '.join(CHAINS)}.")

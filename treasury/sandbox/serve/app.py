@@ -29,8 +29,6 @@ from treasury.sandbox.serve.tokens import Tokens
 from treasury.sandbox.state.shapes import User, decode
 from treasury.sandbox.story.world import World
 
-__all__ = ["FINANCE", "RAMP", "TOKEN", "make_app"]
-
 logger: Final = logging.getLogger(__name__)
 _READS: Final = ("GET", "HEAD")
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}

@@ -22,8 +22,6 @@ from treasury.sandbox.story.lines import Expectation, Line
 from treasury.sandbox.story.mangle import Text
 from treasury.sandbox.story.world import World
 
-__all__ = ["BankDrivers"]
-
 _NOBODY: Payer = Payer("Practice Payer BV", "NL02TEST0123456789", "TESTNL2A")
 
 

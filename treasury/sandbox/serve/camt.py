@@ -16,8 +16,6 @@ from treasury.sandbox.serve.iso_message import Tree, iso_message
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.lines import Line, Period, StatementAccount
 
-__all__ = ["statements"]
-
 
 def statements(
     accounts: Iterable[StatementAccount], lines: Sequence[Line], periods: Sequence[Period]

@@ -19,10 +19,6 @@ from treasury.sandbox.state.clock import FIRST_DAY, at
 from treasury.sandbox.state.shapes import CompanyWallet, RampRequest, Transfer, decode
 from treasury.sandbox.story.world import World
 
-__all__ = [
-    "HELD", "NATIVE_COINS", "ChainTransaction", "chain_transactions", "token_contract",
-]  # fmt: skip
-
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "POLYGON": "POL"}
 """The native coins of the chains that have an explorer here."""
 HELD: Final = {"ETH": Decimal("2.5"), "POL": Decimal(480)}

@@ -31,12 +31,10 @@ from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
 
-__all__ = ["ControlPlane", "Driver", "PracticeClock", "driver_of", "drivers_of"]
-
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
-Answer = Callable[[Request, bytes], Any]
-BankFiles = Callable[[date | None, date | None], list[tuple[str, bytes]]]
+_Answer = Callable[[Request, bytes], Any]
+_BankFiles = Callable[[date | None, date | None], list[tuple[str, bytes]]]
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -145,7 +143,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
     faults: Faults
     practice_clock: PracticeClock
     drivers: Mapping[str, Driver]
-    bank_files: BankFiles
+    bank_files: _BankFiles
     explorer_files: Callable[[], list[ExplorerFile]]
 
     def state(self, *_: object) -> object:
@@ -218,7 +216,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
 
     def routes(self) -> list[WebRoute]:
         """The control plane's addresses."""
-        table: Iterable[tuple[str, dict[str, Answer]]] = (
+        table: Iterable[tuple[str, dict[str, _Answer]]] = (
             ("", {"GET": self.state}),
             ("/clock", {"POST": self.clock}),
             ("/drive/{driver}", {"POST": self.drive}),
@@ -234,7 +232,7 @@ class ControlPlane(msgspec.Struct, frozen=True):
 
 
 def _endpoint(
-    world: World, methods: Mapping[str, Answer]
+    world: World, methods: Mapping[str, _Answer]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
         body = await request.body()

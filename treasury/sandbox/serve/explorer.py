@@ -18,8 +18,6 @@ from treasury.sandbox.state.clock import at
 from treasury.sandbox.state.shapes import CompanyWallet
 from treasury.sandbox.story.world import World
 
-__all__ = ["ExplorerFile", "WalletBalance", "explorer_files", "wallet_balances"]
-
 _LIST: Final = (
     "{hash}", "Blockno", "UnixTimestamp", "DateTime (UTC)", "From", "To", "ContractAddress",
     "Value_IN({coin})", "Value_OUT({coin})", "CurrentValue @ $0/{coin}", "TxnFee({coin})",

@@ -24,8 +24,6 @@ from treasury.ground.decoding import convert
 from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.serve.spoil import SPOILS, Spoil, answer_of
 
-__all__ = ["CATALOGUE", "STALE", "UNDISTURBED", "Fault", "FaultGate", "Faults"]
-
 UNDISTURBED: Final = "/sandbox"
 STALE: Final = "sandbox.stale"
 """Where a call carries how many seconds its lists are behind."""

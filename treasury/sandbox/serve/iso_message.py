@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-__all__ = ["Tree", "iso_message"]
-
 Tree: TypeAlias = Mapping[str, Any]
 """Elements in their order: text or what becomes text, an amount with its currency, a tree, a list
 of any of these for as many elements, or None for no element."""

@@ -22,8 +22,6 @@ from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes
 from treasury.sandbox.ramp.people import SCOPES
 
-__all__ = ["FINANCE", "RAMP", "TOKEN", "document", "statuses"]
-
 FINANCE: Final = "/finance/v1"
 RAMP: Final = "/ramp/v1"
 TOKEN: Final = "/oauth/token"  # noqa: S105 - an address, not a secret

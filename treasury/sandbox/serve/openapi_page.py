@@ -18,8 +18,6 @@ from starlette.routing import Route as WebRoute
 from treasury.ground.package_files import package_text
 from treasury.sandbox.serve.openapi import FINANCE, RAMP, document
 
-__all__ = ["document_routes", "page"]
-
 _FILE: Final = "/openapi.json"
 _PAGE: Final = "/openapi.html"
 

@@ -16,8 +16,6 @@ from lxml import etree
 from treasury.errors import InputError
 from treasury.sandbox.serve.iso_message import Tree, iso_message
 
-__all__ = ["PaymentAnswer", "PaymentReport", "payment_reports"]
-
 PaymentAnswer = Literal["mixed", "accept", "reject", "close_match", "no_match", "silence"]
 _MIXED: Final[dict[int, PaymentAnswer]] = {0: "reject", 5: "close_match", 7: "silence"}
 """How the bank answers a payment by the last digit of its place in the file."""

@@ -26,12 +26,13 @@ from treasury.sandbox.finance.finance_drivers import FinanceDrivers
 from treasury.sandbox.http.limits import LimitGate, RateLimit
 from treasury.sandbox.ramp.ramp_drivers import RampDrivers
 from treasury.sandbox.serve import explorer
-from treasury.sandbox.serve.app import FINANCE, RAMP, TOKEN, make_app
+from treasury.sandbox.serve.app import make_app
 from treasury.sandbox.serve.bank_drivers import BankDrivers
 from treasury.sandbox.serve.camt import statements
 from treasury.sandbox.serve.control import ControlPlane, PracticeClock, driver_of, drivers_of
 from treasury.sandbox.serve.explorer import ExplorerFile, WalletBalance, explorer_files
 from treasury.sandbox.serve.faults import FaultGate, Faults
+from treasury.sandbox.serve.openapi import FINANCE, RAMP, TOKEN
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
 from treasury.sandbox.serve.webhooks import send_webhooks
 from treasury.sandbox.state.folder import place_of
@@ -42,8 +43,6 @@ from treasury.sandbox.story.lines import Source
 from treasury.sandbox.story.rates import coin_rate_file, rate_file
 from treasury.sandbox.story.volume import NONE, Volume
 from treasury.sandbox.story.world import World
-
-__all__ = ["PROFILES", "Sandbox", "Served", "serve_forever"]
 
 PROFILES: Final = ("spec", "b")
 _HOST: Final = "127.0.0.1"
@@ -61,7 +60,7 @@ class Served:
         """Method, path and query of every call, in order of arrival."""
 
 
-FIRST_FIXING: Final = date(2026, 4, 1)
+_FIRST_FIXING: Final = date(2026, 4, 1)
 """The first day of the practice bank's rates."""
 
 
@@ -206,7 +205,7 @@ class Sandbox:
         if not (world.quotes.is_published or world.has_planted_gas):
             return None
         today = world.clock.today
-        days = [today - timedelta(back) for back in range((today - FIRST_FIXING).days + 1)]
+        days = [today - timedelta(back) for back in range((today - _FIRST_FIXING).days + 1)]
         if world.has_planted_gas:
             name, content = "coins.csv", coin_rate_file(days)
         else:

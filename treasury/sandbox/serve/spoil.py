@@ -15,8 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treasury.ground.decoding import decode_json
 
-__all__ = ["SPOILS", "Answer", "Spoil", "answer_of"]
-
 Spoil = Literal["truncated", "no_result", "repeated_page", "shifted_page", "skipping_page"]
 _Body = dict[str, msgspec.Raw]
 

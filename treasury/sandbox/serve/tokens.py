@@ -16,9 +16,7 @@ from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import User, encode
 from treasury.sandbox.story.cast import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS, USERS
 
-__all__ = ["CREDENTIALS", "Tokens"]
-
-LIFETIME: Final = 300
+_LIFETIME: Final = 300
 CREDENTIALS: Final = {
     name: (f"harbour-{name}", f"sandbox-{name}-secret") for name in ("maker", "checker", "viewer")
 }
@@ -47,8 +45,8 @@ class Tokens:
         if user is None or not hmac.compare_digest(client_secret.encode(), secret.encode()):
             return Reply(encode({"error": "invalid_client"}), 401)
         token = self._ids.token()
-        self._out[token] = (user, time.monotonic() + LIFETIME)
-        granted = {"access_token": token, "expires_in": LIFETIME, "token_type": "Bearer"}
+        self._out[token] = (user, time.monotonic() + _LIFETIME)
+        granted = {"access_token": token, "expires_in": _LIFETIME, "token_type": "Bearer"}
         return Reply(encode(granted))
 
     def user(self, authorization: str) -> User | None:

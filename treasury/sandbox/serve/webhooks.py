@@ -14,8 +14,6 @@ from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import RampRequest
 from treasury.sandbox.story.world import World
 
-__all__ = ["send_webhooks"]
-
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
 

@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-__all__ = ["Callbacks", "Invocation", "is_loopback"]
-
 _PATIENCE: Final = 5.0
 """Seconds that an address has for its answer."""
 _WAITING: Final = 64

@@ -10,8 +10,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-__all__ = ["FIRST_DAY", "LAST_DAY", "START", "CompanyClock", "at"]
-
 _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 FIRST_DAY: Final = date(2026, 5, 1)
 LAST_DAY: Final = date(2026, 10, 31)

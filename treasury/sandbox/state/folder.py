@@ -14,8 +14,6 @@ from typing import Final
 from treasury.errors import InputError
 from treasury.sandbox.state.store import MEMORY, Store
 
-__all__ = ["FILE_NAME", "is_new", "open_store", "place_of"]
-
 FILE_NAME: Final = "sandbox.sqlite"
 
 

@@ -11,8 +11,6 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-__all__ = ["Ids", "Streams", "iban", "is_iban"]
-
 _ALPHABET: Final = (
     "ACDEFGHJKLMNPQRTUVWXY346789"  # a code people copy by hand: no O/0, I/1, S/5, B/8
 )

@@ -17,8 +17,6 @@ import msgspec
 from treasury.ground.package_files import step_sql
 from treasury.sandbox.state.store import Store
 
-__all__ = ["Bound", "Effect", "Keys"]
-
 _MAKE: Final = step_sql(__package__, "keys")
 
 

@@ -19,10 +19,6 @@ from treasury.ground.package_files import step_sql
 from treasury.money import exponent
 from treasury.sandbox.state.store import Store
 
-__all__ = [
-    "CONVERSION", "WORLD", "Ledger", "Overdrawn", "Posting", "available", "reserved", "suspense",
-]  # fmt: skip
-
 WORLD: Final = "world"
 """Everything outside: other wallets, banks, the issuers of coins."""
 CONVERSION: Final = "conversion"

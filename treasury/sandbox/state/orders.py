@@ -17,8 +17,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-__all__ = ["Orders", "Selection", "select"]
-
 _SIDES: Final = 12
 """A merge of more ranges than this is left to the database."""
 _STRIDE: Final = 100

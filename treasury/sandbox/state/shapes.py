@@ -16,14 +16,6 @@ import msgspec
 
 from treasury.ground.decoding import decode_json
 
-__all__ = [
-    "Account", "AccountTransfer", "Address", "Amount", "Balance", "Company", "CompanyBankAccount",
-    "CompanyBankAccountItem", "CompanyWallet", "CompanyWalletItem", "CryptoCurrency", "CryptoName",
-    "DepositBankAccount", "DepositWallet", "Event", "Fee", "FiatCurrency", "FiatName", "FiatOrigin",
-    "Party", "PartyRole", "RampItem", "RampRequest", "Shape", "Transfer", "User",
-    "VirtualBankAccount", "Wallet", "bare", "brief", "decode", "encode", "number", "zulu",
-]  # fmt: skip
-
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 T = TypeVar("T")

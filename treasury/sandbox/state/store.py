@@ -21,11 +21,6 @@ from treasury.sandbox.state import shapes
 from treasury.sandbox.state.orders import Orders, select
 from treasury.sandbox.state.shapes import Account, AccountTransfer, Company, encode
 
-__all__ = [
-    "COLUMNS", "MEMORY", "Maker", "Page", "Record", "Store", "make_record", "role_records",
-    "service_record", "sortable",
-]  # fmt: skip
-
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A record of one kind, ready to be served."""

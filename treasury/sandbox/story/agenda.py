@@ -15,8 +15,6 @@ import msgspec
 from treasury.ground.package_files import step_sql
 from treasury.sandbox.state.store import Store
 
-__all__ = ["Agenda", "Entry"]
-
 _MAKE: Final = step_sql(__package__, "agenda")
 
 

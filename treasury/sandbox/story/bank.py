@@ -21,8 +21,6 @@ from treasury.sandbox.state.shapes import decode, encode
 from treasury.sandbox.state.store import Record, Store
 from treasury.sandbox.story.lines import Line, Period, StatementAccount
 
-__all__ = ["Bank", "carries_code", "cents"]
-
 _KIND: Final = "bank_line"
 _MOST: Final = Decimal(10) ** 12
 

@@ -16,8 +16,6 @@ from treasury.sandbox.story.cast import COMPANY, PAYOUT_IBAN, Cast, Payer
 from treasury.sandbox.story.lines import Book, Line
 from treasury.sandbox.story.mangle import Text
 
-__all__ = ["tell_business"]
-
 
 def tell_business(cast: Cast, random: Random, book: Book) -> None:
     """Book six months of other business on the two own accounts."""

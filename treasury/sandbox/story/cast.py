@@ -20,11 +20,6 @@ from treasury.ground.package_files import package_text
 from treasury.sandbox.state import shapes
 from treasury.sandbox.state.ids import Ids, Streams
 
-__all__ = [
-    "CHAINS", "COMPANY", "FEES", "NEIGHBOUR_CREDENTIALS", "NEIGHBOUR_USERS", "PAYOUT_IBAN",
-    "PLATFORM", "POLYGON_WALLET", "USERS", "Cast", "Payer", "make_cast", "neighbour_cast",
-]  # fmt: skip
-
 PAYOUT_IBAN: Final = "NL05TEST0417164300"
 CHAINS: Final = ("ETHEREUM", "POLYGON", "BASE", "ARBITRUM", "SUI")
 """The networks of the ramp."""

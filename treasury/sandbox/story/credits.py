@@ -28,8 +28,6 @@ from treasury.sandbox.story.lines import Book, Expectation, Line
 from treasury.sandbox.story.mangle import MANGLINGS, UNBROKEN, Text
 from treasury.sandbox.story.rates import Quotes
 
-__all__ = ["Conversion", "Credits"]
-
 _PER_MONTH: Final = {10: 332}
 _USUAL: Final = 90
 _WEIGHTS: Final = tuple(60 if name in {"plain", "after_words"} else 4 for name in UNBROKEN)

@@ -17,8 +17,6 @@ from msgspec.structs import replace
 from treasury.sandbox.story.cast import Payer
 from treasury.sandbox.story.mangle import Ceiling, Text
 
-__all__ = ["Book", "Expectation", "Line", "Period", "Source", "StatementAccount"]
-
 Source = Literal["own_bank", "provider_report"]
 
 

@@ -11,8 +11,6 @@ from typing import Final, Literal
 
 import msgspec
 
-__all__ = ["MANGLINGS", "UNBROKEN", "Ceiling", "Mangling", "Text"]
-
 Ceiling = Literal["auto", "suggest", "never"]
 _LINE: Final = 140  # characters that SEPA allows in unstructured remittance
 

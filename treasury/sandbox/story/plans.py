@@ -21,8 +21,6 @@ from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_text
 from treasury.sandbox.story.mangle import UNBROKEN
 
-__all__ = ["Plan", "plans"]
-
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One ramp request to come. `paid` is what the wire carries beyond or below what was asked."""

@@ -16,11 +16,6 @@ import msgspec
 
 from treasury.calendar import is_target_day
 
-__all__ = [
-    "NETWORK_FEES", "QUOTES", "Quotes", "coin_rate", "coin_rate_file", "payout_rate", "published",
-    "rate_file",
-]  # fmt: skip
-
 NETWORK_FEES: Final = {
     "BASE": Decimal("0.01"), "AVALANCHE": Decimal("0.02"), "POLYGON": Decimal("0.01"),
 }  # fmt: skip

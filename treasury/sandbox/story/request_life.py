@@ -24,9 +24,6 @@ from treasury.sandbox.state.store import Record, sortable
 from treasury.sandbox.story.cast import FEES, PLATFORM, Cast
 from treasury.sandbox.story.rates import Quotes
 
-__all__ = ["Life", "amounts_of", "record_of", "tier_percentage"]
-
-
 _BRUSSELS: Final = ZoneInfo("Europe/Brussels")
 
 

@@ -26,8 +26,6 @@ from treasury.sandbox.story.mangle import MANGLINGS, Text
 from treasury.sandbox.story.plans import Plan
 from treasury.sandbox.story.request_life import Life
 
-__all__ = ["Desk", "Funding"]
-
 
 class Funding(msgspec.Struct, frozen=True):
     """What a request in AWAITING_FUNDS needs on 2 November, in an analyst's words."""

@@ -24,8 +24,6 @@ from treasury.sandbox.story.cast import Cast
 from treasury.sandbox.story.credits import Conversion
 from treasury.sandbox.story.rates import payout_rate
 
-__all__ = ["FAILURE", "Wallets", "balances_of", "origin_of"]
-
 _KINDS: Final = ("crypto", "crypto", "fiat", "internal")
 _LAST: Final = ("COMPLETED", "FAILED", "PROCESSING", "PENDING")
 FAILURE: Final = ("INSUFFICIENT_BALANCE", "Insufficient available balance")

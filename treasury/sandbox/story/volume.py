@@ -26,8 +26,6 @@ from treasury.sandbox.story.cast import USERS, Cast
 from treasury.sandbox.story.request_life import Life, amounts_of, record_of
 from treasury.sandbox.story.transfer_story import FAILURE, origin_of
 
-__all__ = ["NONE", "Past", "Volume"]
-
 _YEARS: Final = (2024, 2025)
 _MOST_REQUESTS: Final = 999_999 * len(_YEARS)  # a reference has six digits in a year
 _MOST_TRANSFERS: Final = 20_000_000

@@ -42,18 +42,16 @@ from treasury.sandbox.story.request_story import Desk, Funding
 from treasury.sandbox.story.transfer_story import Wallets
 from treasury.sandbox.story.volume import NONE, Past, Volume
 
-__all__ = ["DEPOSIT_BANK", "NETWORK_FEES", "SCENARIOS", "World"]
-
 NETWORK_FEES: Final = "network_fees"
 """The fact that says whether the networks' fees are charged."""
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
-HOLDS_MONEY: Final = "holds-money"
+_HOLDS_MONEY: Final = "holds-money"
 """The scenario in which the provider blocks and denies requests after the money came."""
-GAS: Final = "gas"
+_GAS: Final = "gas"
 """The scenario with a wallet on Polygon, where each transaction pays a gas that is known."""
-SCENARIOS: Final = ("full", "no-provider-report", GAS, *QUOTES, HOLDS_MONEY)
+SCENARIOS: Final = ("full", "no-provider-report", _GAS, *QUOTES, _HOLDS_MONEY)
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -82,7 +80,7 @@ class World:
         self.quotes = QUOTES.get(scenario, Quotes())
         streams = Streams(seed)
         story = _story_of(
-            seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == HOLDS_MONEY
+            seed, self.quotes, is_neighbour=is_neighbour, holds_money=scenario == _HOLDS_MONEY
         )
         self.cast, self.fundings = story.cast_in(scenario), story.fundings
         self.store = open_store(place)
@@ -136,7 +134,7 @@ class World:
     @property
     def has_planted_gas(self) -> bool:
         """Whether every transaction of the company's wallets pays the same."""
-        return self.store.facts()["scenario"] == GAS
+        return self.store.facts()["scenario"] == _GAS
 
     @property
     def charges_network_fees(self) -> bool:
@@ -239,7 +237,7 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
 
     def cast_in(self, scenario: str) -> Cast:
         """The cast, with a wallet on Polygon in the scenario that has one."""
-        if scenario != GAS:
+        if scenario != _GAS:
             return self.cast
         wallet = replace(POLYGON_WALLET, company_id=self.cast.company.id)
         return replace(self.cast, wallets=(*self.cast.wallets, wallet))

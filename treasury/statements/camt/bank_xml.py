@@ -20,8 +20,6 @@ import msgspec
 from treasury.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 
-__all__ = ["Cut", "Piece", "local_name", "plain_text"]
-
 _CHUNK: Final = 1 << 16
 _MOST_BETWEEN: Final = 4 << 20
 """Characters that may pass without an entry; a bank's entry takes one or two thousand."""

@@ -25,8 +25,6 @@ from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
 from treasury.statements.statement_draft import StatementHead
 
-__all__ = ["CamtMovement", "Share", "amount_aside", "day_of", "entry_row", "movement", "shares"]
-
 _DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
 _DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
 _SHORT: Final = 18

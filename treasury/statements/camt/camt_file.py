@@ -24,8 +24,6 @@ from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.field_values import instant
 from treasury.statements.statement_draft import BankFile
 
-__all__ = ["CamtFile"]
-
 _FORMATS: Final = {"Stmt": "camt.053", "Rpt": "camt.052", "Ntfctn": "camt.054"}
 _MESSAGES: Final = {
     "BkToCstmrStmt": "camt.053",

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BALANCE", "ENTRY", "GROUP", "STATEMENT"]
-
 _ACCOUNT: Final = ("Id/IBAN", "Id/Othr/Id", "Id/BBAN", "Id/UPIC", "Id/PrtryAcct/Id")
 _PARTY: Final = ("Nm", "Pty/Nm", "Agt/FinInstnId/Nm")
 _AGENT: Final = (

@@ -24,8 +24,6 @@ from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, StatementRow
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["CamtStatement"]
-
 _HEAD: Final = Reader(camt_paths.STATEMENT)
 _BALANCE: Final = Reader(camt_paths.BALANCE)
 

@@ -14,8 +14,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["ElementValues", "Paths", "Reader"]
-
 Paths = Mapping[str, str]
 """Path of local names below the element -> name of the value.
 

@@ -15,8 +15,6 @@ import msgspec
 from treasury.statements.csv.csv_rows import CsvMovement
 from treasury.statements.statement_draft import MOST_PROBLEMS
 
-__all__ = ["Course", "Off"]
-
 _EXACT: Final = Context(prec=80)
 
 

@@ -32,8 +32,6 @@ from treasury.statements.statement_draft import (
     StatementHead,
 )
 
-__all__ = ["GUESSED", "CsvFile"]
-
 GUESSED: Final = "CSV proposed"
 """The format of a file without a profile."""
 

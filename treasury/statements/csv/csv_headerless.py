@@ -20,8 +20,6 @@ from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.profiles import Profile, built_in_profiles
 from treasury.statements.field_values import account_number
 
-__all__ = ["headerless_layout"]
-
 
 def headerless_layout(
     lines: Sequence[str], profiles: Iterable[Profile], file_name: str
@@ -54,15 +52,11 @@ def _fits(cells: Sequence[str], shape: str) -> bool:
     return all(_FITS[kind](cell(text)) for kind, text in zip(shape, cells, strict=False))
 
 
-def _is_text(text: str) -> bool:
-    return bool(text) and not is_amount(text) and not is_day(text)
-
-
 _ACCOUNT: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{8,30}")
 _FITS: Final[dict[str, Callable[[str], bool]]] = {
     "d": is_day,
     "a": is_amount,
-    "t": _is_text,
+    "t": lambda text: bool(text) and not is_amount(text) and not is_day(text),
     "i": lambda text: _ACCOUNT.fullmatch(account_number(text)) is not None,
     "c": lambda text: re.fullmatch("[A-Z]{3}", text) is not None,
     "-": lambda text: not text,

@@ -18,11 +18,6 @@ from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import SIGNS
 from treasury.statements.csv.profiles import Profile, plain
 
-__all__ = [
-    "MOST_BEFORE_HEADER", "SAMPLE", "Layout", "header_currency", "is_complete", "is_header",
-    "is_same", "layout_of", "samples",
-]  # fmt: skip
-
 _DELIMITERS: Final = (";", ",", "\t", "|")
 MOST_BEFORE_HEADER: Final = 60
 SAMPLE: Final = 200

@@ -20,8 +20,6 @@ from treasury.statements.csv.csv_words import HEADERS, IN, OUT, POSTAGE
 from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
-__all__ = ["proposal"]
-
 
 def proposal(lines: Sequence[str], file_name: str) -> Layout | None:
     """The layout that an unknown file seems to have: by the words of its headers and its values.

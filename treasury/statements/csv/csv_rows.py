@@ -31,8 +31,6 @@ from treasury.statements.csv.profiles import plain
 from treasury.statements.field_values import account_number, own_account
 from treasury.statements.statement_draft import MOST_PROBLEMS
 
-__all__ = ["CsvMovement", "CsvRows", "Key", "stated_above"]
-
 Key = tuple[str | None, str | None]
 """Account and currency."""
 

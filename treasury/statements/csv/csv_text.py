@@ -21,8 +21,6 @@ from treasury.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
-__all__ = ["CsvRow", "CsvText", "rows_of"]
-
 _CHUNK: Final = 1 << 18
 _IN_MEMORY: Final = 16 << 20
 _LONGEST_LINE: Final = 1 << 20

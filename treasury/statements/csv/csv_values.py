@@ -18,8 +18,6 @@ from treasury.money import parse_amount
 from treasury.statements.csv.csv_words import CURRENCY_MARK
 from treasury.statements.csv.profiles import plain
 
-__all__ = ["amount_in", "cell", "day_in", "decimal_sign", "is_amount", "is_day"]
-
 _EXCEL: Final = re.compile(r'="?(.*?)"?', re.DOTALL)
 _YEAR_FIRST: Final = re.compile(
     r"(\d{4})(?:(\d{2})(\d{2})|([-./:]) ?(\d{1,2})\4 ?(\d{1,2})\.?)(?:[T ].*)?", re.ASCII

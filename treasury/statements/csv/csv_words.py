@@ -8,11 +8,6 @@ from typing import Final
 
 from treasury.ground.package_files import package_text
 
-__all__ = [
-    "BALANCES", "CODE", "CURRENCY_MARK", "HEADERS", "IN", "LABELS", "OUT", "POSTAGE", "SIGNS",
-    "STATUS", "TOTALS", "TOTAL_ENDS", "TURNOVERS",
-]  # fmt: skip
-
 _WORDS: Final = tomllib.loads(package_text(__package__, "bank_words.toml"))
 _ROW: Final = _WORDS["row"]
 

@@ -23,8 +23,6 @@ from treasury.statements.file_sources import documents
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 from treasury.text import clean
 
-__all__ = ["Proposal", "propose_profile", "sketch_profile"]
-
 _EXAMPLE_ROWS: Final = 3
 _LONGEST: Final = 40
 

@@ -22,8 +22,6 @@ from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_text
 from treasury.ground.regular_files import open_regular
 
-__all__ = ["FOLDER", "ROLES", "Profile", "built_in_profiles", "load_profiles", "plain", "to_toml"]
-
 FOLDER: Final = "profiles"
 """The folder of a workspace that holds the profiles of its own."""
 
@@ -35,7 +33,7 @@ ROLES: Final = (
     "payee_name",
 )  # fmt: skip
 
-Headers = tuple[str, ...]
+_Headers = tuple[str, ...]
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,8 +46,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     name: str
-    columns: dict[str, Headers]
-    needs: Headers = ()
+    columns: dict[str, _Headers]
+    needs: _Headers = ()
     """Headers that only this bank's files have together; all of the roles' first ones if none."""
     day_order: Literal["dmy", "mdy", "ymd"] = "dmy"
     decimal: Literal["", ",", "."] = ""

@@ -20,11 +20,6 @@ from treasury.errors import InputError
 from treasury.statements.explorer.wallet_place import WalletPlace, current_coin
 from treasury.tables.csv_input import CsvColumn, amount, csv_lines, text
 
-__all__ = [
-    "EXPORT_COLUMNS", "ExportLine", "at_instant", "gas_paid", "has_failed", "plain_lines",
-    "positive", "require_native",
-]  # fmt: skip
-
 _SUCCESS: Final = frozenset({"", "1", "ok", "success", "succeeded", "true"})
 _FAILURE: Final = ("0", "error", "fail", "false", "revert")
 

@@ -12,8 +12,6 @@ import pyarrow as pa
 from treasury.errors import InputError
 from treasury.money import plain_digits
 
-__all__ = ["parquet_cells"]
-
 _MOST: Final = 2_000_000
 """Rows that a Parquet file may have."""
 _EXACT: Final = (

@@ -21,8 +21,6 @@ from treasury.statements.explorer.export_lines import ExportLine
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.tables.csv_input import CsvColumn, csv_lines, text
 
-__all__ = ["fee_coins", "transaction_lines"]
-
 _FEE: Final = re.compile(r"txnfee\((.*)\)")
 _MONEY: Final = "USD"
 """The fee stands in dollars too, at a price of the explorer's own, which nothing here takes."""

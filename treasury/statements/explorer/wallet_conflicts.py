@@ -17,11 +17,6 @@ from treasury.statements.explorer.wallet_tables import (
     WALLET_MOVEMENTS,
 )
 
-__all__ = [
-    "call_as_stored", "disagreeing_payments", "gas_words", "lacking_movements", "lacking_payments",
-    "require_moved", "without_payer",
-]  # fmt: skip
-
 
 def call_as_stored(writer: Writer, rows: Sequence[dict[str, Any]]) -> None:
     """Call a movement between two own wallets as the other's export did: it is the same one."""

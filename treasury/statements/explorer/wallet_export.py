@@ -21,8 +21,6 @@ from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import evidence_key
 from treasury.tables.csv_input import csv_rows, small_file
 
-__all__ = ["WalletExport", "movement_rows", "payment_rows", "read_wallet_export"]
-
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of a wallet's export. `shows_gas`: it names the gas of all that the wallet sent.

@@ -6,8 +6,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["NATIVE_COINS", "WalletPlace", "current_coin", "native_coin"]
-
 NATIVE_COINS: Final = {"ETHEREUM": "ETH", "BASE": "ETH", "ARBITRUM": "ETH", "POLYGON": "POL"}
 """The coin that a chain takes gas in; of a chain that is not here no gas is read."""
 _RENAMED: Final = {"MATIC": "POL"}

@@ -9,10 +9,6 @@ import msgspec
 
 from treasury.lake import AMOUNT, BOOL, INSTANT, TEXT, Column, Table
 
-__all__ = [
-    "WALLET_EVIDENCE", "WALLET_GAS", "WALLET_MOVEMENTS", "WALLET_TABLES", "evidence_key",
-]  # fmt: skip
-
 WALLET_EVIDENCE: Final = Table(
     name="wallet_evidence",
     key=("evidence_id",),

@@ -25,8 +25,6 @@ from treasury.statements.fixed.fixed_records import (
 )
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["CfonbFile", "french_iban"]
-
 _AMOUNT: Final = re.compile(r"[0-9]{13}[{A-I}J-R]", re.ASCII)
 _POSITIVE: Final = "{ABCDEFGHI"
 _NEGATIVE: Final = "}JKLMNOPQR"

@@ -29,8 +29,6 @@ from treasury.statements.fixed.fixed_records import (
 )
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["CodaFile", "belgian_iban", "belgian_reference"]
-
 _ACCOUNTS: Final = {"0": (0, 12, 13), "1": (0, 34, 34), "2": (0, 31, 34), "3": (0, 34, 34)}
 """Where account and currency stand in their field, by the account's structure."""
 _PAYMENTS: Final = frozenset("567")

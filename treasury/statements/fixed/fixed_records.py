@@ -21,8 +21,6 @@ from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.mt.mt_text import MtText
 from treasury.statements.statement_draft import BankFile
 
-__all__ = ["FixedFile", "FixedRecord", "set_parties", "six_digit_day"]
-
 _CENTURY: Final = 80
 """Two digits of a year from here on are of the 1900s."""
 

@@ -20,8 +20,6 @@ from typing import Any, Final, TypeVar
 
 from treasury.statements.field_values import account_number, reference
 
-__all__ = ["WORKING", "Columns", "details_of", "references"]
-
 Columns = dict[str, list[Any]]
 """Name -> a value for each text: columns of `statement_entries`, and those in `WORKING`."""
 

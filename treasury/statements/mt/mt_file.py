@@ -26,8 +26,6 @@ from treasury.statements.mt.mt_tags import END, ENVELOPE, MtField, MtFields, MtM
 from treasury.statements.mt.mt_values import balance_of, with_currency
 from treasury.statements.statement_draft import BankFile, StatementDraft, StatementHead
 
-__all__ = ["MtFile"]
-
 _BALANCES: Final = {
     "60F": "OPBD", "60M": "ITBD", "62F": "CLBD", "62M": "ITBD", "64": "CLAV", "65": "FWAV",
 }  # fmt: skip

@@ -20,8 +20,6 @@ from treasury.statements.mt.mt_tags import MtMovements
 from treasury.statements.mt.mt_values import Lines, lines_of, with_currency
 from treasury.statements.statement_draft import StatementDraft, StatementHead
 
-__all__ = ["movement_columns"]
-
 
 def movement_columns(draft: StatementDraft, movements: MtMovements) -> Columns:
     """The columns of some movements of a statement, complete; what is not in it is null.

@@ -19,8 +19,6 @@ from treasury.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.mt.mt_text import MtText, plain_head
 
-__all__ = ["END", "ENVELOPE", "MtField", "MtFields", "MtMovements", "looks_like_mt"]
-
 END: Final = "-"
 """The tag given for the end of a message."""
 ENVELOPE: Final = "{"

@@ -17,8 +17,6 @@ from treasury.errors import StatementError
 from treasury.statements.byte_stream import ByteSource
 from treasury.statements.text_encoding import Letters, utf_16
 
-__all__ = ["MtText", "plain_head"]
-
 _CONTROL: Final = bytes([0, 1, 2, 3, 4, 26])
 _BOM: Final = b"\xef\xbb\xbf"
 _CHUNK: Final = 1 << 18

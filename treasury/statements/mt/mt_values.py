@@ -16,8 +16,6 @@ from treasury.errors import InputError
 from treasury.money import parse_amount
 from treasury.statements.balance_proof import StatementBalance
 
-__all__ = ["Lines", "amount_of", "balance_of", "lines_of", "near", "short_day", "with_currency"]
-
 _BALANCE: Final = re.compile(r"\s*(R?[CD])\s*(\d{6})\s*([A-Z]{3})?\s*([0-9.,' ]+?)\s*$", re.ASCII)
 _LONGEST: Final = 100
 """Characters of a balance with all that may stand around it."""

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["FileIds", "NamedFiles"]
-
 _IDS: Final = ("message_id", "payment_information_id")
 _TEXTS: Final = ("end_to_end_id", "creditor_reference", "remittance", "additional_information")
 _BEGINNING: Final = 9

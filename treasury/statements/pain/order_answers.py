@@ -25,10 +25,8 @@ from treasury.statements.field_values import reference as named_reference
 from treasury.statements.pain import status_codes
 from treasury.statements.pain.status_codes import PAYEE_RESULTS, STATUSES, status_words
 
-__all__ = ["OrderAnswer", "folded_id", "order_answer", "stored_statuses"]
-
-Row = Mapping[str, Any]
-Stage = Literal[
+_Row = Mapping[str, Any]
+_Stage = Literal[
     "received", "signature", "accepted", "settled", "rejected", "duplicate", "contradicted"
 ]
 _SAYS_DUPLICATE: Final = re.compile(
@@ -53,7 +51,7 @@ ORDER BY created_at, status_id
 class OrderAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Where a payment stands at the bank, by what the bank said of it."""
 
-    stage: Stage
+    stage: _Stage
     words: str
     """The code and its words, and why."""
     at: datetime | None
@@ -81,7 +79,7 @@ def stored_statuses(
 
 
 def order_answer(
-    statuses: Iterable[Row],
+    statuses: Iterable[_Row],
     message_id: str,
     reference: str,
     *,
@@ -114,7 +112,7 @@ def order_answer(
         return OrderAnswer(stage="accepted", words="not among the payments rejected", at=at)
     if not about:
         return None
-    by_stage: dict[str, list[Row]] = {}
+    by_stage: dict[str, list[_Row]] = {}
     for row in about:
         by_stage.setdefault(_stage(row), []).append(row)
     verified = by_stage.get("payee", [])
@@ -132,7 +130,7 @@ def order_answer(
     return msgspec.structs.replace(answer, payee=result, payee_name=name)
 
 
-def _stage(row: Row) -> str:
+def _stage(row: _Row) -> str:
     """How far a status says that the payment has come; one that is not known decides nothing."""
     status = STATUSES.get(row["status"])
     return "accepted" if status is None else status.stage
@@ -143,7 +141,7 @@ def folded_id(name: str | None) -> str:
     return (name or "").strip().upper()
 
 
-def _files_named(row: Row) -> frozenset[str]:
+def _files_named(row: _Row) -> frozenset[str]:
     """The payment file that a status is of, by its id or, where a bank gives that alone, its batch.
 
     Both are given as `folded_id` writes them: a payment file has one batch, of its own id.
@@ -153,7 +151,7 @@ def _files_named(row: Row) -> frozenset[str]:
 
 
 def _strangeness(
-    row: Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
+    row: _Row, *, message_id: str, made: datetime | None, amount: Decimal | None, payee_iban: str
 ) -> str:
     """What in a status is not as the payment was ordered, in words; nothing where all is."""
     for name, word in (("original_message_id", "file"), ("original_batch_id", "batch")):
@@ -171,7 +169,7 @@ def _strangeness(
 
 
 def _of_money(
-    by_stage: Mapping[str, Sequence[Row]], last: Row, strange: Callable[[Row], str]
+    by_stage: Mapping[str, Sequence[_Row]], last: _Row, strange: Callable[[_Row], str]
 ) -> OrderAnswer:
     rejected = by_stage.get("rejected", [])
     rejections = [row for row in rejected if not strange(row)]
@@ -205,7 +203,7 @@ def _of_money(
     )
 
 
-def _speaks_against(row: Row, rejection: Row) -> bool:
+def _speaks_against(row: _Row, rejection: _Row) -> bool:
     """Whether a status that does not reject leaves a rejection in doubt.
 
     What was carried out always does, and what the bank said later; in the same report, what it said

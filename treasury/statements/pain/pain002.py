@@ -29,8 +29,6 @@ from treasury.statements.pain.status_codes import STATUSES
 from treasury.statements.pain.status_tables import PAYMENT_STATUSES
 from treasury.statements.statement_draft import MOST_PROBLEMS, BankFile
 
-__all__ = ["FORMAT", "StatusReportFile", "looks_like_status_report"]
-
 FORMAT: Final = "pain.002"
 _REPORT: Final = "CstmrPmtStsRpt"
 _BATCH: Final = "OrgnlPmtInfAndSts"

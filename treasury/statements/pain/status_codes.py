@@ -13,9 +13,7 @@ import msgspec
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_text
 
-__all__ = ["PAYEE_RESULTS", "REASONS", "STATUSES", "BankStatus", "reason_words", "status_words"]
-
-Stage = Literal["received", "signature", "accepted", "settled", "rejected", "parts", "payee"]
+_Stage = Literal["received", "signature", "accepted", "settled", "rejected", "parts", "payee"]
 
 
 class BankStatus(msgspec.Struct, frozen=True):
@@ -27,7 +25,7 @@ class BankStatus(msgspec.Struct, frozen=True):
     """
 
     words: str
-    stage: Stage
+    stage: _Stage
 
 
 _CODES: Final = tomllib.loads(package_text(__package__, "status_codes.toml"))

@@ -10,8 +10,6 @@ from typing import Final
 
 from treasury.lake import AMOUNT, DATE, INSTANT, TEXT, TEXTS, Column, Table
 
-__all__ = ["PAYMENT_STATUSES", "STATUS_TABLES"]
-
 _ORDER: Final = "OrgnlPmtInfAndSts/TxInfAndSts"
 PAYMENT_STATUSES: Final = Table(
     name="payment_statuses",

@@ -34,8 +34,6 @@ from treasury.statements.store.written_rows import versions_of, write_rows
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
 
-__all__ = ["AddReport", "AddedStatement", "add_statements"]
-
 
 class AddedStatement(msgspec.Struct, frozen=True):
     """One statement of the files that were added, and whether it was known already."""
@@ -55,9 +53,9 @@ class AddedStatement(msgspec.Struct, frozen=True):
 
 
 _MOST_NAMED = 5
-ADDED = schema_of(AddedStatement)
+_ADDED = schema_of(AddedStatement)
 """A report's statements as a table."""
-SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
+_SHOWN_COLUMNS = ["state", "file_name", "from_date", "to_date", "entry_count", "proved", "proof"]
 """What a notebook shows of each."""
 
 
@@ -79,11 +77,11 @@ class AddReport(Tabular, msgspec.Struct, frozen=True):
     def sheets(self) -> Mapping[str, pa.Table]:
         """A row for each statement of the files."""
         rows = list(map(msgspec.structs.asdict, self.statements))
-        return {"Statements": pa.Table.from_pylist(rows, schema=ADDED)}
+        return {"Statements": pa.Table.from_pylist(rows, schema=_ADDED)}
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(map(safe_html, str(self).splitlines()))
-        table = html_table(self.to_arrow().select(SHOWN_COLUMNS))
+        table = html_table(self.to_arrow().select(_SHOWN_COLUMNS))
         return f"<p class='tex2jax_ignore'>{lines}</p>{table}"
 
     @property

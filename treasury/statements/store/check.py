@@ -14,8 +14,6 @@ from treasury.statements.read_files import Reading
 from treasury.statements.statement_tables import STATEMENTS
 from treasury.statements.store.statement_heads import HEAD, doubted, doubts, find_rivals
 
-__all__ = ["CHECKS", "check_statements"]
-
 _CHECKED: Final = (
     "file_name", "format", "account", "currency", "sequence_number", "opening_date",
     "closing_date", "opening_balance", "closing_balance", "entry_count", "source", "proved",

@@ -14,8 +14,6 @@ from treasury.statements.entry_identity import content_id
 from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS
 
-__all__ = ["confirm_balance"]
-
 
 def confirm_balance(
     lake: Lake,

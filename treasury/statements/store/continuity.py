@@ -20,8 +20,6 @@ import msgspec
 
 from treasury.statements.store.statement_facts import StatementFacts
 
-__all__ = ["Continuity", "continuity"]
-
 _ONE_DAY: Final = timedelta(days=1)
 _DAYS: Final = 5
 _WEEKS: Final = 15

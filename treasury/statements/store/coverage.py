@@ -23,8 +23,6 @@ from treasury.statements.field_values import account_number
 from treasury.statements.statement_tables import BALANCE_CONFIRMATIONS, COUNTING, STATEMENTS
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 
-__all__ = ["COVERAGE", "MONTH_COVERAGE", "coverage", "month_coverage", "stored_coverage"]
-
 COVERAGE: Final = pa.schema([
     ("account", TEXT), ("source", TEXT), ("currency", TEXT), ("covered_from", DATE),
     ("covered_to", DATE), ("statements", INTEGER), ("not_proved", INTEGER), ("gaps", TEXTS),
@@ -45,7 +43,7 @@ _DAY: Final = timedelta(days=1)
 _CONFIRMED: Final = "confirmed balance"
 """The format of the facts that a person's confirmation gives."""
 
-Key = tuple[str, str | None]
+_Key = tuple[str, str | None]
 
 
 def coverage(
@@ -134,17 +132,17 @@ class _Groups:
     def __init__(
         self, statements: pa.Table, accounts: Iterable[BankAccount], confirmations: pa.Table | None
     ) -> None:
-        self.declared: dict[Key, BankAccount] = {
+        self.declared: dict[_Key, BankAccount] = {
             (account_number(declared.account), declared.currency): declared for declared in accounts
         }
         self._currencies: dict[str, list[str | None]] = defaultdict(list)
         for account, currency in self.declared:
             self._currencies[account].append(currency)
-        self.statements: dict[Key, list[StatementFacts]] = defaultdict(list)
+        self.statements: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in statements.select(list(FACT_COLUMNS)).to_pylist():
             facts = facts_of(row)
             self.statements[self._key(facts)].append(facts)
-        self.confirmed: dict[Key, list[StatementFacts]] = defaultdict(list)
+        self.confirmed: dict[_Key, list[StatementFacts]] = defaultdict(list)
         for row in () if confirmations is None else confirmations.to_pylist():
             # Of the day of a confirmed balance nothing else is known.
             facts = StatementFacts(
@@ -163,13 +161,13 @@ class _Groups:
         others = (self.statements.keys() | self.confirmed.keys()) - self.declared.keys()
         self.keys = (*self.declared, *sorted(others, key=lambda key: (key[0], key[1] or "")))
 
-    def _key(self, facts: StatementFacts) -> Key:
+    def _key(self, facts: StatementFacts) -> _Key:
         """The account and currency; where a file states none, the only declared one."""
         account = account_number(facts.account or "")
         codes = self._currencies.get(account, [])
         return account, codes[0] if facts.currency is None and len(codes) == 1 else facts.currency
 
-    def chain(self, key: Key) -> tuple[list[StatementFacts], list[str]]:
+    def chain(self, key: _Key) -> tuple[list[StatementFacts], list[str]]:
         """The statements of the latest unbroken chain in order, and what lies before it."""
         proved = (facts for facts in self.statements[key] if facts.proved)
         spans = [facts for facts in (*proved, *self.confirmed[key]) if facts.last > date.min]
@@ -178,7 +176,7 @@ class _Groups:
         )
         return _chain(spans, self.days(key))
 
-    def days(self, key: Key) -> StatementDays | None:
+    def days(self, key: _Key) -> StatementDays | None:
         """When the bank writes a statement for the account, as far as the settings say."""
         declared = self.declared.get(key)
         return None if declared is None else declared.statement_days

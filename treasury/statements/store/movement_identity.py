@@ -17,8 +17,6 @@ import msgspec
 from treasury.statements.entry_identity import content_of, id_of
 from treasury.statements.store.statement_facts import StatementFacts
 
-__all__ = ["SUPERSEDED", "MovementRegister", "MovementVersion"]
-
 SUPERSEDED: Final = "SUPERSEDED"
 
 _PENDING_AT_MOST: Final = timedelta(days=10)

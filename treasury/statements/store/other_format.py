@@ -15,8 +15,6 @@ from typing import Final
 from treasury.errors import StatementError
 from treasury.statements.store.statement_facts import StatementFacts
 
-__all__ = ["DaysByFormat", "repeated_elsewhere"]
-
 _WHOLE: Final = frozenset({"MT940", "camt.053", "CODA", "CFONB 120"})
 """Those whose statements have all movements of their days; a CSV may have been exported earlier."""
 _MOST_DAYS: Final = 400

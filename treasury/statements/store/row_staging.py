@@ -22,8 +22,6 @@ from treasury.lake import DATE, INTEGER, TEXT
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
-__all__ = ["RAW_HASH", "Staging"]
-
 _INDEX: Final = pa.schema(
     [
         ("place", INTEGER), ("file", INTEGER), ("entry_id", TEXT), ("statement_id", TEXT),

@@ -17,8 +17,6 @@ import msgspec
 from treasury.ground.decoding import convert
 from treasury.money import format_amount
 
-__all__ = ["FACT_COLUMNS", "StatementFacts", "facts_of"]
-
 FACT_COLUMNS: Final = (
     "statement_id", "file_name", "format", "account", "currency", "from_date", "to_date",
     "opening_date", "closing_date", "opening_balance", "closing_balance", "sequence_number",

@@ -22,13 +22,8 @@ from treasury.statements.store.continuity import Continuity, continuity
 from treasury.statements.store.other_format import DaysByFormat, repeated_elsewhere
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 
-__all__ = [
-    "HEAD", "Heads", "State", "Versions", "doubted", "doubts", "find_rivals", "heads_of",
-    "restate", "rivals_of", "write_heads",
-]  # fmt: skip
-
 State = Literal["new", "changed", "known"]
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 HEAD: Final = (*FACT_COLUMNS, "file_sha256", "proof", "doubt", "added_at", "rivals")
 """The columns of a statement that decide; not its text."""
@@ -58,11 +53,11 @@ class Heads(msgspec.Struct, frozen=True):
     """
 
     came: IncomingStatements
-    incoming: dict[str, Row]
-    stored: dict[str, Row]
-    doubted: tuple[Row, ...]
+    incoming: dict[str, _Row]
+    stored: dict[str, _Row]
+    doubted: tuple[_Row, ...]
     """Stored ones whose proof is another now."""
-    listed: tuple[Row, ...]
+    listed: tuple[_Row, ...]
     """Those that came, each with its `state`, in the order of the files."""
     repeated: frozenset[str]
     """The ids of those that count, and whose movements another one has in another format."""
@@ -102,8 +97,8 @@ def heads_of(
 
 
 def _beside_others(
-    counting: Mapping[str, Row], declared: Currencies, lacking: Collection[str]
-) -> dict[str, Row]:
+    counting: Mapping[str, _Row], declared: Currencies, lacking: Collection[str]
+) -> dict[str, _Row]:
     """The statements that count with the proof that each has beside the others, by id."""
     remarks = doubts(counting.values(), declared, lacking)
     return {
@@ -112,9 +107,9 @@ def _beside_others(
 
 
 def _listed(
-    came: IncomingStatements, number: int, row: Row, counting: Mapping[str, Row],
-    now: Mapping[str, Row],
-) -> Row:  # fmt: skip
+    came: IncomingStatements, number: int, row: _Row, counting: Mapping[str, _Row],
+    now: Mapping[str, _Row],
+) -> _Row:  # fmt: skip
     """A statement that came, with its own state and proof: not those of a version that counts."""
     key = row["statement_id"]
     if holders := came.repeats.get((number, key)):
@@ -139,9 +134,9 @@ class IncomingStatements:
     A version is known by the number of its file and the statement's id.
     """
 
-    def __init__(self, stored: Mapping[str, Row], versions: Versions) -> None:
-        self.listed: list[tuple[int, Row]] = []
-        self.rows: dict[str, Row] = {}
+    def __init__(self, stored: Mapping[str, _Row], versions: Versions) -> None:
+        self.listed: list[tuple[int, _Row]] = []
+        self.rows: dict[str, _Row] = {}
         self.states: dict[str, State] = {}
         self.overtaken: dict[tuple[int, str], None] = {}
         """Those of which another version has all that happened: their rows say nothing."""
@@ -167,7 +162,7 @@ class IncomingStatements:
         """File and id of each, in the order of the files."""
         return dict.fromkeys((number, row["statement_id"]) for number, row in self.listed)
 
-    def add(self, number: int, row: Row) -> None:
+    def add(self, number: int, row: _Row) -> None:
         """A statement of the file with this number."""
         self.listed.append((number, row))
         key = row["statement_id"]
@@ -210,7 +205,7 @@ class IncomingStatements:
         else:
             self._choose(number, row, before)
 
-    def _choose(self, number: int, row: Row, before: Row) -> None:
+    def _choose(self, number: int, row: _Row, before: _Row) -> None:
         """Let one of two versions count, whichever came first; the other may be as right."""
         key, file = row["statement_id"], self._files.get(row["statement_id"], _STORED)
         version, counted_version = facts_of(row).version, facts_of(before).version
@@ -231,7 +226,7 @@ class IncomingStatements:
         if key in self._stored:
             self.corrected.add(key)
 
-    def _know(self, row: Row) -> None:
+    def _know(self, row: _Row) -> None:
         self.rows.setdefault(row["statement_id"], row)
         self.states.setdefault(row["statement_id"], "known")
 
@@ -239,14 +234,14 @@ class IncomingStatements:
         """Whether the rows of a statement that came count, or are those of the one that does."""
         return place not in self.overtaken and place not in self.outvoted
 
-    def _count(self, number: int, row: Row, state: State) -> None:
+    def _count(self, number: int, row: _Row, state: State) -> None:
         key = row["statement_id"]
         self.rows[key] = self._counts[key] = row
         self._files[key] = number
         self.states[key] = state
 
 
-def _is_whole(row: Row) -> bool:
+def _is_whole(row: _Row) -> bool:
     """Whether of several versions only one counts.
 
     Not of reports; nor of exports that nothing proves, which may be of some movements only.
@@ -256,7 +251,7 @@ def _is_whole(row: Row) -> bool:
 
 
 def doubts(
-    rows: Iterable[Row], declared: Currencies, lacking: Collection[str] = ()
+    rows: Iterable[_Row], declared: Currencies, lacking: Collection[str] = ()
 ) -> dict[int, Continuity]:
     """What makes statements doubtful though each by itself adds up, by their place in `rows`.
 
@@ -276,16 +271,16 @@ def doubts(
             text = f"account {row['account']} is declared in {codes_text}, not in {row['currency']}"
             remarks[place] = Continuity(text, holds=False)
         elif row["statement_id"] in lacking:
-            remarks[place] = Continuity(LACKING, holds=False)
+            remarks[place] = Continuity(_LACKING, holds=False)
     return remarks
 
 
-def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
+def find_rivals(rows: Sequence[_Row], movements: Mapping[tuple[str, str], Counter[str]]) -> None:
     """Note the rivals of each of the versions that were read together, none being stored.
 
     `movements` has what the bank sent of each, by the file's SHA-256 and the statement's id.
     """
-    versions: dict[str, list[Row]] = defaultdict(list)
+    versions: dict[str, list[_Row]] = defaultdict(list)
     for row in rows:
         versions[row["statement_id"]].append(row)
     for row in rows:
@@ -306,13 +301,13 @@ def find_rivals(rows: Sequence[Row], movements: Mapping[tuple[str, str], Counter
         row["rivals"] = sorted(rivals) or None
 
 
-def _age(row: Row) -> tuple[bool, datetime]:
+def _age(row: _Row) -> tuple[bool, datetime]:
     """What shows which of two versions is right: its proof, then when it was written."""
     facts = facts_of(row)
     return facts.proved, facts.written
 
 
-def _rival(row: Row) -> str:
+def _rival(row: _Row) -> str:
     return f"{row['file_sha256']} {row['file_name']}"
 
 
@@ -327,10 +322,10 @@ def rivals_of(row: Mapping[str, Any]) -> str:
     )
 
 
-LACKING: Final = "movements of it are not stored any more: add its file again"
+_LACKING: Final = "movements of it are not stored any more: add its file again"
 
 
-def _stored(writer: Writer) -> dict[str, Row]:
+def _stored(writer: Writer) -> dict[str, _Row]:
     """The stored statements that count, by id."""
     rows = writer.read(STATEMENTS, HEAD, COUNTING).to_pylist()
     return {row["statement_id"]: row for row in rows}
@@ -345,7 +340,7 @@ def restate(writer: Writer, declared: Currencies, without: str) -> None:
     _write_proofs(writer, [row for key, row in now.items() if _proof(row) != _proof(before[key])])
 
 
-def doubted(row: Row, remark: Continuity | None) -> Row:
+def doubted(row: _Row, remark: Continuity | None) -> _Row:
     """The statement with the proof that it has beside others; one that has none gets none."""
     if remark is None or not row["proved"]:
         return {**row, "doubt": None}
@@ -353,7 +348,7 @@ def doubted(row: Row, remark: Continuity | None) -> Row:
     return {**row, "proved": remark.holds, "proof": proof, "doubt": remark.text}
 
 
-def _alone(row: Row) -> Row:
+def _alone(row: _Row) -> _Row:
     """A stored statement as it is by itself: only one that is proved can be in doubt."""
     if row["doubt"] is None:
         return dict(row)
@@ -374,7 +369,7 @@ def write_heads(writer: Writer, statements: pa.Table, heads: Heads) -> None:
     _write_proofs(writer, heads.doubted)
 
 
-def _write_proofs(writer: Writer, doubted_rows: Sequence[Row]) -> None:
+def _write_proofs(writer: Writer, doubted_rows: Sequence[_Row]) -> None:
     """Write stored statements with the proof that they have now."""
     for start in range(0, len(doubted_rows), _AT_ONCE):
         several = {row["statement_id"]: row for row in doubted_rows[start : start + _AT_ONCE]}
@@ -388,7 +383,7 @@ def _write_proofs(writer: Writer, doubted_rows: Sequence[Row]) -> None:
 _AT_ONCE: Final = 1000
 
 
-def _with(statements: pa.Table, rows: Sequence[Row], now: datetime) -> pa.Table:
+def _with(statements: pa.Table, rows: Sequence[_Row], now: datetime) -> pa.Table:
     """The statements with the proof that the rows have, and when they were first added."""
     for name, kind in _FOUND_OUT:
         values = [row[name] for row in rows]
@@ -405,5 +400,5 @@ _FOUND_OUT: Final = (
 )  # fmt: skip
 
 
-def _proof(row: Row) -> Row:
+def _proof(row: _Row) -> _Row:
     return {name: row[name] for name in _PROOF}

@@ -32,8 +32,6 @@ from treasury.statements.explorer.wallet_tables import (
 )
 from treasury.tables.tabular import Tabular
 
-__all__ = ["WalletEvidence", "add_balance", "add_export", "require_company_wallet"]
-
 
 class WalletEvidence(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What adding did: the evidence, one row an asset, and what was not known before.

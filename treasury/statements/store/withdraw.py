@@ -23,11 +23,7 @@ from treasury.statements.store.statement_heads import restate
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
 
-__all__ = [
-    "StoredStatement", "Withdrawal", "find_statement", "planned_withdrawal", "withdraw_statement",
-]  # fmt: skip
-
-SHORTEST: Final = 6
+_SHORTEST: Final = 6
 """An id may be written by its first so many characters."""
 
 _STANDING: Final = f"""
@@ -108,13 +104,13 @@ def find_statement(snapshot: Snapshot, name: str) -> StoredStatement:
     typed = name.strip()
     rows = convert(snapshot.sql(_STANDING).to_pylist(), list[StoredStatement])
     matching = [row for row in rows if row.statement_id == typed]
-    if not matching and len(typed) >= SHORTEST:
+    if not matching and len(typed) >= _SHORTEST:
         matching = [row for row in rows if row.statement_id.startswith(typed)]
     matching = matching or [row for row in rows if row.file_name == typed]
     if len(matching) == 1:
         return matching[0]
     if matching:
-        ids = ", ".join(str(row) for row in matching[:SHORTEST])
+        ids = ", ".join(str(row) for row in matching[:_SHORTEST])
         raise InputError(f"{clean(typed)!r} stands for {len(matching)}: {ids}", do="give the id")
     raise InputError(
         f"no stored statement has the id or the file name {clean(typed)[:60]!r}",

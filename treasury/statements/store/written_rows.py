@@ -27,8 +27,6 @@ from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
 
-__all__ = ["versions_of", "write_rows"]
-
 _AROUND: Final = timedelta(days=20)
 _COMPARED_AT_ONCE: Final = 50_000
 _PATCHED_AT_ONCE: Final = 5_000

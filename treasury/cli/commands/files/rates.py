@@ -8,8 +8,6 @@ import click
 
 from treasury.cli.command_view import CommandView, pass_view, view_options
 
-__all__ = ["rates"]
-
 
 @click.group()
 def rates() -> None:

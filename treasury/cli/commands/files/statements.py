@@ -20,8 +20,6 @@ from treasury.workspace import Workspace
 if TYPE_CHECKING:
     from treasury.statements import Profile
 
-__all__ = ["statements"]
-
 
 def reading_options(function: Command) -> Command:
     """FILES and how to read them."""
@@ -32,7 +30,7 @@ def reading_options(function: Command) -> Command:
     return files(option(function))
 
 
-profile_option = click.option(
+_profile_option = click.option(
     "--profile", type=click.Path(dir_okay=False), help="Read CSV by the profile in this file first."
 )
 
@@ -49,7 +47,7 @@ def statements() -> None:
 
 @statements.command("read")
 @reading_options
-@profile_option
+@_profile_option
 @click.option("--statements", "heads", is_flag=True, help="The statements, not their entries.")
 @print_options
 def read_files(
@@ -72,7 +70,7 @@ def read_files(
 
 @statements.command("check")
 @reading_options
-@profile_option
+@_profile_option
 @print_options
 def check_files(
     view: CommandView, files: tuple[str, ...], account: str | None, profile: str | None
@@ -168,7 +166,7 @@ def list_statements(view: CommandView, reach: bool) -> None:
     if not reach:
         rows = workspace.statements.list().arrow
         if view.is_table:
-            short = pc.utf8_slice_codeunits(rows["statement_id"], 0, SHORT_ID)
+            short = pc.utf8_slice_codeunits(rows["statement_id"], 0, _SHORT_ID)
             rows = rows.drop_columns(["statement_id"]).add_column(0, "id", short)
         view.rows(rows, layout="statement_list", title="Statements", empty="none stored yet")
     if reach or view.is_table:
@@ -196,7 +194,7 @@ def propose(view: CommandView, file: str, account: str | None, name: str, save: 
     profile = proposal.profile
     status = "known already" if proposal.is_known else "proposed; look whether it reads right"
     click.echo(f"# {status}\n{to_toml(profile)}")
-    view.rows(proposal.entries.slice(0, SAMPLE_ROWS), title="It reads", layout="entries")
+    view.rows(proposal.entries.slice(0, _SAMPLE_ROWS), title="It reads", layout="entries")
     view.rows(proposal.statements, title="It proves", layout="statements")
     view.notes(proposal.problems)
     if save and not proposal.is_known:
@@ -210,8 +208,8 @@ def propose(view: CommandView, file: str, account: str | None, name: str, save: 
         click.echo(f"kept as {path}")
 
 
-SAMPLE_ROWS = 10
-SHORT_ID = 8
+_SAMPLE_ROWS = 10
+_SHORT_ID = 8
 
 
 def _profiles(view: CommandView, file: str | None) -> tuple[Profile, ...]:

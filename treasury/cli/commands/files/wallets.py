@@ -10,10 +10,8 @@ import click
 from treasury.cli.command_view import CommandView, pass_view, view_options
 from treasury.errors import InputError
 
-__all__ = ["wallets"]
-
-chain_option = click.option("--chain", required=True, help="Its chain, as the service names it.")
-address_option = click.option("--address", required=True, help="The wallet.")
+_chain_option = click.option("--chain", required=True, help="Its chain, as the service names it.")
+_address_option = click.option("--address", required=True, help="The wallet.")
 
 
 @click.group()
@@ -23,8 +21,8 @@ def wallets() -> None:
 
 @wallets.command("add")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@chain_option
-@address_option
+@_chain_option
+@_address_option
 @click.option("--from", "first", metavar="DAY", help="First day that the export covers.")
 @click.option("--to", "last", metavar="DAY", help="Last day that it covers.")
 @click.option("--asset", "assets", multiple=True, help="An asset that it shows, if none moved.")
@@ -59,8 +57,8 @@ def add_file(view: CommandView, file: Path, columns: tuple[str, ...], **evidence
 @wallets.command("balance")
 @click.argument("balance")
 @click.argument("asset")
-@chain_option
-@address_option
+@_chain_option
+@_address_option
 @click.option("--at", required=True, metavar="DAY", help="A day at its end, or an instant.")
 @click.option("--source", required=True, help="Where it was read; kept with your name.")
 @pass_view
