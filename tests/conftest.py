@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from crashed_workers import (
@@ -53,6 +54,8 @@ LONGEST = (
     "statements/test_statements_fuzz.py",
 )
 """The files that take longest, the longest first."""
+ARE_ALL: Final = pytest.StashKey[bool]()
+"""Whether all tests are asked for."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,10 +64,20 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, (os.cpu_count() or 1) + 1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Of all tests, let each worker read another part first: the others then find it compiled."""
+    config.stash[ARE_ALL] = [Path(name).resolve() for name in config.args] == [TESTS]
+    worker = getattr(config, "workerinput", None)
+    if config.stash[ARE_ALL] and worker is not None:
+        rooms = sorted(str(path) for path in TESTS.glob("[!_]*") if path.is_dir())
+        first = len(rooms) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        config.args[:] = rooms[first:] + rooms[:first]
+
+
 @pytest.hookimpl(tryfirst=True)  # before the marks are selected by
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what takes long, unless files are named, and put the longest of them first."""
-    if [Path(name).resolve() for name in config.args] == [TESTS]:
+    if config.stash[ARE_ALL]:
         long = long_ones(item.nodeid for item in items)
         for item in items:
             if item.nodeid in long:
@@ -73,7 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if missing:
         raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path, len(places)))
+    items.sort(key=lambda item: (places.get(item.path, len(places)), item.path))
 
 
 @pytest.fixture(scope="session", autouse=True)

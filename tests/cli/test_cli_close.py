@@ -7,7 +7,6 @@ import re
 import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 from click.testing import CliRunner, Result
 from signed import close_month
@@ -135,6 +134,8 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
     books.write_text("account,currency,balance\nBE45539951876689,EUR,251686.06\n", "utf-8")
     told = run(month_end, "--out", str(pack), "--notebook", "--ledger", str(books)).stdout
     assert str(pack / close_notebook.NOTEBOOK) in told
+    import nbformat  # takes two seconds: not where every worker collects
+
     done = nbformat.read(pack / close_notebook.NOTEBOOK, as_version=4)
     code = [cell for cell in done.cells if cell.cell_type == "code"]
     assert all(cell.execution_count for cell in code)
@@ -155,6 +156,8 @@ def test_the_executed_notebook_is_in_the_pack_and_outside_its_promise(
 
 
 def test_the_notebook_walks_the_checklist_step_by_step(month_end: Workspace) -> None:
+    import nbformat
+
     stored = nbformat.read(ROOT / "notebooks" / close_notebook.NOTEBOOK, as_version=4)
     words = "\n".join(cell.source for cell in stored.cells if cell.cell_type == "markdown")
     headings = re.findall(r"^## \d+\. (.+)$", words, re.MULTILINE)
@@ -190,6 +193,8 @@ def test_a_notebook_that_stops_says_at_which_cell_and_leaves_the_former_pack(
     pack = tmp_path / "pack"
     run(month_end, "--out", str(pack))
     before = (pack / EVIDENCE).read_bytes()
+    import nbformat
+
     broken = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("x = 1"), nbformat.v4.new_code_cell("1 / 0")],
         metadata={

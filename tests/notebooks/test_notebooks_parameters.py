@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nbformat
-import papermill
 import pytest
 
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 
@@ -22,7 +23,10 @@ def _jupyter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
 
 
-def run(name: str, into: Path, **parameters: Any) -> nbformat.NotebookNode:
+def run(name: str, into: Path, **parameters: Any) -> NotebookNode:
+    import nbformat  # takes two seconds: not where every worker collects
+    import papermill
+
     done = into / f"{name}.ipynb"
     papermill.execute_notebook(
         FOLDER / f"{name}.ipynb",
@@ -36,7 +40,7 @@ def run(name: str, into: Path, **parameters: Any) -> nbformat.NotebookNode:
     return nbformat.read(done, as_version=4)
 
 
-def shown(notebook: nbformat.NotebookNode, cell: str) -> str:
+def shown(notebook: NotebookNode, cell: str) -> str:
     """What a cell printed and what it shows, as text and as HTML."""
     (found,) = (one for one in notebook.cells if one.id == cell)
     texts = []

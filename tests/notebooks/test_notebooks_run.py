@@ -7,14 +7,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from treasury.cli.commands.practice import prepare
 from treasury.sandbox import Sandbox
 from treasury.workspace import Workspace
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NAMES = ("operations", "monthly_reconciliation", "trace_payment", "quickstart", "fee_report")
@@ -45,18 +47,22 @@ def workspace(tmp_path: Path, month_end: Workspace) -> Iterator[Workspace]:
 @pytest.fixture(scope="module")
 def morning(
     month_end: Workspace, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Workspace, nbformat.NotebookNode]:
+) -> tuple[Workspace, NotebookNode]:
     """The morning's notebook after a run, and the workspace that it ran on."""
     folder = tmp_path_factory.mktemp("morning")
     with served_in(folder, month_end) as made:
         return made, run("operations", folder)
 
 
-def read(name: str) -> nbformat.NotebookNode:
+def read(name: str) -> NotebookNode:
+    import nbformat  # takes two seconds: not where every worker collects
+
     return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
 
 
-def run(name: str, folder: Path) -> nbformat.NotebookNode:
+def run(name: str, folder: Path) -> NotebookNode:
+    from nbclient import NotebookClient
+
     notebook = read(name)
     NotebookClient(
         notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
@@ -64,16 +70,16 @@ def run(name: str, folder: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def outputs(notebook: nbformat.NotebookNode, cell: str) -> list[nbformat.NotebookNode]:
+def outputs(notebook: NotebookNode, cell: str) -> list[NotebookNode]:
     (found,) = (one for one in notebook.cells if one.id == cell)
     return list(found.outputs)
 
 
-def text(notebook: nbformat.NotebookNode, cell: str) -> str:
+def text(notebook: NotebookNode, cell: str) -> str:
     return "".join(one.text for one in outputs(notebook, cell) if one.output_type == "stream")
 
 
-def html(notebook: nbformat.NotebookNode, cell: str) -> str:
+def html(notebook: NotebookNode, cell: str) -> str:
     return "".join(
         one.data["text/html"]
         for one in outputs(notebook, cell)
@@ -83,6 +89,8 @@ def html(notebook: nbformat.NotebookNode, cell: str) -> str:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_is_stored_without_outputs(name: str) -> None:
+    import nbformat
+
     notebook = read(name)
     nbformat.validate(notebook)
     assert "widgets" not in notebook.metadata
@@ -101,7 +109,7 @@ def test_a_notebook_has_short_cells_with_words_before_them(name: str) -> None:
 
 
 def test_the_morning_runs_and_shows_what_waits(
-    morning: tuple[Workspace, nbformat.NotebookNode],
+    morning: tuple[Workspace, NotebookNode],
 ) -> None:
     workspace, done = morning
     assert "OPEN  " in text(done, "status")
@@ -119,7 +127,7 @@ def test_the_morning_runs_and_shows_what_waits(
 
 
 def test_the_morning_shows_no_whole_account_number(
-    morning: tuple[Workspace, nbformat.NotebookNode],
+    morning: tuple[Workspace, NotebookNode],
 ) -> None:
     workspace, done = morning
     shown = json.dumps(done)

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import nbformat
 from playwright.sync_api import Browser, Dialog, Locator, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -212,6 +211,8 @@ class Desk:
             notebook.show()
             self.page.evaluate(CELLS, list(cells))
             return notebook
+        import nbformat  # takes two seconds: not where every worker collects
+
         path = self.lab.folder / f"{name}.ipynb"
         content = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
