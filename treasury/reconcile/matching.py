@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import duckdb
@@ -135,7 +135,9 @@ class Matches(Tabular, msgspec.Struct, frozen=True, eq=False):
 FEW = 20_000
 """Lines and expectations that one thread matches as soon as several do."""
 _NEXT_TO_NOTHING: Final = 1_000
-"""Lines and expectations of which opening a database and dropping tables is a sixth of the work."""
+"""Lines and expectations of which opening a database and dropping tables is much of the work."""
+_KEPT: Final = 4
+"""Sets of rules whose tables are kept, for the next matching by the same."""
 
 
 @overload
@@ -194,8 +196,6 @@ def match_references(
             "expectations",
         ),
         "decisions": read_decisions(decisions),
-        **NOTHING_SETTLED,
-        **rule_tables(rules),
     }
     _require_positive(tables["lines"], "entry_id", "lines", SIGN)
     _require_positive(tables["expectations"], "expectation_id", "expectations", STANDING)
@@ -212,9 +212,13 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
     """Match tables that were checked; they are let go as soon as the connection has them."""
     count = tables["lines"].num_rows + tables["expectations"].num_rows
     few, gives_back = count < FEW, count >= _NEXT_TO_NOTHING
-    database = _database(one_thread=few) if gives_back else _kept_database(os.getpid()).cursor()
+    standing = _standing_tables(rules)
+    rowless = {name for name, table in (tables | standing).items() if not table.num_rows}
+    if gives_back:
+        database = _database(rules, one_thread=few)
+    else:
+        database = _kept_database(os.getpid(), rules).cursor()
     with database as connection:
-        rowless = {name for name, table in tables.items() if not table.num_rows}
         connection.register("expectations", tables.pop("expectations"))
         pipeline.load(connection, tables)
         loaded = tuple(tables)
@@ -233,21 +237,32 @@ def _match(tables: dict[str, pa.Table], rules: Rules) -> Matches:
     return read_matches(results.__getitem__, steps, rules)
 
 
-def _database(*, one_thread: bool) -> duckdb.DuckDBPyConnection:
+@lru_cache(maxsize=_KEPT)
+def _standing_tables(rules: Rules) -> dict[str, pa.Table]:
+    """What goes in beside lines, expectations and decisions: the rules, and nothing settled."""
+    return {**NOTHING_SETTLED, **rule_tables(rules)}
+
+
+def _database(rules: Rules, *, one_thread: bool) -> duckdb.DuckDBPyConnection:
+    """A new database that has the rules."""
     connection = lake.connect(one_thread=one_thread)
     connection.execute("SET preserve_insertion_order = false")
     # Expectations are read where they are: a scan of Arrow cannot take every filter of a join.
     connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+    pipeline.load(connection, _standing_tables(rules), kind="")
     return connection
 
 
-@cache
-def _kept_database(process: int) -> duckdb.DuckDBPyConnection:  # noqa: ARG001 - one for each
+@lru_cache(maxsize=_KEPT)
+def _kept_database(
+    process: int,  # noqa: ARG001 - one for each
+    rules: Rules,
+) -> duckdb.DuckDBPyConnection:
     """The database of each process in which next to nothing is matched, on a connection each time.
 
     What is made on a connection is temporary: no other sees it, and it goes with it.
     """
-    return _database(one_thread=True)
+    return _database(rules, one_thread=True)
 
 
 def read_decisions(decisions: TableLike | None) -> pa.Table:

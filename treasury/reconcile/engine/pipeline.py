@@ -109,10 +109,15 @@ def compose(steps: Iterable[Step], final: str) -> str:
     return f"WITH {parts}\nSELECT * FROM {lake.quoted(final)}"
 
 
-def load(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
-    """Give the connection each Arrow table under its name, in the place of one that it had."""
+def load(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table], *, kind: str = "TEMP"
+) -> None:
+    """Give the connection each Arrow table under its name, in the place of one that it had.
+
+    Without the `kind` other connections of the database see them, too.
+    """
     for name, table in tables.items():
-        created = f"CREATE OR REPLACE TEMP TABLE {lake.quoted(name)}"
+        created = f"CREATE OR REPLACE {kind} TABLE {lake.quoted(name)}"
         columns = None if table.num_rows else lake.typed_columns(table.schema)
         if columns is not None:
             connection.execute(f"{created} ({columns})")
