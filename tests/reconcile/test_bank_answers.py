@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from decide_desk import ANNA, BERT, FILED, copy_of, file_made, payable
 from pain_samples import payment, report
 
 from treasury.errors import ActionRefused, InputError
+from treasury.items import OpenItem
 from treasury.journal import Journal
 from treasury.statements import AddReport
 from treasury.workspace import Workspace
@@ -68,14 +70,19 @@ class Filed:
     @property
     def state(self) -> str:
         state: str = self.row["state"]
-        item = self.desk.open_items("2026-10").by_id[f"request:{self.request['request']}"]
-        assert item.state == state
         return state
+
+    @property
+    def item(self) -> OpenItem:
+        return self.desk.open_items("2026-10").by_id[f"request:{self.request['request']}"]
 
 
 @pytest.fixture
-def filed(month_end: Workspace, tmp_path: Path) -> Filed:
-    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
+def filed(month_end: Workspace, tmp_path: Path) -> Iterator[Filed]:
+    """In the end its open items say what its funding says."""
+    filed = Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
+    yield filed
+    assert filed.item.state == filed.state
 
 
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(
@@ -89,7 +96,7 @@ def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile
     )
     filed.answer("PATC", at="2026-10-30T10:00:00Z")
     assert filed.row["next_step"] == "Have it signed at the bank; do not pay twice"
-    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    item = filed.item
     assert (item.kind, item.turn) == ("bank_signature", "colleague")
     filed.answer("ACSP", at="2026-10-30T11:00:00Z")
     assert filed.state == "WITH THE BANK"
@@ -107,7 +114,7 @@ def test_a_final_rejection_that_statements_do_not_contradict_is_payable_again(
     assert filed.state == "REJECTED"
     assert filed.row["next_step"] == "Rejected by the bank; fix what it names, then pay again"
     assert filed.row["answer"] == "RJCT: rejected, AC04 account closed, 30 Oct"
-    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    item = filed.item
     assert (item.kind, item.turn) == ("rejected", "us")
 
 
@@ -188,7 +195,7 @@ def test_a_payee_that_the_bank_did_not_find_is_said_before_the_release(
     filed.answer(code, text="Ramp Operator B.V.")
     assert filed.state == "WITH THE BANK"
     assert filed.row["next_step"].startswith(step)
-    item = filed.desk.open_items("2026-10").by_id[f"request:{filed.request['request']}"]
+    item = filed.item
     assert item.kind == "payee_in_doubt"
 
 

@@ -7,8 +7,10 @@ nothing has happened, and once it is there everything has, for what it names is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -101,12 +103,19 @@ def commits_in(folder: Path, version: int) -> pa.Table:
     parts = [SCHEMA.empty_table()]
     for file in delta.load(folder / COMMITS, version).files:
         try:
-            parts.append(pq.read_table(file.path, schema=SCHEMA, partitioning=None))
+            status = os.stat(file.path)
+            parts.append(_commits_of(file.path, status.st_size, status.st_mtime_ns))
         except (OSError, pa.ArrowException) as error:
             raise WorkspaceDamaged(
                 f"the stored file {file.path} is missing or does not read", do=REPAIR
             ) from error
     return pa.concat_tables(parts).sort_by("number")
+
+
+@lru_cache(maxsize=256)
+def _commits_of(path: str, size: int, modified: int) -> pa.Table:  # noqa: ARG001 - which file it is
+    """The commits of a file: every commit adds one, and every question reads all of them."""
+    return pq.read_table(path, schema=SCHEMA, partitioning=None)
 
 
 def add_commit(folder: Path, commit: Commit) -> int:
