@@ -9,7 +9,8 @@ import duckdb
 import msgspec
 import pyarrow as pa
 import pytest
-from decide_desk import ANNA, copy_of, record_steps
+from decide_desk import ANNA, copy_of, double, record_steps
+from pain_samples import payment, report
 
 from treasury.errors import TreasuryError
 from treasury.journal.decision_history import decision_table, standing
@@ -150,3 +151,58 @@ def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None
     kept_run.forget_runs()
     with kept_run.kept_run(snapshot) as second:
         assert second is not first
+
+
+def answered(desk: Workspace, folder: Path, status: str) -> None:
+    """A commit of what a bank says of a payment, of which no step reads anything."""
+    path = folder / f"{status}.xml"
+    path.write_text(report(payment("PAY-1", status), original="FILE-1", message_id=status))
+    desk.statements.add(path)
+
+
+def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = copy_of(month_end, tmp_path / "desk")
+    nothing_kept(monkeypatch)
+    desk.reconcile(MONTHS[1])
+    names = record_steps(monkeypatch)
+    for answers, status in enumerate(("ACTC", "ACSP"), 1):
+        answered(desk, tmp_path, status)
+        again = desk.reconcile(MONTHS[1])
+        snapshot = desk.snapshot()
+        with kept_run.kept_run(snapshot) as run:
+            for table in snapshot.views():
+                stored = snapshot.table(table).num_rows
+                assert run.connection.table(table).shape[0] == stored, table
+            assert run.connection.table("payment_statuses").shape[0] == answers
+            assert run.connection.table("commits").shape[0] == snapshot.table("commits").num_rows
+        assert names == []
+        assert again.known_at == snapshot.table("commits")["at"][-1].as_py()
+    nothing_kept(monkeypatch)
+    anew = desk.reconcile(MONTHS[1])
+    assert names != []
+    for name, table in anew.sheets().items():
+        assert again.sheets()[name].equals(table), name
+
+
+def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = copy_of(month_end, tmp_path / "desk")
+    nothing_kept(monkeypatch)
+    line = desk.reconcile(MONTHS[1]).lines.to_pylist()[0]["entry_id"]
+    with kept_run.kept_run(desk.snapshot()) as before:
+        pass
+    double(desk, line)
+    with kept_run.kept_run(desk.snapshot()) as after:
+        assert after is not before
+
+    answers = pipeline.Step("answers", "SELECT count(*) AS n FROM payment_statuses")
+    with kept_run.kept_run(desk.snapshot()) as before:
+        before.bring([answers])
+    answered(desk, tmp_path, "ACTC")
+    with kept_run.kept_run(desk.snapshot()) as after:
+        after.bring([answers])
+        assert after.table("answers", "n")["n"].to_pylist() == [1]
+        assert after is not before

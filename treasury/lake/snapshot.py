@@ -128,19 +128,30 @@ class Snapshot:
         )
 
     def key(self) -> Hashable | None:
-        """A key that differs where the rows may: the instant, and each file with its time.
+        """A key that differs where the rows may: the commit, and what `keys` gives.
 
         None where a file is not to be had: whoever reads it says so.
         """
+        keys = self.keys()
+        if keys is None:
+            return None
+        return (self.at, None if self.commit is None else self.commit.number, *keys.values())
+
+    def keys(self) -> dict[str, Hashable] | None:
+        """Of each table the instant, and each file with its time: differs where its rows may."""
         try:
-            files = [
-                (path, (status := os.stat(path)).st_size, status.st_mtime_ns)
-                for table in self._catalogue.values()
-                for path in self.files(table)
-            ]
+            return {
+                name: (
+                    self.at,
+                    *(
+                        (path, (status := os.stat(path)).st_size, status.st_mtime_ns)
+                        for path in self.files(name)
+                    ),
+                )
+                for name in self._catalogue
+            }
         except OSError:
             return None
-        return (self.at, None if self.commit is None else self.commit.number, tuple(files))
 
     def connection(
         self,

@@ -2,7 +2,8 @@
 
 What a step gives is a function of the tables that it reads. A decision changes one table that goes
 in; steps are run again as far as what they read has other rows than before, and no further. A run
-is kept for the latest records alone, and only where its rows are few.
+is kept for the latest records alone, and only where its rows are few; it goes on over a commit that
+adds to none of the tables which its steps read, as of a bank's answers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import msgspec
 import pyarrow as pa
 
 from treasury.lake import Snapshot
+from treasury.lake.commits import COMMITS
 from treasury.lake.engine import quoted
+from treasury.lake.table_declaration import HISTORY
 from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename, spent_steps
 from treasury.reconcile.matching import FEW
 
@@ -29,6 +32,10 @@ class Run:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
+        self._keys: Mapping[str, Hashable] = {}
+        """Those of the snapshot that the connection reads (`Snapshot.keys`)."""
+        self._stored: set[str] = set()
+        """The tables of the snapshot that steps have read."""
         self._given: dict[str, pa.Table] = {}
         self._versions: dict[str, int] = {}
         self._rows: dict[str, int] = {}
@@ -40,6 +47,28 @@ class Run:
     def is_small(self) -> bool:
         """Whether none of its tables is too long to be kept."""
         return max(self._rows.values(), default=0) < FEW
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Run:
+        """A run on a snapshot, which may go on to another one."""
+        run = cls(snapshot.connection())
+        run._keys = snapshot.keys() or {}
+        return run
+
+    def may_go_on(self, keys: Mapping[str, Hashable]) -> bool:
+        """Whether all that its steps have read stands so in the snapshot of these keys, too."""
+        read = {name.removesuffix(HISTORY) for name in self._stored}
+        return all(name in keys and keys[name] == self._keys.get(name) for name in read)
+
+    def go_on(self, snapshot: Snapshot) -> None:
+        """Read another snapshot from here on, to which it may go on: give it what differs there."""
+        keys, names = snapshot.keys() or {}, [COMMITS]
+        for name, key in keys.items():
+            if key != self._keys.get(name):
+                table = snapshot.declared(name)
+                names += [name, table.history] if table.records else [name]
+        self.give({name: snapshot.select(f"FROM {quoted(name)}") for name in names})
+        self._keys = keys
 
     def give(self, tables: Mapping[str, pa.Table]) -> None:
         """The tables of a question; one that is there with the same rows stays."""
@@ -73,6 +102,7 @@ class Run:
         spent = spent_steps(steps, last) if last else {}
         for place, step in enumerate(steps):
             reads = {name: self._versions[name] for name in step.reads if name in self._versions}
+            self._stored |= step.reads - reads.keys()
             if self._read.get(step.name) != reads:
                 self._run(step)
                 self._read[step.name] = reads
@@ -152,10 +182,12 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
     key = snapshot.key()
     with _LOCK:
         run = _IDLE_RUNS.pop(key, None)
-    if run is None:
-        run = Run(snapshot.connection())
+    former = None if run is not None or key is None else _taken(snapshot.keys() or {})
+    run = run or former or Run.of(snapshot)
     is_kept = False
     try:
+        if former is not None:
+            former.go_on(snapshot)
         yield run
         is_kept = key is not None and run.is_small
     finally:
@@ -164,3 +196,12 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
         else:
             with suppress(duckdb.Error):
                 run.connection.close()
+
+
+def _taken(keys: Mapping[str, Hashable]) -> Run | None:
+    """The idle run of other records that may go on to these."""
+    with _LOCK:
+        for idle, run in _IDLE_RUNS.items():
+            if run.may_go_on(keys):
+                return _IDLE_RUNS.pop(idle)
+    return None
