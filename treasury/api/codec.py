@@ -144,11 +144,6 @@ def split(raw: bytes, operation: str) -> list[bytes]:
     return [bytes(item) for item in items]
 
 
-def decode_all(raw: bytes, model: type[T], operation: str) -> list[Record[T]]:
-    """Every record of a JSON array."""
-    return [decode(item, model, operation) for item in split(raw, operation)]
-
-
 def is_plain(raw: bytes, records: int = 1) -> bool:
     """Whether so many records are certain to be no deeper, and to have no longer number, than may.
 

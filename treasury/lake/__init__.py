@@ -20,6 +20,7 @@ from treasury.lake.table_declaration import (
     TEXTS,
     Column,
     Table,
+    columns_of,
     schema_of,
 )
 from treasury.lake.upkeep.file_check import Damage, damages
@@ -32,7 +33,7 @@ from treasury.lake.writer import Changes, Writer
 __all__ = [
     "AMOUNT", "BOOL", "CHANGE", "CLOSE_OF", "DATE", "DURATION", "HASH", "INSTANT", "INTEGER",
     "LAKE_COLUMNS", "TEXT", "TEXTS", "Changes", "Column", "Commit", "Damage", "Events", "Lake",
-    "LakeStatus", "Pin", "Repair", "Snapshot", "Table", "Writer", "changes", "damages",
-    "durations", "lake_status", "mark_of", "repair", "schema_of", "split_mark", "tables_of",
-    "with_hash",
+    "LakeStatus", "Pin", "Repair", "Snapshot", "Table", "Writer", "changes", "columns_of",
+    "damages", "durations", "lake_status", "mark_of", "repair", "schema_of", "split_mark",
+    "tables_of", "with_hash",
 ]  # fmt: skip

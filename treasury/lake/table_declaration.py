@@ -6,6 +6,7 @@ hash and the data dictionary are all loops over it.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
@@ -15,6 +16,8 @@ from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
+
+from treasury.ground.package_files import package_text
 
 AMOUNT: Final = pa.decimal128(38, 18)
 INSTANT: Final = pa.timestamp("us", tz="UTC")
@@ -83,6 +86,17 @@ class Column(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         _check(_NAME.fullmatch(self.name) is not None, f"{self.name!r} is not snake_case")
         _check(self.type in SQL_TYPES, f"{self.name}: {self.type} is not a type of the lake")
+
+
+def columns_of(package: str, table: str) -> tuple[Column, ...]:
+    """The columns of a table as a package's `columns.csv` lists them, their types by its words."""
+    types = {words: kind for kind, words in TYPE_WORDS.items()}
+    listed = csv.DictReader(package_text(package, "columns.csv").splitlines())
+    return tuple(
+        Column(row["name"], types[row["type"]], row["meaning"], row["source"], row["unit"])
+        for row in listed
+        if row["table"] == table
+    )
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
