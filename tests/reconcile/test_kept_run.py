@@ -198,11 +198,18 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
     with kept_run.kept_run(desk.snapshot()) as after:
         assert after is not before
 
+    kept_run.forget_runs()
+    with kept_run.kept_run(desk.snapshot()) as before:
+        pass  # no step has run that says what it rests on
+    answered(desk, tmp_path, "RCVD")
+    with kept_run.kept_run(desk.snapshot()) as after:
+        assert after is not before
+
     answers = pipeline.Step("answers", "SELECT count(*) AS n FROM payment_statuses")
     with kept_run.kept_run(desk.snapshot()) as before:
         before.bring([answers])
     answered(desk, tmp_path, "ACTC")
     with kept_run.kept_run(desk.snapshot()) as after:
         after.bring([answers])
-        assert after.table("answers", "n")["n"].to_pylist() == [1]
+        assert after.table("answers", "n")["n"].to_pylist() == [2]
         assert after is not before

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -41,6 +41,7 @@ _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 
 FEW = 8 << 20
 """Bytes of Parquet that one thread reads as soon as several do."""
+Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
 _GIVEN: Final = "given_rows"
 _SHARED_AT_MOST: Final = 2
@@ -137,8 +138,8 @@ class Snapshot:
             return None
         return (self.at, None if self.commit is None else self.commit.number, *keys.values())
 
-    def keys(self) -> dict[str, Hashable] | None:
-        """Of each table the instant, and each file with its time: differs where its rows may."""
+    def keys(self) -> Keys | None:
+        """Of each table the instant, then each file with its time: differs where its rows may."""
         try:
             return {
                 name: (

@@ -20,6 +20,7 @@ import pyarrow as pa
 from treasury.lake import Snapshot
 from treasury.lake.commits import COMMITS
 from treasury.lake.engine import quoted
+from treasury.lake.snapshot import Keys
 from treasury.lake.table_declaration import HISTORY
 from treasury.reconcile.engine.pipeline import Step, drop, load, make, rename, spent_steps
 from treasury.reconcile.matching import FEW
@@ -32,7 +33,7 @@ class Run:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
-        self._keys: Mapping[str, Hashable] = {}
+        self._keys: Keys = {}
         """Those of the snapshot that the connection reads (`Snapshot.keys`)."""
         self._stored: set[str] = set()
         """The tables of the snapshot that steps have read."""
@@ -55,10 +56,11 @@ class Run:
         run._keys = snapshot.keys() or {}
         return run
 
-    def may_go_on(self, keys: Mapping[str, Hashable]) -> bool:
-        """Whether all that its steps have read stands so in the snapshot of these keys, too."""
+    def may_go_on(self, keys: Keys) -> bool:
+        """Whether its steps have read files, and these keys are of the same ones, as they were."""
         read = {name.removesuffix(HISTORY) for name in self._stored}
-        return all(name in keys and keys[name] == self._keys.get(name) for name in read)
+        is_same = all(name in keys and keys[name] == self._keys.get(name) for name in read)
+        return is_same and any(len(keys[name]) > 1 for name in read)
 
     def go_on(self, snapshot: Snapshot) -> None:
         """Read another snapshot from here on, to which it may go on: give it what differs there."""
@@ -198,7 +200,7 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
                 run.connection.close()
 
 
-def _taken(keys: Mapping[str, Hashable]) -> Run | None:
+def _taken(keys: Keys) -> Run | None:
     """The idle run of other records that may go on to these."""
     with _LOCK:
         for idle, run in _IDLE_RUNS.items():
