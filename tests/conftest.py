@@ -74,6 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = getattr(config, "workerinput", None)
     if config.stash[ARE_ALL] and worker is not None:
         rooms = sorted(str(path) for path in TESTS.glob("[!_]*") if path.is_dir())
+        rooms += map(str, TESTS.glob("test_*.py"))
         first = len(rooms) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
         config.args[:] = rooms[first:] + rooms[:first]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -70,6 +69,7 @@ class Filed:
     @property
     def state(self) -> str:
         state: str = self.row["state"]
+        assert self.item.state == state
         return state
 
     @property
@@ -78,11 +78,8 @@ class Filed:
 
 
 @pytest.fixture
-def filed(month_end: Workspace, tmp_path: Path) -> Iterator[Filed]:
-    """In the end its open items say what its funding says."""
-    filed = Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
-    yield filed
-    assert filed.item.state == filed.state
+def filed(month_end: Workspace, tmp_path: Path) -> Filed:
+    return Filed(copy_of(month_end, tmp_path / "desk"), tmp_path, month_end)
 
 
 def test_a_payment_goes_from_its_file_to_the_bank_and_is_never_payable_meanwhile(

@@ -21,6 +21,7 @@ from treasury.reconcile.engine.memo import Memo
 from treasury.workspace import Workspace
 
 MONTHS = ("2026-09", "2026-10")
+OWN = "NL05TEST0417164300"
 
 
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +174,9 @@ def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
         snapshot = desk.snapshot()
         with kept_run.kept_run(snapshot) as run:
             for table in snapshot.views():
-                stored = snapshot.table(table).num_rows
-                assert run.connection.table(table).shape[0] == stored, table
+                stored = sorted(map(str, snapshot.table(table).to_pylist()))
+                on_run = run.connection.table(table).to_arrow_table().to_pylist()
+                assert sorted(map(str, on_run)) == stored, table
             assert run.connection.table("payment_statuses").shape[0] == answers
             assert run.connection.table("commits").shape[0] == snapshot.table("commits").num_rows
         assert names == []
@@ -213,3 +215,54 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
         after.bring([answers])
         assert after.table("answers", "n")["n"].to_pylist() == [2]
         assert after is not before
+
+
+def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = copy_of(month_end, tmp_path / "desk")
+    nothing_kept(monkeypatch)
+    before = desk.reconcile(MONTHS[1])
+    with kept_run.kept_run(desk.snapshot()) as first:
+        pass
+    answered(desk, tmp_path, "ACTC")
+    for path in (desk.folder / "lake" / "payment_statuses").rglob("*.parquet"):
+        content = path.read_bytes()
+        path.write_bytes(content[:8] + bytes(600) + content[608:])  # rows that no step reads
+    with pytest.raises(TreasuryError):
+        desk.snapshot().table("payment_statuses")
+    with kept_run.kept_run(desk.snapshot()) as second:
+        assert second is not first
+    assert desk.reconcile(MONTHS[1]).lines.equals(before.lines)
+
+    monkeypatch.setattr(kept_run, "FEW", 1)
+    other = copy_of(month_end, tmp_path / "other")
+    other.reconcile(MONTHS[1])
+    run = kept_run.Run(other.snapshot().connection())
+    run.keys = other.snapshot().keys() or {}
+    run.bring(monthly.STEPS[:1])
+    answered(other, tmp_path, "ACSP")
+    snapshot = other.snapshot()
+    assert not run.may_go_on(snapshot, snapshot.keys() or {})  # as it is long
+    monkeypatch.undo()
+    assert run.may_go_on(snapshot, snapshot.keys() or {})
+    run.close()
+
+
+def test_a_balance_that_is_confirmed_covers_its_days_on_a_run_that_goes_on(
+    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = copy_of(month_end, tmp_path / "desk")
+    nothing_kept(monkeypatch)
+    desk.reconcile(MONTHS[1])
+    with kept_run.kept_run(desk.snapshot()) as before:
+        covered = before.connection.table("covered").to_arrow_table()
+    desk.statements.confirm(OWN, "1.00", "2026-11-01", source="read", actor=ANNA)
+    again = desk.reconcile(MONTHS[1])
+    with kept_run.kept_run(desk.snapshot()) as after:
+        assert after is before
+        assert not after.connection.table("covered").to_arrow_table().equals(covered)
+    nothing_kept(monkeypatch)
+    anew = desk.reconcile(MONTHS[1])
+    for name, table in anew.sheets().items():
+        assert again.sheets()[name].equals(table), name

@@ -42,6 +42,7 @@ _LISTS = ("show", "information_schema", "duckdb_", "pragma")
 FEW = 8 << 20
 """Bytes of Parquet that one thread reads as soon as several do."""
 Keys: TypeAlias = dict[str, tuple[Hashable, ...]]
+"""What `Snapshot.keys` gives."""
 _NONE_BESIDE: Final[Mapping[str, Path]] = {}
 _GIVEN: Final = "given_rows"
 _SHARED_AT_MOST: Final = 2
@@ -297,6 +298,11 @@ class Snapshot:
         """Each table and history that has been written, in the version of this snapshot."""
         names = () if self.commit is None else self.commit.versions
         return {name: table for name in names if (table := self._stored(name)) is not None}
+
+    def row_count(self, name: str) -> int:
+        """How many rows the files of a table or a history hold."""
+        stored = self._stored(name)
+        return 0 if stored is None else sum(file.rows for file in stored.files)
 
     def declares(self, name: str) -> bool:
         """Whether there is a table or a history of this name."""

@@ -258,7 +258,7 @@ def _kept_database(
     process: int,  # noqa: ARG001 - one for each
     rules: Rules,
 ) -> duckdb.DuckDBPyConnection:
-    """The database of each process in which next to nothing is matched, on a connection each time.
+    """The database in which next to nothing is matched by some rules, on a connection each time.
 
     What is made on a connection is temporary: no other sees it, and it goes with it.
     """

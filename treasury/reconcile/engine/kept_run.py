@@ -17,6 +17,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
+from treasury.errors import TreasuryError
 from treasury.lake import Snapshot
 from treasury.lake.commits import COMMITS
 from treasury.lake.engine import quoted
@@ -33,7 +34,7 @@ class Run:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
-        self._keys: Keys = {}
+        self.keys: Keys = {}
         """Those of the snapshot that the connection reads (`Snapshot.keys`)."""
         self._stored: set[str] = set()
         """The tables of the snapshot that steps have read."""
@@ -49,28 +50,36 @@ class Run:
         """Whether none of its tables is too long to be kept."""
         return max(self._rows.values(), default=0) < FEW
 
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> Run:
-        """A run on a snapshot, which may go on to another one."""
-        run = cls(snapshot.connection())
-        run._keys = snapshot.keys() or {}
-        return run
+    def may_go_on(self, snapshot: Snapshot, keys: Keys) -> bool:
+        """Whether its steps have read files which the snapshot of these keys has as they were.
 
-    def may_go_on(self, keys: Keys) -> bool:
-        """Whether its steps have read files, and these keys are of the same ones, as they were."""
+        What differs there is copied, and so has to be short.
+        """
         read = {name.removesuffix(HISTORY) for name in self._stored}
-        is_same = all(name in keys and keys[name] == self._keys.get(name) for name in read)
-        return is_same and any(len(keys[name]) > 1 for name in read)
+        return (
+            all(name in keys and keys[name] == self.keys.get(name) for name in read)
+            and any(len(keys[name]) > 1 for name in read)
+            and all(snapshot.row_count(name) < FEW for name in self._moved(snapshot, keys))
+        )
 
-    def go_on(self, snapshot: Snapshot) -> None:
+    def go_on(self, snapshot: Snapshot, keys: Keys) -> None:
         """Read another snapshot from here on, to which it may go on: give it what differs there."""
-        keys, names = snapshot.keys() or {}, [COMMITS]
-        for name, key in keys.items():
-            if key != self._keys.get(name):
-                table = snapshot.declared(name)
-                names += [name, table.history] if table.records else [name]
-        self.give({name: snapshot.select(f"FROM {quoted(name)}") for name in names})
-        self._keys = keys
+        self.give(
+            {name: snapshot.select(f"FROM {quoted(name)}") for name in self._moved(snapshot, keys)}
+        )
+        load(self.connection, {COMMITS: snapshot.select(f"FROM {COMMITS}")})
+        self.keys = keys
+
+    def _moved(self, snapshot: Snapshot, keys: Keys) -> list[str]:
+        """The tables and histories that differ in a snapshot of these keys."""
+        moved = (
+            snapshot.declared(name) for name, key in keys.items() if key != self.keys.get(name)
+        )
+        return [
+            name
+            for table in moved
+            for name in ((table.name, table.history) if table.records else (table.name,))
+        ]
 
     def give(self, tables: Mapping[str, pa.Table]) -> None:
         """The tables of a question; one that is there with the same rows stays."""
@@ -126,6 +135,11 @@ class Run:
         self._taken[name, order] = version, table
         return table
 
+    def close(self) -> None:
+        """Give back all that it holds."""
+        with suppress(duckdb.Error):
+            self.connection.close()
+
     def _run(self, step: Step) -> None:
         rowless = {name for name, rows in self._rows.items() if not rows}
         name, before = step.name, self._rows.get(step.name)
@@ -171,8 +185,7 @@ def _keep_only(runs: Mapping[Hashable, Run]) -> None:
         _IDLE_RUNS.clear()
         _IDLE_RUNS.update(runs)
     for run in former:
-        with suppress(duckdb.Error):
-            run.connection.close()
+        run.close()
 
 
 @contextmanager
@@ -181,29 +194,33 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
 
     Whoever has it has it alone. One that ended in an error is not kept.
     """
-    key = snapshot.key()
-    with _LOCK:
-        run = _IDLE_RUNS.pop(key, None)
-    former = None if run is not None or key is None else _taken(snapshot.keys() or {})
-    run = run or former or Run.of(snapshot)
+    key, keys = snapshot.key(), snapshot.keys() or {}
+    run = _idle_run(key, snapshot, keys) or Run(snapshot.connection())
+    run.keys = keys
     is_kept = False
     try:
-        if former is not None:
-            former.go_on(snapshot)
         yield run
         is_kept = key is not None and run.is_small
     finally:
         if is_kept:
             _keep_only({key: run})
         else:
-            with suppress(duckdb.Error):
-                run.connection.close()
+            run.close()
 
 
-def _taken(keys: Keys) -> Run | None:
-    """The idle run of other records that may go on to these."""
+def _idle_run(key: Hashable, snapshot: Snapshot, keys: Keys) -> Run | None:
+    """The idle run of these records, or one that has gone on to them; None where there is none."""
     with _LOCK:
-        for idle, run in _IDLE_RUNS.items():
-            if run.may_go_on(keys):
-                return _IDLE_RUNS.pop(idle)
+        run = _IDLE_RUNS.pop(key, None)
+        if run is not None:
+            return run
+        others = [idle for idle, run in _IDLE_RUNS.items() if run.may_go_on(snapshot, keys)]
+        former = [_IDLE_RUNS.pop(idle) for idle in others[:1]]
+    for run in former:
+        try:
+            run.go_on(snapshot, keys)
+        except (TreasuryError, duckdb.Error):  # of a table that whoever reads it meets again
+            run.close()
+        else:
+            return run
     return None
