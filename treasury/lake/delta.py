@@ -54,6 +54,11 @@ class StoredTable(msgspec.Struct, frozen=True):
     files: tuple[StoredFile, ...]
     columns: tuple[str, ...]
 
+    @property
+    def row_count(self) -> int:
+        """How many rows its files hold."""
+        return sum(file.rows for file in self.files)
+
 
 def with_paths(table: StoredTable, place: Callable[[str], str]) -> StoredTable:
     """The table with each file's path as `place` makes it."""

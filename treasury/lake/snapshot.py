@@ -302,7 +302,7 @@ class Snapshot:
     def row_count(self, name: str) -> int:
         """How many rows the files of a table or a history hold."""
         stored = self._stored(name)
-        return 0 if stored is None else sum(file.rows for file in stored.files)
+        return 0 if stored is None else stored.row_count
 
     def declares(self, name: str) -> bool:
         """Whether there is a table or a history of this name."""

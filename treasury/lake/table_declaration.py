@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
 from types import UnionType
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -91,12 +92,16 @@ class Column(msgspec.Struct, frozen=True):
 def columns_of(package: str, table: str) -> tuple[Column, ...]:
     """The columns of a table as a package's `columns.csv` lists them, their types by its words."""
     types = {words: kind for kind, words in TYPE_WORDS.items()}
-    listed = csv.DictReader(package_text(package, "columns.csv").splitlines())
     return tuple(
         Column(row["name"], types[row["type"]], row["meaning"], row["source"], row["unit"])
-        for row in listed
+        for row in _listed_columns(package)
         if row["table"] == table
     )
+
+
+@cache
+def _listed_columns(package: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(package_text(package, "columns.csv").splitlines()))
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]
@@ -147,6 +152,11 @@ class Table(msgspec.Struct, frozen=True):
     def history(self) -> str:
         """The name of the table of its superseded versions."""
         return self.name + HISTORY
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and its history's where it has one."""
+        return (self.name, self.history) if self.records else (self.name,)
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -221,16 +221,11 @@ class _Rebuilding:
         self._last = standing.commit
         self._stamp = stamp
         self._expected: int | None = 0
-        self._named = {path for name in self._names for path in self._committed(name)}
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        table = self._table
-        return (table.name, table.history) if table.records else (table.name,)
+        self._named = {path for name in self._table.names for path in self._committed(name)}
 
     def run(self) -> Repaired:
         table = self._table
-        readable = pa.concat_tables([self._readable(name) for name in self._names])
+        readable = pa.concat_tables([self._readable(name) for name in self._table.names])
         current, past = (
             self._versions_of(readable) if table.records else (self._observations(readable), None)
         )

@@ -67,10 +67,10 @@ def lake_status(lake: Lake) -> LakeStatus:
         rows.append(
             {
                 "table": name,
-                "rows": sum(file.rows for file in current.files),
+                "rows": current.row_count,
                 "files": len(files),
                 "bytes": sum(file.size for file in files),
-                "earlier_versions": sum(file.rows for file in past.files) if past else 0,
+                "earlier_versions": past.row_count if past else 0,
                 "kept_bytes": sum(_size(lake.folder / n) for n in (name, table.history)),
             }
         )

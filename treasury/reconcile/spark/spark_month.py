@@ -131,7 +131,7 @@ def _inputs(
     read = frozenset[str]().union(*(step.reads for step in _STEPS))
     declared = {name for name in read | {*counting} if basis.snapshot.declares(name)}
     stored = basis.snapshot.stored()
-    sizes = (sum(file.rows for file in stored[name].files) for name in declared & stored.keys())
+    sizes = (stored[name].row_count for name in declared & stored.keys())
     run.suit(max(sizes, default=0))
     records = read_lake(run.session, basis.snapshot, sorted(declared), lake)
     load(home, {name: records[name].where(COUNTING).toArrow() for name in counting})
