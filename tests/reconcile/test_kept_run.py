@@ -154,6 +154,15 @@ def test_a_run_that_is_forgotten_is_not_used_again(month_end: Workspace) -> None
         assert second is not first
 
 
+@pytest.fixture
+def desk(month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A copy of the month of which October alone was asked, and is kept."""
+    copied = copy_of(month_end, tmp_path / "desk")
+    nothing_kept(monkeypatch)
+    copied.reconcile(MONTHS[1])
+    return copied
+
+
 def answered(desk: Workspace, folder: Path, status: str) -> None:
     """A commit of what a bank says of a payment, of which no step reads anything."""
     path = folder / f"{status}.xml"
@@ -162,11 +171,8 @@ def answered(desk: Workspace, folder: Path, status: str) -> None:
 
 
 def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
-    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = copy_of(month_end, tmp_path / "desk")
-    nothing_kept(monkeypatch)
-    desk.reconcile(MONTHS[1])
     names = record_steps(monkeypatch)
     for answers, status in enumerate(("ACTC", "ACSP"), 1):
         answered(desk, tmp_path, status)
@@ -189,10 +195,8 @@ def test_a_run_goes_on_over_a_commit_of_what_its_steps_do_not_read(
 
 
 def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
-    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Workspace, tmp_path: Path
 ) -> None:
-    desk = copy_of(month_end, tmp_path / "desk")
-    nothing_kept(monkeypatch)
     line = desk.reconcile(MONTHS[1]).lines.to_pylist()[0]["entry_id"]
     with kept_run.kept_run(desk.snapshot()) as before:
         pass
@@ -218,10 +222,8 @@ def test_a_run_does_not_go_on_over_a_commit_of_what_a_step_has_read(
 
 
 def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
-    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Workspace, month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = copy_of(month_end, tmp_path / "desk")
-    nothing_kept(monkeypatch)
     before = desk.reconcile(MONTHS[1])
     with kept_run.kept_run(desk.snapshot()) as first:
         pass
@@ -250,11 +252,8 @@ def test_what_a_run_may_not_copy_is_asked_of_a_new_one(
 
 
 def test_a_balance_that_is_confirmed_covers_its_days_on_a_run_that_goes_on(
-    month_end: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = copy_of(month_end, tmp_path / "desk")
-    nothing_kept(monkeypatch)
-    desk.reconcile(MONTHS[1])
     with kept_run.kept_run(desk.snapshot()) as before:
         covered = before.connection.table("covered").to_arrow_table()
     desk.statements.confirm(OWN, "1.00", "2026-11-01", source="read", actor=ANNA)

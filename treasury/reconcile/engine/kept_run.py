@@ -72,13 +72,11 @@ class Run:
 
     def _moved(self, snapshot: Snapshot, keys: Keys) -> list[str]:
         """The tables and histories that differ in a snapshot of these keys."""
-        moved = (
-            snapshot.declared(name) for name, key in keys.items() if key != self.keys.get(name)
-        )
         return [
-            name
-            for table in moved
-            for name in ((table.name, table.history) if table.records else (table.name,))
+            view
+            for name, key in keys.items()
+            if key != self.keys.get(name)
+            for view in snapshot.declared(name).names
         ]
 
     def give(self, tables: Mapping[str, pa.Table]) -> None:
@@ -194,9 +192,10 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
 
     Whoever has it has it alone. One that ended in an error is not kept.
     """
-    key, keys = snapshot.key(), snapshot.keys() or {}
-    run = _idle_run(key, snapshot, keys) or Run(snapshot.connection())
-    run.keys = keys
+    key = snapshot.key()
+    with _LOCK:
+        run = _IDLE_RUNS.pop(key, None)
+    run = run or _other_run(snapshot)
     is_kept = False
     try:
         yield run
@@ -208,19 +207,19 @@ def kept_run(snapshot: Snapshot) -> Iterator[Run]:
             run.close()
 
 
-def _idle_run(key: Hashable, snapshot: Snapshot, keys: Keys) -> Run | None:
-    """The idle run of these records, or one that has gone on to them; None where there is none."""
+def _other_run(snapshot: Snapshot) -> Run:
+    """The idle run of other records, where it may go on to these, or a new one."""
+    keys = snapshot.keys() or {}
     with _LOCK:
-        run = _IDLE_RUNS.pop(key, None)
-        if run is not None:
-            return run
-        others = [idle for idle, run in _IDLE_RUNS.items() if run.may_go_on(snapshot, keys)]
-        former = [_IDLE_RUNS.pop(idle) for idle in others[:1]]
-    for run in former:
+        goes_on = (idle for idle, run in _IDLE_RUNS.items() if run.may_go_on(snapshot, keys))
+        former = _IDLE_RUNS.pop(next(goes_on, None), None)
+    if former is not None:
         try:
-            run.go_on(snapshot, keys)
+            former.go_on(snapshot, keys)
         except (TreasuryError, duckdb.Error):  # of a table that whoever reads it meets again
-            run.close()
+            former.close()
         else:
-            return run
-    return None
+            return former
+    run = Run(snapshot.connection())
+    run.keys = keys
+    return run
