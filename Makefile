@@ -46,8 +46,11 @@ notebook: .venv/run.stamp
 .venv-s3/s3.stamp: .venv/dev.stamp tools/s3 tools/apart
 	@tools/s3
 
+# DuckDB plans with many small objects: the tests take a tenth less with this allocator, where it is.
+ALLOCATOR = $(firstword $(wildcard /usr/lib/*/libtcmalloc_minimal.so.4))
+
 test: .venv/dev.stamp
-	@$(PYTEST)
+	@$(if $(ALLOCATOR),LD_PRELOAD=$(ALLOCATOR)) $(PYTEST)
 
 acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 	@command -v soffice >/dev/null || (echo "needs Debian's libreoffice-calc; .ci/run acceptance installs it"; exit 1)

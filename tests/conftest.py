@@ -6,6 +6,7 @@ would keep a single worker busy while the others have nothing left.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Of all tests, let each worker read another part first: the others then find it compiled."""
     config.stash[ARE_ALL] = [Path(name).resolve() for name in config.args] == [TESTS]
     worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        os.environ.pop("LD_PRELOAD", None)  # what a test starts has the allocator of any process
     if config.stash[ARE_ALL] and worker is not None:
         rooms = sorted(str(path) for path in TESTS.glob("[!_]*") if path.is_dir())
         rooms += map(str, TESTS.glob("test_*.py"))
@@ -92,6 +95,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"tests/conftest.py: there is no {', '.join(missing)}")
     places = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: (places.get(item.path, len(places)), item.path))
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end is not looked through each time that garbage is collected."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,24 @@ def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_som
     assert answers.of("d", lambda: small) is small
     assert answers.of("a", lambda: small) is small
     assert answers.of(None, lambda: large) is large
+
+
+def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
+    asked: list[int] = []
+
+    class Asked:
+        def __init__(self, at: int) -> None:
+            self.at = at
+
+        @property
+        def nbytes(self) -> int:
+            asked.append(self.at)
+            return 1
+
+    answers: Memo[Asked] = Memo()
+    for at in range(50):
+        answers.of(at, partial(Asked, at))
+    assert asked == list(range(50))
 
 
 def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:

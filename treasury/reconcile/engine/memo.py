@@ -36,7 +36,8 @@ class Memo(Generic[T]):
     """The latest answers by what they are made from."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._held = 0
         self._lock = threading.Lock()
 
     def of(self, key: Hashable | None, make: Callable[[], T]) -> T:
@@ -44,15 +45,17 @@ class Memo(Generic[T]):
         with self._lock:
             if key is not None and key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return self._kept[key][0]
         answer = make()
         if key is not None:
+            held = answer.nbytes
             with self._lock:
-                self._kept[key] = answer
-                while (
-                    len(self._kept) > 1 and sum(each.nbytes for each in self._kept.values()) > MOST
-                ):
-                    self._kept.popitem(last=False)
+                _, before = self._kept.pop(key, (answer, 0))  # made meanwhile by another thread
+                self._kept[key] = answer, held
+                self._held += held - before
+                while len(self._kept) > 1 and self._held > MOST:
+                    _, (_, left) = self._kept.popitem(last=False)
+                    self._held -= left
         return answer
 
 
