@@ -201,7 +201,9 @@ def test_an_account_that_transfers_name_and_no_list_has_is_named(desk: Desk) -> 
         (range(1, 61), []),
         ([n for n in range(1, 61) if n != 30], [("INV-0030", "INV-0030", 1)]),
         ([n for n in range(1, 201) if n not in {98, 99, 100}], [("INV-0098", "INV-0100", 3)]),
+        ([n for n in range(1, 61) if n != 30] * 2, [("INV-0030", "INV-0030", 1)]),
         (range(1, 61, 7), []),  # shared with others
+        ([*range(1, 61, 7)] * 8, []),  # the same, each reference on several requests
         ([1, 2, 4], []),  # too few to say so
     ],
 )
@@ -212,8 +214,8 @@ def test_a_gap_is_named_where_a_series_is_close(
     row = lake.snapshot().sql("SELECT * FROM ramp_requests LIMIT 1").to_pylist()[0]
     rows = [
         {name: row[name] for name in table.row_schema.names}
-        | {"id": f"x{number}", "payment_reference": f"INV-{number:04}"}
-        for number in numbers
+        | {"id": f"x{at}", "payment_reference": f"INV-{number:04}"}
+        for at, number in enumerate(numbers)
     ]
     with lake.writer("sync", desk_after_sync.now) as writer:
         writer.upsert(table, pa.Table.from_pylist(rows, table.row_schema))

@@ -1,21 +1,23 @@
 -- Gaps in payment references that are numbered closely, one row each: its first and last number, how many, since when.
 -- A series counts from $least numbers on, of which $percent per cent are held. Not stored.
-WITH headed AS (
-    SELECT payment_reference AS name, rtrim(payment_reference, '0123456789') AS prefix
-    FROM ramp_requests WHERE payment_reference IS NOT NULL
+WITH names AS (
+    SELECT DISTINCT payment_reference AS name FROM ramp_requests WHERE payment_reference IS NOT NULL
+), headed AS (
+    SELECT name, regexp_replace(name, '[0-9]+$', '', 'g') AS prefix FROM names
 ), numbered AS (
     SELECT prefix, length(name) - length(prefix) AS digits,
         CAST(substr(name, length(prefix) + 1) AS BIGINT) AS number
     FROM headed WHERE length(name) - length(prefix) BETWEEN 1 AND 15
 ), series AS (
-    SELECT prefix, digits FROM numbered GROUP BY prefix, digits
-    HAVING count(*) >= $least
-        AND CAST(count(*) AS BIGINT) * 100
-            >= CAST(max(number) - min(number) + 1 AS BIGINT) * CAST($percent AS BIGINT)
+    SELECT prefix, digits, count(*) AS held, max(number) - min(number) + 1 AS span
+    FROM numbered GROUP BY prefix, digits
 ), placed AS (
     SELECT prefix, digits, number, lag(number) OVER (PARTITION BY prefix, digits ORDER BY number)
         AS before
-    FROM (SELECT DISTINCT * FROM numbered SEMI JOIN series USING (prefix, digits))
+    FROM numbered SEMI JOIN (
+        FROM series WHERE held >= $least AND held < span
+            AND CAST(held AS BIGINT) * 100 >= CAST(span AS BIGINT) * CAST($percent AS BIGINT)
+    ) USING (prefix, digits)
 )
 SELECT prefix || lpad(CAST(before + 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS first,
     prefix || lpad(CAST(number - 1 AS VARCHAR), CAST(digits AS INTEGER), '0') AS last,

@@ -292,9 +292,11 @@ def _add_parties(row: EntryRow, *, is_return: bool) -> None:
             debtor = False
         elif row.creditor_account == row.account:
             debtor = True
-    side = "debtor" if debtor else "creditor"
-    for part in ("name", "account", "agent"):
-        setattr(row, f"counterparty_{part}", getattr(row, f"{side}_{part}"))
+    if debtor:
+        other = row.debtor_name, row.debtor_account, row.debtor_agent
+    else:
+        other = row.creditor_name, row.creditor_account, row.creditor_agent
+    row.counterparty_name, row.counterparty_account, row.counterparty_agent = other
     if is_return:
         row.original_end_to_end_id = row.end_to_end_id
 
