@@ -134,21 +134,21 @@ def test_the_last_answer_is_kept_whatever_its_size_and_those_before_it_up_to_som
 
 
 def test_what_an_answer_holds_is_asked_once_however_many_are_kept() -> None:
-    asked: list[int] = []
+    measured_keys: list[int] = []
 
-    class Asked:
-        def __init__(self, at: int) -> None:
-            self.at = at
+    class MeasuredAnswer:
+        def __init__(self, key: int) -> None:
+            self.key = key
 
         @property
         def nbytes(self) -> int:
-            asked.append(self.at)
+            measured_keys.append(self.key)
             return 1
 
-    answers: Memo[Asked] = Memo()
-    for at in range(50):
-        answers.of(at, partial(Asked, at))
-    assert asked == list(range(50))
+    answers: Memo[MeasuredAnswer] = Memo()
+    for key in range(50):
+        answers.of(key, partial(MeasuredAnswer, key))
+    assert measured_keys == list(range(50))
 
 
 def test_what_is_large_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:

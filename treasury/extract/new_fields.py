@@ -18,7 +18,7 @@ from treasury.extract.record_rows import Form
 
 _SHAPES: Final = "SELECT DISTINCT json_structure(raw)::VARCHAR AS shape FROM received"
 _LONGEST: Final = 100
-_READ: Final = 500
+_READ: Final = 2_000
 """Records of a batch whose shapes are read; of more it is every n-th, as reading takes time."""
 MOST: Final = 50
 """Fields that are named of one table; a record may have any number."""
@@ -41,7 +41,7 @@ class FieldWatch:
         if len(raw) > _READ:
             raw = raw.take(pa.array(range(0, len(raw), -(-len(raw) // _READ))))
         if self._connection is None:
-            self._connection = duckdb.connect(config={"threads": 1})
+            self._connection = duckdb.connect()
         self._connection.register("received", pa.table({"raw": raw}))
         shapes = {row[0] for row in self._connection.execute(_SHAPES).fetchall() if row[0]}
         if name not in self._types:

@@ -37,7 +37,7 @@ class Memo(Generic[T]):
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        self._held = 0
+        """Each with its bytes, which take long to ask of many."""
         self._lock = threading.Lock()
 
     def of(self, key: Hashable | None, make: Callable[[], T]) -> T:
@@ -48,14 +48,11 @@ class Memo(Generic[T]):
                 return self._kept[key][0]
         answer = make()
         if key is not None:
-            held = answer.nbytes
+            size = answer.nbytes
             with self._lock:
-                _, before = self._kept.pop(key, (answer, 0))  # made meanwhile by another thread
-                self._kept[key] = answer, held
-                self._held += held - before
-                while len(self._kept) > 1 and self._held > MOST:
-                    _, (_, left) = self._kept.popitem(last=False)
-                    self._held -= left
+                self._kept[key] = answer, size
+                while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > MOST:
+                    self._kept.popitem(last=False)
         return answer
 
 
