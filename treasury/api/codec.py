@@ -32,7 +32,7 @@ _MOST_VALUES: Final = 500_000
 MOST_RECORDS: Final = 100_000
 """Records of an answer, of a list that has no pages too."""
 
-_STRIDE: Final = 4
+_STRIDE: Final = 8
 _DIGITS: Final = bytes(ord("0") if chr(byte) in "0123456789" else 0 for byte in range(256))
 _LONG: Final = b"0" * (LONGEST // _STRIDE)
 _TOKENS: Final = re.compile(rb'"[^"]*"|[\[{]|[\]}]|[0-9]+')
@@ -147,7 +147,7 @@ def split(raw: bytes, operation: str) -> list[bytes]:
 def is_plain(raw: bytes, records: int = 1) -> bool:
     """Whether so many records are certain to be no deeper, and to have no longer number, than may.
 
-    A quick look: digits in a row show at every fourth place. What fails it may still be plain.
+    A quick look: digits in a row show at every eighth place. What fails it may still be plain.
     """
     levels = raw.count(b"{") + raw.count(b"[") - records
     return levels < DEEPEST and _LONG not in raw[::_STRIDE].translate(_DIGITS)

@@ -20,7 +20,7 @@ import pyarrow as pa
 from treasury.extract.fetched_rows import FetchedRows
 from treasury.ground.package_files import step_sql
 from treasury.lake import INTEGER, TEXT, Column, Snapshot, Table
-from treasury.lake.writer import Writer
+from treasury.lake.writer import Writer, stored_rows
 
 FindingKind = Literal["count", "refused", "field"]
 
@@ -70,11 +70,10 @@ class SyncFinding(msgspec.Struct, frozen=True):
 
 def stored_findings(snapshot: Snapshot) -> list[SyncFinding]:
     """The findings that stand in a snapshot, by table."""
-    rows = snapshot.select(
-        "SELECT kind, table_name, subject, listed, held, why FROM sync_findings"
-        " WHERE vanished_at IS NULL ORDER BY table_name, kind, subject"
-    ).to_pylist()
-    return [msgspec.convert(row, SyncFinding) for row in rows]
+    columns = SyncFinding.__struct_fields__
+    rows = stored_rows(snapshot, SYNC_FINDINGS, columns, "vanished_at IS NULL")
+    order = [(name, "ascending") for name in ("table_name", "kind", "subject")]
+    return [msgspec.convert(row, SyncFinding) for row in rows.sort_by(order).to_pylist()]
 
 
 def write_findings(

@@ -4,10 +4,14 @@ While a sync asks the services it does not hold the workspace's lock, so that a 
 other work of this desk, is stored meanwhile. What comes waits in memory, and from some size on in a
 file without a name, compressed; it is written under the lock, in the order in which it came, onto
 whatever is stored by then. Only where the services' own tables were written meanwhile it is not.
+
+A table of which nothing is stored has nothing to be compared with: its first rows are Parquet while
+the next ones come, and these files are the table once the lock is had.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -21,7 +25,9 @@ import pyarrow as pa
 
 from treasury.errors import CommitOvertaken
 from treasury.extract.sync_staging import storing
-from treasury.lake import Changes, Snapshot, Table, Writer
+from treasury.lake import HASH, Changes, Snapshot, Table, Writer
+from treasury.lake.incoming_rows import hashed, stamped
+from treasury.lake.parquet import GROUP_ROWS, Files
 from treasury.lake.writer import stored_rows
 
 IN_MEMORY: Final = 16 << 20
@@ -29,11 +35,14 @@ IN_MEMORY: Final = 16 << 20
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Rows that wait: what is done with them, and where in the file they begin."""
+    """Rows that wait: what is done with them, and where in the file they begin.
 
-    act: Literal["upsert", "append", "vanish"]
+    Those with which a table begins are in files of their own.
+    """
+
+    act: Literal["begin", "upsert", "append", "vanish"]
     table: Table
-    begins: int
+    begins: int = 0
     complete: bool = False
     after_change: bool = False
 
@@ -50,7 +59,13 @@ class FetchedRows:
         """Tables that a repair could not make whole."""
         self._staging = staging
         self._batches: list[_Batch] = []
+        self._begun: dict[str, Files] = {}
+        self._has_begun = False
+        """Whether the batch before is of a table that begins."""
+        self._begun_folder = staging / "begun"
         with storing(staging):
+            if self._begun_folder.exists():  # what a killed sync left
+                shutil.rmtree(self._begun_folder)
             staging.mkdir(parents=True, exist_ok=True)
             # Gone with the process, and open until the rows are written: no context.
             self._file = SpooledTemporaryFile(IN_MEMORY, dir=str(staging))  # noqa: SIM115
@@ -68,10 +83,12 @@ class FetchedRows:
 
         With `after_change` they are written only where the batch before them changes something.
         """
-        begins = self._keep(rows)
-        self._batches.append(
-            _Batch("upsert", table, begins, complete=complete, after_change=after_change)
-        )
+        is_due = not after_change or self._has_begun  # new rows before it are a change
+        if complete or not is_due or not self._begin(table, rows):
+            begins = self._keep(rows)
+            self._batches.append(
+                _Batch("upsert", table, begins, complete=complete, after_change=not is_due)
+            )
 
     def append(self, table: Table, rows: pa.Table) -> None:
         """Let observations be added."""
@@ -102,27 +119,73 @@ class FetchedRows:
         for batch in self._batches:
             if batch.after_change and not (changes.new or changes.changed):
                 continue
-            with storing(self._staging):
-                self._file.seek(batch.begins)
-                with pa.ipc.open_stream(self._file) as stream:
-                    rows = stream.read_all()
             observed, changes = 0, Changes()
-            if batch.act == "upsert":
-                changes = writer.upsert(batch.table, rows, complete=batch.complete)
-            elif batch.act == "append":
-                observed = writer.append(batch.table, rows)
-            else:
-                changes = Changes(vanished=writer.vanish(batch.table, rows))
+            match batch.act:
+                case "begin":
+                    changes = Changes(new=self._write_begun(writer, batch.table))
+                case "upsert":
+                    rows = self._read(batch)
+                    changes = writer.upsert(batch.table, rows, complete=batch.complete)
+                case "append":
+                    observed = writer.append(batch.table, self._read(batch))
+                case "vanish":
+                    changes = Changes(vanished=writer.vanish(batch.table, self._read(batch)))
             counts[batch.table.name].update(observed=observed, **msgspec.structs.asdict(changes))
         return counts
 
     def close(self) -> None:
         """Forget the rows."""
+        for files in self._begun.values():
+            files.drop()
+        shutil.rmtree(self._begun_folder, ignore_errors=True)
         with suppress(OSError):  # what could not be written out is not wanted any more
             self._file.close()
 
+    def _begin(self, table: Table, rows: pa.Table) -> bool:
+        """Write rows of a table of which nothing is stored, nor waits; whether it was so."""
+        stored = () if self.base.commit is None else self.base.commit.versions
+        acts = {batch.act for batch in self._batches if batch.table is table}
+        if table.name in stored or acts - {"begin"} or not rows.num_rows:
+            return False
+        fresh = hashed(table, rows)
+        if not acts:
+            folder = self._begun_folder / table.name
+            self._begun[table.name] = Files(
+                folder, table.schema, table.key, partitioned=table.settles
+            )
+            self._batches.append(_Batch("begin", table))
+        elif self._begun[table.name].has_any(fresh):
+            return False
+        self._begun[table.name].add(stamped(fresh, table.schema, self.now))
+        self._has_begun = True
+        return True
+
+    def _write_begun(self, writer: Writer, table: Table) -> int:
+        """Let a table begin with the rows that are written; how many they are."""
+        files = self._begun.pop(table.name)
+        if writer.now == self.now:
+            writer.begin(table, files)
+            return files.rows
+        # Other work was committed meanwhile, and these rows count from later on.
+        import pyarrow.dataset  # a third of a second, and seldom needed
+
+        folder = self._begun_folder / table.name
+        files.finish(folder)
+        written = pyarrow.dataset.dataset(folder, table.schema, partitioning="hive")
+        for batch in written.to_batches(batch_size=GROUP_ROWS, batch_readahead=1):
+            rows = pa.Table.from_batches([batch])
+            writer.upsert(table, rows.select([*table.row_schema.names, HASH.name]))
+        return files.rows
+
+    def _read(self, batch: _Batch) -> pa.Table:
+        with storing(self._staging):
+            self._file.seek(batch.begins)
+            with pa.ipc.open_stream(self._file) as stream:
+                return stream.read_all()
+
     def _keep(self, rows: pa.Table) -> int:
         """Put rows at the end of the file; where they begin."""
+        self._has_begun = False
         with storing(self._staging):
             begins = self._file.tell()
             options = pa.ipc.IpcWriteOptions(compression="lz4")

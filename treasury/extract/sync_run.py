@@ -234,7 +234,7 @@ class SyncRun:
         self._skipped: dict[str, str] = {}
         self._unoffered: dict[Unoffered, None] = {}
         self._notices: dict[str, None] = {}
-        self._fields = FieldWatch()
+        self.fields = FieldWatch()
         self._counts: dict[str, SyncFinding] = {}
 
     def ask(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -286,7 +286,7 @@ class SyncRun:
         self, form: Form, table: pa.Table, *, complete: bool = False, after_change: bool = False
     ) -> None:
         """Write rows, each key once; with `after_change` where those before them change some."""
-        self._fields.look(form, table["raw"])
+        self.fields.look(form, table["raw"])
         self.fetched.upsert(form.table, table, complete=complete, after_change=after_change)
 
     def observe(self, form: Form, records: Iterable[Received]) -> None:
@@ -340,7 +340,7 @@ class SyncRun:
 
         What stood of tables that were not looked at stays; of those that were, the fields do.
         """
-        self._fields.close()
+        self.fields.close()
         stored = {
             finding.finding_id: finding
             for finding in completeness.stored_findings(self.fetched.base)
@@ -350,7 +350,7 @@ class SyncRun:
             *(SyncFinding("refused", name, "", why=why) for name, why in self._skipped.items()),
             *(
                 SyncFinding("field", name, path)
-                for name, paths in self._fields.fields.items()
+                for name, paths in self.fields.fields.items()
                 for path in sorted(paths)
             ),
         ]

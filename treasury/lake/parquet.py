@@ -7,7 +7,8 @@ nobody reads them, so what is cut short harms nobody.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -33,7 +34,7 @@ _SAMPLE: Final = 1000
 LARGEST: Final = 256 << 20
 """Bytes after which another file is begun."""
 
-FEW: Final = 64
+_FEW: Final = 64
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -46,17 +47,21 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Files:
-    """The files of one version; `finish` closes them, `drop` removes what was not finished."""
+    """The files of one version; `finish` closes them, `drop` removes what was not finished.
+
+    They may be written beside the lake, by whoever does not hold the lock yet.
+    """
 
     def __init__(
-        self, folder: Path, schema: pa.Schema, key: Collection[str], *, partitioned: bool
+        self, folder: Path, schema: pa.Schema, key: Sequence[str], *, partitioned: bool
     ) -> None:
         self.schema = schema
         self.partitioned = partitioned
-        self.keys: list[pa.Array] = []
-        """The keys of the rows that were added, where a key is one column."""
+        self.rows = 0
         self._folder = folder
         self._key = key
+        self._keys: list[pa.Array] = []
+        """The keys of the rows that were added, where a key is one column."""
         inner = [f for f in schema if not (partitioned and f.name == OPEN)]
         self._inner = pa.schema(inner)
         # The least and the greatest of these would be of no use.
@@ -75,16 +80,28 @@ class Files:
                 file.add(part.select(self._inner.names))
                 if file.length >= LARGEST:
                     self._close(is_open)
+        self.rows += rows.num_rows
         if len(self._key) == 1:
-            self.keys += [rows[name].combine_chunks() for name in self._key]
-        if len(self.keys) > FEW:  # a thousand small batches are not a thousand to look through
-            self.keys = [pa.concat_arrays(self.keys)]
+            self._keys.append(rows[self._key[0]].combine_chunks())
+        if len(self._keys) > _FEW:  # a thousand small batches are not a thousand to look through
+            self._keys = [pa.concat_arrays(self._keys)]
 
-    def finish(self) -> list[Written]:
-        """Close the files; what they are."""
+    def has_any(self, rows: pa.Table) -> bool:
+        """Whether a row with one of these keys may have been added."""
+        if len(self._key) != 1:
+            return True
+        keys = rows[self._key[0]].combine_chunks()
+        return bool(pc.any(pc.is_in(pa.chunked_array(self._keys), value_set=keys)).as_py())
+
+    def finish(self, home: Path) -> list[Written]:
+        """Close the files; what they are, in the folder of their table."""
         with disk.writing(self._folder):
             for is_open in list(self._open):
                 self._close(is_open)
+            if home != self._folder:
+                for file in self._written:
+                    (home / file.path).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.move(self._folder / file.path, home / file.path)
         self._thread.shutdown()
         return self._written
 

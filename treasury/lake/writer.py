@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import StorageError, TableError
 from treasury.lake import delta, engine
-from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
+from treasury.lake.incoming_rows import RULE, conform, filled, hashed, stamped, with_hash
 from treasury.lake.parquet import Files
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
@@ -93,12 +93,19 @@ class Writer:
         """The last committed rows, not what this writer added; `where` is SQL of our own."""
         return stored_rows(self.base, table, columns, where)
 
+    def begin(self, table: Table, files: Files) -> None:
+        """Let a table of which nothing is stored begin with files that were written elsewhere.
+
+        Their rows are hashed, and stamped with the instant of this commit.
+        """
+        self._adding[table.name] = files
+
     def append(self, table: Table, rows: pa.Table) -> int:
         """Add observations; the number added."""
         if table.records:
             raise TableError(f"{table.name} holds records", do="upsert them")
         conformed = conform(table, rows)
-        self._add(table, table.name, self._stamped(conformed, table.schema))
+        self._add(table, table.name, stamped(conformed, table.schema, self.now))
         return int(conformed.num_rows)
 
     def upsert(self, table: Table, rows: pa.Table, *, complete: bool = False) -> Changes:
@@ -110,18 +117,19 @@ class Writer:
         if not table.records:
             raise TableError(f"{table.name} holds observations", do="append them")
         incoming = hashed(table, rows)
-        if complete or self._is_adding(table, incoming):
+        adding = self._adding.get(table.name)
+        if complete or (adding is not None and adding.has_any(incoming)):
             self._settle(table.name)
         stored = self._stored(table)
         if stored is None:
-            self._add(table, table.name, self._stamped(incoming, table.schema))
+            self._add(table, table.name, stamped(incoming, table.schema, self.now))
             return Changes(new=int(incoming.num_rows))
         stored_rows = self._stored_rows(table, incoming, stored)
         fresh, changed = self._compared(table, incoming, stored_rows)
         listed = incoming.select(list(table.key))
         vanished = self._present(table, stored, "ANTI", listed) if complete else None
         self._supersede(table, changed, vanished, stored)
-        self._add(table, table.name, self._stamped(fresh, table.schema))
+        self._add(table, table.name, stamped(fresh, table.schema, self.now))
         news, changes = int(fresh.num_rows), int(changed.num_rows)
         return Changes(
             new=news,
@@ -216,10 +224,10 @@ class Writer:
         self, table: Table, changed: pa.Table, vanished: pa.Table | None, stored: delta.StoredTable
     ) -> None:
         """Move the present versions to the history and put the new ones in their place."""
-        after = self._stamped(changed, table.schema.append(_WAS_OPEN))
+        after = stamped(changed, table.schema.append(_WAS_OPEN), self.now)
         if vanished is not None:
-            marked_rows = _filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
-            after = pa.concat_tables([after, self._stamped(marked_rows, after.schema)])
+            marked_rows = filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
+            after = pa.concat_tables([after, stamped(marked_rows, after.schema, self.now)])
         if not after.num_rows:
             return
         for was_open, files in _partitions(stored):
@@ -234,7 +242,7 @@ class Writer:
                     f" WHERE {VALID_FROM.name} < {engine.moment(self.now)}",
                     here=here,
                 )
-                past = _filled(before, VALID_TO, self.now)
+                past = filled(before, VALID_TO, self.now)
                 self._add(table, table.history, past)
                 self.versions[table.name] = delta.update(
                     self._folder / table.name,
@@ -254,25 +262,14 @@ class Writer:
             self._adding[name] = Files(self._folder / name, schema, key, partitioned=partitioned)
         self._adding[name].add(rows.select(schema.names))
 
-    def _is_adding(self, table: Table, incoming: pa.Table) -> bool:
-        """Whether a row with one of these keys may be in the files that are open."""
-        adding = self._adding.get(table.name)
-        if adding is None:
-            return False
-        if len(table.key) != 1:
-            return True
-        incoming_keys = incoming[table.key[0]].combine_chunks()
-        return bool(
-            pc.any(pc.is_in(pa.chunked_array(adding.keys), value_set=incoming_keys)).as_py()
-        )
-
     def _settle(self, name: str) -> None:
         """Close the files that are open, and let a version name them."""
         adding = self._adding.get(name)
         if adding is not None:
-            files, partitioned = adding.finish(), adding.partitioned
+            folder = self._folder / name
+            files, partitioned = adding.finish(folder), adding.partitioned
             self.versions[name] = delta.add_files(
-                self._folder / name, adding.schema, files, partitioned=partitioned
+                folder, adding.schema, files, partitioned=partitioned
             )
             del self._adding[name]
 
@@ -310,15 +307,6 @@ class Writer:
             self.versions[name] = delta.replace(
                 self._folder / name, rows.select(schema.names), partitioned=partitioned
             )
-
-    def _stamped(self, rows: pa.Table, schema: pa.Schema) -> pa.Table:
-        """The rows as versions that begin now, in the schema's order."""
-        if VALID_FROM.name in rows.column_names:
-            rows = rows.drop_columns([VALID_FROM.name])
-        stamped = _filled(rows, VALID_FROM, self.now)
-        if VANISHED.name in schema.names and VANISHED.name not in stamped.column_names:
-            stamped = _filled(stamped, VANISHED, None)
-        return stamped.select(schema.names).cast(schema)
 
     def _run(self, query: str, **tables: pa.Table) -> pa.Table:
         """The rows of a query of our own over stored files and the named tables."""
@@ -381,7 +369,3 @@ def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[d
     order: tuple[bool | None, ...] = (True, False, None)
     parts = [(is_open, [f for f in stored.files if f.is_open is is_open]) for is_open in order]
     return [(is_open, files) for is_open, files in parts if files]
-
-
-def _filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:
-    return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), rows.num_rows))

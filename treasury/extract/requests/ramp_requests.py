@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from treasury.extract.ramp_tables import RAMP_REQUESTS
 from treasury.extract.record_rows import first_of_each
 from treasury.extract.requests import request_queue
+from treasury.extract.requests.request_columns import ListedRows
 from treasury.extract.requests.request_details import Details
 from treasury.extract.requests.request_pages import listed_requests, stated_total
 from treasury.extract.requests.request_queue import StoredRequests
@@ -87,16 +88,21 @@ class _Listing:
 
     def walk(self) -> None:
         """Meet every request of the list."""
-        key, batch = RAMP_REQUESTS.table.key, list[pa.Table]()  # many pages at a time
+        batch: list[ListedRows] = []  # many pages at a time
         for page in listed_requests(self._run, self._day):
             batch.append(page)
-            if sum(table.num_rows for table in batch) >= _BATCH:
-                self._add(first_of_each(pa.concat_tables(batch), key))
+            if sum(page.table.num_rows for page in batch) >= _BATCH:
+                self._add(batch)
                 batch = []
         if batch:
-            self._add(first_of_each(pa.concat_tables(batch), key))
+            self._add(batch)
 
-    def _add(self, rows: pa.Table) -> None:
+    def _add(self, pages: list[ListedRows]) -> None:
+        unsure = [page.table.select(["raw"]) for page in pages if not page.is_known]
+        if unsure:
+            self._run.fields.look(RAMP_REQUESTS, pa.concat_tables(unsure)["raw"])
+        rows = pa.concat_tables([page.table for page in pages])
+        rows = first_of_each(rows, RAMP_REQUESTS.table.key)
         if self._since is not None:  # a service may ignore the date that was asked for
             is_due = pc.greater_equal(rows["created_at"], pa.scalar(self._since))
             rows = _filtered(rows, pc.fill_null(is_due, True))
@@ -150,7 +156,7 @@ class _Listing:
 
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._run.upsert(RAMP_REQUESTS, rows)
+            self._run.fetched.upsert(RAMP_REQUESTS.table, rows)
             self._stores += 1
             if self._stores % _RELEASE == 0:
                 pa.default_memory_pool().release_unused()

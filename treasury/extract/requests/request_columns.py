@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, get_args, get_type_hints
+from typing import Final, NamedTuple, get_args, get_type_hints
 
 import msgspec
 import pyarrow as pa
@@ -80,23 +80,33 @@ _ListedPage = tuple[bytes, Callable[[], Sequence[Record[RampRequest]]]]
 """A page's JSON, and how to read its records one by one."""
 
 
-def listed_rows(pages: Sequence[_ListedPage]) -> pa.Table:
-    """The rows of pages of the list, `has_detail` false."""
+class ListedRows(NamedTuple):
+    """Rows of the list, `has_detail` false."""
+
+    table: pa.Table
+    is_known: bool
+    """Whether it is certain that no item has a field that the model does not."""
+
+
+def listed_rows(pages: Sequence[_ListedPage]) -> ListedRows:
+    """The rows of pages of the list."""
     try:
         return _by_column([item for result, _ in pages for item in _raws.decode(result)])
     except (_NotFlat, msgspec.MsgspecError, RecursionError, pa.ArrowException):
-        if len(pages) > 1:
-            return pa.concat_tables([listed_rows([page]) for page in pages])
-        return record_rows(pages[0][1]())
+        if len(pages) == 1:
+            return record_rows(pages[0][1]())
+        parts = [listed_rows([page]) for page in pages]
+        table = pa.concat_tables([part.table for part in parts])
+        return ListedRows(table, all(part.is_known for part in parts))
 
 
-def record_rows(records: Sequence[Record[RampRequest]]) -> pa.Table:
-    """The rows of records read one by one, `has_detail` false."""
+def record_rows(records: Sequence[Record[RampRequest]]) -> ListedRows:
+    """The rows of records read one by one."""
     received = (ReceivedRequest(value=r.value, raw=r.raw, has_detail=False) for r in records)
-    return rows(RAMP_REQUESTS, received)
+    return ListedRows(rows(RAMP_REQUESTS, received), is_known=False)
 
 
-def _by_column(items: list[msgspec.Raw]) -> pa.Table:
+def _by_column(items: list[msgspec.Raw]) -> ListedRows:
     if not items:
         raise _NotFlat
     # The records as received, in one buffer; all of them are JSON objects.
@@ -115,13 +125,15 @@ def _by_column(items: list[msgspec.Raw]) -> pa.Table:
     try:
         parsed = _read(raw, _options(some & _FIELDS, allowed))
     except pa.ArrowInvalid:  # another record has more
-        parsed = _read(raw, _options(_FIELDS, None))
+        allowed = None
+        parsed = _read(raw, _options(_FIELDS, allowed))
     filled = _converted(parsed)
     columns = [
         filled[field.name] if field.name in filled else _nulls(len(raw), field.type)
         for field in _ROW.remove(_ROW.get_field_index("raw"))
     ]
-    return pa.Table.from_arrays([*columns, raw], schema=_ROW)
+    table = pa.Table.from_arrays([*columns, raw], schema=_ROW)
+    return ListedRows(table, is_known=allowed is not None)
 
 
 def _read(raw: pa.Array, options: pyarrow.json.ParseOptions) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from treasury.api.codec import Pagination
 from treasury.api.models import RampRequest
 from treasury.api.paging import PagePart, SideBySide, walk
 from treasury.extract.ramp_tables import RAMP_REQUESTS
-from treasury.extract.requests.request_columns import listed_rows, record_rows
+from treasury.extract.requests.request_columns import ListedRows, listed_rows, record_rows
 from treasury.extract.sync_run import SyncRun
 from treasury.lake import with_hash
 
@@ -37,14 +37,14 @@ other: reading takes longer than asking."""
 _TASK: Final = f"{RAMP_REQUESTS.table.name} list"
 
 
-def listed_requests(run: SyncRun, since: date | None) -> Iterator[pa.Table]:
+def listed_requests(run: SyncRun, since: date | None) -> Iterator[ListedRows]:
     """The rows of every page of the list, hashed, from a day on where one is given."""
     ask = partial(_pages, run, since)
     first = run.answer(run.ask(ask, range(1, 2)))
     if first.stated[0].total is None:
         pages = iter(run.client.ramp.requests.pages(size=PAGE, from_date=since))
         while (page := run.answer(run.ask(next, pages, None))) is not None:
-            yield with_hash(record_rows(page.items), RAMP_REQUESTS.table.volatile)
+            yield _hashed(record_rows(page.items))
         return
     policy = SideBySide(
         first=first,
@@ -80,12 +80,17 @@ def stated_total(run: SyncRun) -> int | None:
     return stated.number_of_pages if stated.page_size == 1 else None
 
 
-def _pages(run: SyncRun, since: date | None, numbers: range) -> PagePart[pa.Table]:
+def _hashed(rows: ListedRows) -> ListedRows:
+    return ListedRows(with_hash(rows.table, RAMP_REQUESTS.table.volatile), rows.is_known)
+
+
+def _pages(run: SyncRun, since: date | None, numbers: range) -> PagePart[ListedRows]:
     replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
-    rows = listed_rows([(reply.result, partial(reply.records, RampRequest)) for reply in replies])
-    rows = with_hash(rows, RAMP_REQUESTS.table.volatile)
+    rows = _hashed(
+        listed_rows([(reply.result, partial(reply.records, RampRequest)) for reply in replies])
+    )
     stated = tuple(reply.pagination or Pagination() for reply in replies)
-    return PagePart(numbers, rows, rows["id"], stated)
+    return PagePart(numbers, rows, rows.table["id"], stated)
 
 
 def _ask(run: SyncRun, since: date | None, *, page: int, size: int) -> Reply:
