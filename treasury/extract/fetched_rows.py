@@ -27,7 +27,8 @@ from treasury.errors import CommitOvertaken
 from treasury.extract.sync_staging import storing
 from treasury.lake import HASH, Changes, Snapshot, Table, Writer
 from treasury.lake.incoming_rows import hashed, stamped
-from treasury.lake.parquet import GROUP_ROWS, Files
+from treasury.lake.parquet import Files
+from treasury.lake.upkeep.file_check import whole_rows
 from treasury.lake.writer import stored_rows
 
 IN_MEMORY: Final = 16 << 20
@@ -167,14 +168,10 @@ class FetchedRows:
             writer.begin(table, files)
             return files.rows
         # Other work was committed meanwhile, and these rows count from later on.
-        import pyarrow.dataset  # a third of a second, and seldom needed
-
         folder = self._begun_folder / table.name
-        files.finish(folder)
-        written = pyarrow.dataset.dataset(folder, table.schema, partitioning="hive")
-        for batch in written.to_batches(batch_size=GROUP_ROWS, batch_readahead=1):
-            rows = pa.Table.from_batches([batch])
-            writer.upsert(table, rows.select([*table.row_schema.names, HASH.name]))
+        for file in files.finish(folder):
+            for rows, _ in whole_rows(folder / file.path, table):
+                writer.upsert(table, rows.select([*table.row_schema.names, HASH.name]))
         return files.rows
 
     def _read(self, batch: _Batch) -> pa.Table:
