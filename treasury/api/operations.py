@@ -9,13 +9,11 @@ key that was used for another body.
 
 from __future__ import annotations
 
-import csv
 from typing import Final
 
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_rows
 
-_TABLE: Final = package_text("treasury.api", "operations.csv").splitlines()
-_ROWS: Final = list(csv.DictReader(_TABLE))
+_ROWS: Final = package_rows("treasury.api", "operations.csv")
 
 SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
 """Authority by operation; the company, fees and reference data need none."""

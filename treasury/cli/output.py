@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
@@ -20,7 +19,7 @@ import pyarrow as pa
 
 from treasury.cli.layout import print_table
 from treasury.errors import InputError
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.tables.csv_output import csv_text, rows_of
 from treasury.tables.tabular import in_zone
 from treasury.tables.tabular import value_text as plain
@@ -50,7 +49,7 @@ def say_verdict(name: str, verdict: str, *, dry_run: bool) -> None:
 @cache
 def layouts() -> dict[str, dict[str, list[str]]]:
     """What a person is shown of each table: its columns, and which of them are spare."""
-    return tomllib.loads(package_text("treasury.cli", "layouts.toml"))
+    return package_toml("treasury.cli", "layouts.toml")
 
 
 def print_rows(

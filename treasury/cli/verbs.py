@@ -6,7 +6,6 @@ A verb is loaded when it is run or asked about, with what only it needs; listing
 from __future__ import annotations
 
 import importlib
-import tomllib
 from collections.abc import Iterator, MutableMapping
 from typing import Final
 
@@ -14,7 +13,7 @@ import click
 import msgspec
 
 from treasury.errors import InputError
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 
 
 class VerbEntry(msgspec.Struct, frozen=True):
@@ -25,8 +24,7 @@ class VerbEntry(msgspec.Struct, frozen=True):
 
 
 VERBS: Final = {
-    name: VerbEntry(*entry)
-    for name, entry in tomllib.loads(package_text("treasury.cli", "verbs.toml")).items()
+    name: VerbEntry(*entry) for name, entry in package_toml("treasury.cli", "verbs.toml").items()
 }
 
 ARROW_ALONE: Final = frozenset({"awaiting-funds", "exceptions", "fees", "reconcile", "status"})

@@ -26,10 +26,10 @@ import pyarrow as pa
 from treasury.errors import CommitOvertaken
 from treasury.extract.sync_staging import storing
 from treasury.lake import HASH, Changes, Snapshot, Table, Writer
-from treasury.lake.incoming_rows import hashed, stamped
+from treasury.lake.incoming_rows import hashed
 from treasury.lake.parquet import Files
 from treasury.lake.upkeep.file_check import whole_rows
-from treasury.lake.writer import stored_rows
+from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
 """Compressed bytes that wait in memory; the first sync of a large company has more."""

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import tomllib
 from importlib import resources
+from typing import Any
 
 
 def package_text(package: str, name: str) -> str:
     """The text of a package's file; `name` may begin with a folder of it."""
     return resources.files(package).joinpath(name).read_text("utf-8")
+
+
+def package_toml(package: str, name: str) -> dict[str, Any]:
+    """What a package's TOML file says."""
+    return tomllib.loads(package_text(package, name))
+
+
+def package_rows(package: str, name: str) -> list[dict[str, str]]:
+    """The rows of a package's CSV file by its columns; a line that begins with `#` is a remark."""
+    lines = package_text(package, name).splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def step_sql(package: str, name: str) -> str:

@@ -7,13 +7,12 @@ colleague is listed and does not block.
 
 from __future__ import annotations
 
-import csv
 from typing import Final, Literal
 
 import msgspec
 
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_rows
 
 Turn = Literal["us", "colleague", "provider", "bank", "time"]
 CheckStep = Literal["statements", "sync", "balances", "transit", "ledger", "lines", "decisions"]
@@ -52,7 +51,6 @@ class ItemKind(msgspec.Struct, frozen=True):
     command: str
 
 
-_TABLE: Final = package_text("treasury.items", "item_kinds.csv").splitlines()
-_ROWS: Final = csv.DictReader(line for line in _TABLE if not line.startswith("#"))
+_ROWS: Final = package_rows("treasury.items", "item_kinds.csv")
 KINDS: Final = {row["name"]: convert(row, ItemKind) for row in _ROWS}
 """Every kind by its name, in the order of the first screen within whose move it is."""

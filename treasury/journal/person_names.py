@@ -10,12 +10,11 @@ written, where `I` is.
 
 from __future__ import annotations
 
-import tomllib
 import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 
 
 def _letters(case: str) -> dict[int, str]:
@@ -23,7 +22,7 @@ def _letters(case: str) -> dict[int, str]:
     return {ord(shape): letter for letter, shapes in _TABLES[case].items() for shape in shapes}
 
 
-_TABLES: Final = tomllib.loads(package_text("treasury.journal", "look_alikes.toml"))
+_TABLES: Final = package_toml("treasury.journal", "look_alikes.toml")
 _SMALL: Final = _letters("small")
 _CAPITAL: Final = _letters("capital")
 _NAMES: Final = 1_000

@@ -6,7 +6,6 @@ Two rows have the same content hash exactly when a reader would call their conte
 
 from __future__ import annotations
 
-from datetime import datetime
 from hashlib import sha256
 from itertools import chain, groupby
 from typing import Final
@@ -17,18 +16,7 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from treasury.errors import TableError
-from treasury.lake.table_declaration import (
-    AMOUNT,
-    HASH,
-    INSTANT,
-    INTEGER,
-    RAW,
-    TEXT,
-    TEXTS,
-    VALID_FROM,
-    VANISHED,
-    Table,
-)
+from treasury.lake.table_declaration import AMOUNT, HASH, INSTANT, INTEGER, RAW, TEXT, TEXTS, Table
 
 RULE: Final = "4:"
 """The prefix of a hash by the present rule; one of an earlier rule can only be made again."""
@@ -111,21 +99,6 @@ def hashed(table: Table, rows: pa.Table) -> pa.Table:
         return with_hash(conform(table, rows), table.volatile)
     hashes = rows[HASH.name]
     return conform(table, rows.drop_columns([HASH.name])).append_column(HASH, hashes)
-
-
-def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
-    """The rows as versions that begin now, in the schema's order."""
-    if VALID_FROM.name in rows.column_names:
-        rows = rows.drop_columns([VALID_FROM.name])
-    rows = filled(rows, VALID_FROM, now)
-    if VANISHED.name in schema.names and VANISHED.name not in rows.column_names:
-        rows = filled(rows, VANISHED, None)
-    return rows.select(schema.names).cast(schema)
-
-
-def filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:
-    """The rows with one more column, of one value."""
-    return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), rows.num_rows))
 
 
 def with_hash(rows: pa.Table, volatile: tuple[str, ...]) -> pa.Table:

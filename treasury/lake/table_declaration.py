@@ -6,19 +6,17 @@ hash and the data dictionary are all loops over it.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cache
 from types import UnionType
 from typing import Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pyarrow as pa
 
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_rows
 
 AMOUNT: Final = pa.decimal128(38, 18)
 INSTANT: Final = pa.timestamp("us", tz="UTC")
@@ -94,14 +92,9 @@ def columns_of(package: str, table: str) -> tuple[Column, ...]:
     types = {words: kind for kind, words in TYPE_WORDS.items()}
     return tuple(
         Column(row["name"], types[row["type"]], row["meaning"], row["source"], row["unit"])
-        for row in _listed_columns(package)
+        for row in package_rows(package, "columns.csv")
         if row["table"] == table
     )
-
-
-@cache
-def _listed_columns(package: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(package_text(package, "columns.csv").splitlines()))
 
 
 _Reread = Callable[[Sequence[str], Sequence[str]], dict[str, pa.Array]]

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import StorageError, TableError
 from treasury.lake import delta, engine
-from treasury.lake.incoming_rows import RULE, conform, filled, hashed, stamped, with_hash
+from treasury.lake.incoming_rows import RULE, conform, hashed, with_hash
 from treasury.lake.parquet import Files
 from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import HASH, OPEN, RAW, VALID_FROM, VALID_TO, VANISHED, Table
@@ -226,7 +226,7 @@ class Writer:
         """Move the present versions to the history and put the new ones in their place."""
         after = stamped(changed, table.schema.append(_WAS_OPEN), self.now)
         if vanished is not None:
-            marked_rows = filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
+            marked_rows = _filled(vanished.drop_columns([VANISHED.name]), VANISHED, self.now)
             after = pa.concat_tables([after, stamped(marked_rows, after.schema, self.now)])
         if not after.num_rows:
             return
@@ -242,7 +242,7 @@ class Writer:
                     f" WHERE {VALID_FROM.name} < {engine.moment(self.now)}",
                     here=here,
                 )
-                past = filled(before, VALID_TO, self.now)
+                past = _filled(before, VALID_TO, self.now)
                 self._add(table, table.history, past)
                 self.versions[table.name] = delta.update(
                     self._folder / table.name,
@@ -336,6 +336,16 @@ def stored_rows(
     return base.sql(f"SELECT {selected} FROM {engine.quoted(table.name)}{condition}")
 
 
+def stamped(rows: pa.Table, schema: pa.Schema, now: datetime) -> pa.Table:
+    """The rows as versions that begin now, in the schema's order."""
+    if VALID_FROM.name in rows.column_names:
+        rows = rows.drop_columns([VALID_FROM.name])
+    rows = _filled(rows, VALID_FROM, now)
+    if VANISHED.name in schema.names and VANISHED.name not in rows.column_names:
+        rows = _filled(rows, VANISHED, None)
+    return rows.select(schema.names).cast(schema)
+
+
 def _reread(table: Table, rows: pa.Table, new: Sequence[str]) -> pa.Table:
     """The rows with the new columns' values, as their records have them, and the hash of all."""
     if table.reread is None or not rows.num_rows:
@@ -369,3 +379,7 @@ def _partitions(stored: delta.StoredTable) -> list[tuple[bool | None, Sequence[d
     order: tuple[bool | None, ...] = (True, False, None)
     parts = [(is_open, [f for f in stored.files if f.is_open is is_open]) for is_open in order]
     return [(is_open, files) for is_open, files in parts if files]
+
+
+def _filled(rows: pa.Table, field: pa.Field, value: datetime | None) -> pa.Table:
+    return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), rows.num_rows))

@@ -8,13 +8,12 @@ payment reached: an account that changed is how money is lost.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
-from treasury.ground.package_files import package_text, step_sql
+from treasury.ground.package_files import package_rows, step_sql
 from treasury.identifiers import plain_account
 from treasury.lake import TEXT, Snapshot
 from treasury.panels.frames.query_pages import ArrowTables, QuerySource
@@ -22,8 +21,7 @@ from treasury.text import clean
 
 PAYABLE: Final = frozenset({"PAY", "REJECTED", "RETURNED", "SEND CRYPTO"})
 """States in which our side is to pay; CHECK BANK is none of them."""
-_TABLE_OF_DETAILS: Final = package_text("treasury.panels", "deposit_details.csv")
-_DETAILS: Final = tuple(csv.DictReader(_TABLE_OF_DETAILS.splitlines()))
+_DETAILS: Final = package_rows("treasury.panels", "deposit_details.csv")
 DETAILS: Final = {row["column"]: row["name"] for row in _DETAILS}
 """Every column of the deposit details, and what it is called beside its value."""
 SHOWN_DETAILS: Final = {

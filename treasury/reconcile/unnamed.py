@@ -8,7 +8,6 @@ writes them.
 
 from __future__ import annotations
 
-import csv
 import unicodedata
 from decimal import Decimal
 from typing import Final
@@ -17,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_rows
 from treasury.lake import TEXT, TEXTS
 from treasury.reconcile.rules import Rules
 from treasury.tables.schemas import grouped_schema, table_of
@@ -35,8 +34,8 @@ class RankedFact(msgspec.Struct, frozen=True):
     """Its words for a debit."""
 
 
-_TABLE: Final = package_text("treasury.reconcile", "ranked_facts.csv").splitlines()
-FACTS: Final = tuple(convert(row, RankedFact) for row in csv.DictReader(_TABLE))
+_ROWS: Final = package_rows("treasury.reconcile", "ranked_facts.csv")
+FACTS: Final = tuple(convert(row, RankedFact) for row in _ROWS)
 _FACT: Final = grouped_schema(
     (TEXT, "name", "part"), (pa.decimal128(6, 4), "weight"), (TEXT, "received", "sent")
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -16,16 +15,14 @@ import pyarrow.compute as pc
 
 from treasury.close.ledger.accounting import ROLES, Accounting
 from treasury.close.ledger.ledger_accounts import LedgerAccounts, accounts_of
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.money import plain_digits
 from treasury.tables.csv_output import write_csv_table
 from treasury.tables.tabular import amount_texts, clean_column, in_one
 from treasury.text import clean
 
 _DAY: Final = timedelta(days=1)
-_BEANCOUNT: Final[dict[str, str]] = tomllib.loads(
-    package_text("treasury.report", "templates/beancount.toml")
-)
+_BEANCOUNT: Final[dict[str, str]] = package_toml("treasury.report", "templates/beancount.toml")
 _BATCH: Final = 20_000
 """Postings that are written together."""
 _NOT_A_COMMODITY: Final = re.compile(r"[^A-Z0-9'._-]", re.ASCII)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
@@ -34,7 +33,7 @@ from treasury.close.result_words import outcome_word, title_words
 from treasury.close.roll_forward import ITEMS, ROLL_FORWARD
 from treasury.decisions.remark_rows import REQUEST_REMARKS
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_rows
 from treasury.ground.wording import DIRECTIONS, LINE_CLASSES
 from treasury.items import OPEN_ITEMS, acceptance_table
 from treasury.tables.tabular import units_of
@@ -79,9 +78,8 @@ _OF_LINES: Final = ("Lines", "Earlier lines")
 
 
 def _sheets() -> Iterator[Sheet]:
-    listed = package_text("treasury.report", "templates/sheets.csv")
     columns: dict[str, list[SheetColumn]] = {}
-    for row in csv.DictReader(listed.splitlines()):
+    for row in package_rows("treasury.report", "templates/sheets.csv"):
         column = convert(row | {"width": int(row["width"])}, SheetColumn)
         columns.setdefault(row["sheet"], []).append(column)
     columns["Earlier lines"] = columns["Lines"]

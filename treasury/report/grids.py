@@ -5,7 +5,6 @@ A cell is text that `text.clean` has been through; the page escapes it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.close.result_words import amount_words
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.text import clean
 
 MOST_ROWS_SHOWN: Final = 200
@@ -22,9 +21,7 @@ MOST_ROWS_SHOWN: Final = 200
 
 NOTES: Final = {
     name: tuple(notes)
-    for name, notes in tomllib.loads(
-        package_text("treasury.report", "templates/notes.toml")
-    ).items()
+    for name, notes in package_toml("treasury.report", "templates/notes.toml").items()
 }
 """What stands below the tables of some sections whatever the month."""
 

@@ -8,7 +8,6 @@ weekly sweep per asset.
 
 from __future__ import annotations
 
-import tomllib
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from treasury.calendar import Month, add_target_days, is_target_day, next_target_day
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.money import net_crypto
 from treasury.sandbox.story.cast import Cast, Payer
 from treasury.sandbox.story.lines import Book, Expectation, Line
@@ -59,7 +58,7 @@ class _Credit(msgspec.Struct, frozen=True):
 
 
 _SCRIPT: Final = convert(
-    tomllib.loads(package_text(__package__, "credits.toml"))["credits"],
+    package_toml(__package__, "credits.toml")["credits"],
     tuple[_Credit, ...],
 )
 _STRANGERS: Final = 24

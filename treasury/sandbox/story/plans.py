@@ -7,7 +7,6 @@ morning of 2 November each is exactly as late as its note says.
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
 from decimal import Decimal
 from random import Random
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 
 from treasury.calendar import Month, is_target_day
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.sandbox.story.mangle import UNBROKEN
 
 
@@ -39,7 +38,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _SCRIPT: Final = convert(
-    tomllib.loads(package_text(__package__, "plans.toml"))["requests"],
+    package_toml(__package__, "plans.toml")["requests"],
     tuple[Plan, ...],
 )
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))

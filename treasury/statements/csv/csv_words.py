@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Final
 
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 
-_WORDS: Final = tomllib.loads(package_text(__package__, "bank_words.toml"))
+_WORDS: Final = package_toml(__package__, "bank_words.toml")
 _ROW: Final = _WORDS["row"]
 
 TOTALS: Final = frozenset(_ROW["totals"])

@@ -5,13 +5,12 @@ They stand in `status_codes.toml`, with their sources.
 
 from __future__ import annotations
 
-import tomllib
 from typing import Final, Literal
 
 import msgspec
 
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 
 _Stage = Literal["received", "signature", "accepted", "settled", "rejected", "parts", "payee"]
 
@@ -28,7 +27,7 @@ class BankStatus(msgspec.Struct, frozen=True):
     stage: _Stage
 
 
-_CODES: Final = tomllib.loads(package_text(__package__, "status_codes.toml"))
+_CODES: Final = package_toml(__package__, "status_codes.toml")
 STATUSES: Final = convert(_CODES["statuses"], dict[str, BankStatus])
 REASONS: Final = convert(_CODES["reasons"], dict[str, str])
 PAYEE_RESULTS: Final = {"RCVC": "match", "RVMC": "close", "RVNM": "none", "RVNA": "not_possible"}
