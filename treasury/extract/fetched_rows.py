@@ -38,12 +38,13 @@ IN_MEMORY: Final = 16 << 20
 class _Batch(msgspec.Struct, frozen=True):
     """Rows that wait: what is done with them, and where in the file they begin.
 
-    Those with which a table begins are in files of their own.
+    Of those with which a table begins, which are in files of their own, there are `rows`.
     """
 
     act: Literal["begin", "upsert", "append", "vanish"]
     table: Table
     begins: int = 0
+    rows: int = 0
     complete: bool = False
     after_change: bool = False
 
@@ -61,8 +62,6 @@ class FetchedRows:
         self._staging = staging
         self._batches: list[_Batch] = []
         self._begun: dict[str, Files] = {}
-        self._has_begun = False
-        """Whether the batch before is of a table that begins."""
         self._begun_folder = staging / "begun"
         with storing(staging):
             if self._begun_folder.exists():  # what a killed sync left
@@ -84,11 +83,10 @@ class FetchedRows:
 
         With `after_change` they are written only where the batch before them changes something.
         """
-        is_due = not after_change or self._has_begun  # new rows before it are a change
-        if complete or not is_due or not self._begin(table, rows):
+        if complete or after_change or not self._begin(table, rows):
             begins = self._keep(rows)
             self._batches.append(
-                _Batch("upsert", table, begins, complete=complete, after_change=not is_due)
+                _Batch("upsert", table, begins, complete=complete, after_change=after_change)
             )
 
     def append(self, table: Table, rows: pa.Table) -> None:
@@ -123,7 +121,8 @@ class FetchedRows:
             observed, changes = 0, Changes()
             match batch.act:
                 case "begin":
-                    changes = Changes(new=self._write_begun(writer, batch.table))
+                    self._write_begun(writer, batch.table)
+                    changes = Changes(new=batch.rows)
                 case "upsert":
                     rows = self._read(batch)
                     changes = writer.upsert(batch.table, rows, complete=batch.complete)
@@ -154,25 +153,25 @@ class FetchedRows:
             self._begun[table.name] = Files(
                 folder, table.schema, table.key, partitioned=table.settles
             )
-            self._batches.append(_Batch("begin", table))
         elif self._begun[table.name].has_any(fresh):
             return False
         self._begun[table.name].add(stamped(fresh, table.schema, self.now))
-        self._has_begun = True
+        self._batches.append(_Batch("begin", table, rows=rows.num_rows))
         return True
 
-    def _write_begun(self, writer: Writer, table: Table) -> int:
-        """Let a table begin with the rows that are written; how many they are."""
-        files = self._begun.pop(table.name)
+    def _write_begun(self, writer: Writer, table: Table) -> None:
+        """Let a table begin with all of its rows that are written, if it has not."""
+        files = self._begun.pop(table.name, None)
+        if files is None:
+            return
         if writer.now == self.now:
             writer.begin(table, files)
-            return files.rows
+            return
         # Other work was committed meanwhile, and these rows count from later on.
         folder = self._begun_folder / table.name
         for file in files.finish(folder):
             for rows, _ in whole_rows(folder / file.path, table):
                 writer.upsert(table, rows.select([*table.row_schema.names, HASH.name]))
-        return files.rows
 
     def _read(self, batch: _Batch) -> pa.Table:
         with storing(self._staging):
@@ -182,7 +181,6 @@ class FetchedRows:
 
     def _keep(self, rows: pa.Table) -> int:
         """Put rows at the end of the file; where they begin."""
-        self._has_begun = False
         with storing(self._staging):
             begins = self._file.tell()
             options = pa.ipc.IpcWriteOptions(compression="lz4")

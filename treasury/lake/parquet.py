@@ -57,7 +57,6 @@ class Files:
     ) -> None:
         self.schema = schema
         self.partitioned = partitioned
-        self.rows = 0
         self._folder = folder
         self._key = key
         self._keys: list[pa.Array] = []
@@ -80,7 +79,6 @@ class Files:
                 file.add(part.select(self._inner.names))
                 if file.length >= LARGEST:
                     self._close(is_open)
-        self.rows += rows.num_rows
         if len(self._key) == 1:
             self._keys.append(rows[self._key[0]].combine_chunks())
         if len(self._keys) > _FEW:  # a thousand small batches are not a thousand to look through
