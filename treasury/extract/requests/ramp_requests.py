@@ -32,9 +32,6 @@ _OVERLAP: Final = timedelta(days=1)
 _BATCH: Final = 40_000
 """Listed rows that are handled at once; some 30 MB, several times over while they are stored."""
 
-_RELEASE: Final = 3
-"""Batches after which unused memory is given back: asking for it again takes time."""
-
 
 def sync_requests(run: SyncRun, staged: Staged) -> None:
     """List, read in detail, store requests and events."""
@@ -82,7 +79,6 @@ class _Listing:
         self._queues = [request_queue.QUEUE.empty_table()]
         self._listed = [pa.array([], pa.string())]
         self._waiting = 0
-        self._stores = 0
         month = run.fetched.now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         self._month = month - _OVERLAP
 
@@ -157,9 +153,6 @@ class _Listing:
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
             self._run.fetched.upsert(RAMP_REQUESTS.table, rows)
-            self._stores += 1
-            if self._stores % _RELEASE == 0:
-                pa.default_memory_pool().release_unused()
 
     def _all_listed(self) -> pa.Array:
         return pa.concat_arrays(self._listed)
