@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from treasury.actions.authority.policy import load_policy
 from treasury.close.closing import Closing, Rolled, closing_of
-from treasury.close.coins.agreed_measurement import Measurement, coin_openings, measured_coins
+from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory
 from treasury.journal import Actor, Journal
 from treasury.workspace import Workspace
@@ -169,7 +169,7 @@ def history_of(text: str, folder: Path) -> CoinHistory:
     desk.propose("as agreed with the auditor", actor=ANNA)
     desk.accept(actor=BERT)
     entries = journal.entries()
-    return CoinHistory(measured=measured_coins(entries), openings=coin_openings(entries))
+    return CoinHistory(measured=Measurement.in_force(entries), openings=coin_openings(entries))
 
 
 def under(october: Closing, history: CoinHistory) -> Closing:

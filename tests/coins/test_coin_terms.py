@@ -14,7 +14,7 @@ from coin_desk import ANNA, BERT, copied
 
 from treasury.actions.authority.policy import Policy, load_policy
 from treasury.cli import treasury
-from treasury.close.coins.agreed_measurement import Measurement, coin_openings, measured_coins
+from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Journal
 from treasury.workspace import Workspace
@@ -57,14 +57,14 @@ def test_terms_hold_once_a_second_person_accepts_them(terms: Measurement, journa
     assert terms.list().to_pylist() == [], "the file alone says nothing"
     (waiting,) = terms.propose("as agreed with the auditor", actor=ANNA).to_pylist()
     assert (waiting["standing"], waiting["coin"]) == ("waits for a second person", "USDC")
-    assert measured_coins(journal.entries()).num_rows == 0
+    assert Measurement.in_force(journal.entries()).num_rows == 0
     with pytest.raises(ActionRefused, match="anna proposed these terms of measurement"):
         terms.accept(actor=ANNA)
     (row,) = terms.accept(actor=BERT).to_pylist()
     assert (row["standing"], row["proposed_by"], row["accepted_by"], row["alone"]) == (
         "in force", "anna", "bert", False,
     )  # fmt: skip
-    (measured,) = measured_coins(journal.entries()).to_pylist()
+    (measured,) = Measurement.in_force(journal.entries()).to_pylist()
     chosen = [measured[name] for name in ("measurement", "cost_formula", "reversal", "pool")]
     assert chosen == ["cost", "fifo", "none", "entity"]
     (opened,) = coin_openings(journal.entries()).to_pylist()
@@ -88,11 +88,11 @@ def test_editing_the_file_changes_nothing_and_has_to_be_proposed_again(
     write(tmp_path, POOL + COIN + OPENING)
     terms.accept(actor=BERT)
     write(tmp_path, "")
-    assert measured_coins(journal.entries()).num_rows == 1
+    assert Measurement.in_force(journal.entries()).num_rows == 1
     (_, waiting) = terms.propose("no longer", actor=BERT).to_pylist()
     assert waiting["standing"] == "waits for a second person: no coin is measured"
     terms.accept(actor=ANNA)
-    assert measured_coins(journal.entries()).num_rows == 0
+    assert Measurement.in_force(journal.entries()).num_rows == 0
 
 
 def test_an_acceptance_that_names_its_own_proposer_is_nothing(
@@ -106,8 +106,8 @@ def test_an_acceptance_that_names_its_own_proposer_is_nothing(
         entries[0],
         msgspec.structs.replace(entries[1], actor=ANNA),
     ]
-    assert measured_coins(alone).num_rows == 0
-    assert measured_coins(entries).num_rows == 1
+    assert Measurement.in_force(alone).num_rows == 0
+    assert Measurement.in_force(entries).num_rows == 1
 
 
 def test_one_person_who_is_the_policy_puts_them_in_force_alone_and_it_says_so(

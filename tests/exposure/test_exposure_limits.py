@@ -13,10 +13,7 @@ from exposure_samples import ZONE
 
 from treasury.actions.authority.policy import load_policy, parse_policy
 from treasury.cli import treasury
-from treasury.close.exposure.exposure_limits import (
-    ExposureLimits,
-    exposure_limits,
-)
+from treasury.close.exposure.exposure_limits import ExposureLimits
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.journal import Actor, Journal
 from treasury.workspace import Workspace
@@ -32,7 +29,7 @@ def limits(tmp_path: Path) -> ExposureLimits:
 
 
 def in_force(folder: Path) -> dict[str, Decimal]:
-    rows = exposure_limits(Journal(folder).entries()).to_pylist()
+    rows = ExposureLimits.in_force(Journal(folder).entries()).to_pylist()
     return {row["scope"]: row["limit"] for row in rows}
 
 

@@ -15,7 +15,7 @@ from treasury.actions.authority.policy import Policy, load_policy
 from treasury.cli import treasury
 from treasury.close.closing import Closing
 from treasury.errors import ActionRefused, InputError, SettingsError
-from treasury.items import Limits, OpenItems, limits_in_force, open_items
+from treasury.items import Limits, OpenItems, open_items
 from treasury.journal import Actor, Journal
 from treasury.report.pack.pack_verification import verify_pack
 from treasury.workspace import Workspace
@@ -36,7 +36,7 @@ def limits(tmp_path: Path) -> Limits:
 
 
 def listed(october: Closing, limits: Limits, *lines: dict[str, Any]) -> OpenItems:
-    agreed = limits_in_force(limits._journal.entries())
+    agreed = Limits.in_force(limits._journal.entries())
     return open_items(facts_of(october, lines=lines), limits=agreed)
 
 

@@ -22,7 +22,7 @@ from treasury.close.balances import month_balances
 from treasury.close.coins.coin_accounts import CoinAccounts, CoinHistory, coin_accounts
 from treasury.close.coins.coin_entries import CoinBooks, coin_books
 from treasury.close.evidence import TABLES, Fingerprint, code_of, fingerprints
-from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, exposure_limits
+from treasury.close.exposure.exposure_limits import EXPOSURE_LIMITS, ExposureLimits
 from treasury.close.exposure.provider_exposure import ProviderExposure, provider_exposure
 from treasury.close.fees.fee_table import Fees, fees_of
 from treasury.close.late_items import LATE_ITEMS, late_items
@@ -41,10 +41,10 @@ from treasury.items import (
     LIMITS,
     Acceptance,
     Facts,
+    Limits,
     OpenItems,
     acceptances,
     item_remarks,
-    limits_in_force,
     open_actions,
     open_items,
     read_items,
@@ -270,10 +270,10 @@ def closing_from(
         moved=examined.moved,
         actions=open_actions(actions_of(examined.acted), notices_of(examined.acted).values()),
         accepted=acceptances(agreed),
-        limits=limits_in_force(agreed),
+        limits=Limits.in_force(agreed),
         remarks=item_remarks(agreed),
         coins=examined.coins,
-        exposure_limits=exposure_limits(examined.decided.entries),
+        exposure_limits=ExposureLimits.in_force(examined.decided.entries),
         agreed_to=max((entry.seq for entry in agreed), default=0),
         decisions=len(examined.decided.entries),
         head=examined.decided.head,

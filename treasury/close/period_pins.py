@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treasury.calendar import Month
-from treasury.close.coins.agreed_measurement import coin_openings, measured_coins
+from treasury.close.coins.agreed_measurement import Measurement, coin_openings
 from treasury.close.coins.coin_accounts import CoinHistory
 from treasury.close.roll_forward import ROLL_FORWARD, MonthEnd, RollForward, month_end, roll_forward
 from treasury.close.stored_answers import read_answers
@@ -108,7 +108,7 @@ def examine(journal: Journal, lake: Lake, basis: Basis, decided: Decided) -> Exa
 
 def _coin_history(lake: Lake, basis: Basis, decided: Decided) -> CoinHistory:
     """How coins are measured by what was decided, and what the last closed month ended with."""
-    measured = measured_coins(decided.entries)
+    measured = Measurement.in_force(decided.entries)
     history = CoinHistory(measured=measured, openings=coin_openings(decided.entries))
     month = str(basis.question.month)
     before = [each for each in closed_periods(decided.entries).values() if each.month < month]

@@ -86,6 +86,8 @@ class TermsVerbs:
     """
 
     kind: ClassVar[TermsKind]
+    terms: ClassVar[pa.Schema]
+    """The columns of what is in force."""
     columns: ClassVar[pa.Schema]
     """Those of what is listed: `standing`, then those of `rows`."""
     without: ClassVar[str] = ""
@@ -108,6 +110,12 @@ class TermsVerbs:
     def rows(terms: AgreedTerms | None) -> Sequence[dict[str, Any]]:
         """A row for each thing that terms are about; none of no terms."""
         raise NotImplementedError
+
+    @classmethod
+    def in_force(cls, entries: Iterable[Entry]) -> pa.Table:
+        """The terms that two people agreed on last; columns as in `terms`."""
+        in_force, _ = agreed_terms(entries, cls.kind)
+        return pa.Table.from_pylist(list(cls.rows(in_force)), schema=cls.terms)
 
     @classmethod
     def differ(cls, entries: Iterable[Entry], policy: Policy) -> bool:

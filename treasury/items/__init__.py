@@ -13,7 +13,7 @@ from treasury.items.decision_items import ACTIONS, open_actions
 from treasury.items.item_facts import Facts
 from treasury.items.item_kinds import KINDS, TURNS, ItemKind
 from treasury.items.item_remarks import ITEM_REMARKS, item_remarks
-from treasury.items.materiality import LIMITS, Limits, limits_in_force
+from treasury.items.materiality import LIMITS, Limits
 from treasury.items.open_item import OPEN_ITEMS, OpenItem
 from treasury.items.open_items import ItemGroup, OpenItems, open_items, read_items
 from treasury.items.sheet.sheet_decisions import DecisionSheets, SheetPlan, SheetVerdict
@@ -22,6 +22,6 @@ __all__ = [
     "ACCEPTANCES", "ACTIONS", "CARRIED", "EFFECTS", "ITEM_REMARKS", "KINDS", "LIMITS", "OPEN_ITEMS",
     "TURNS", "Acceptance", "Carrying", "DecisionSheets", "Effect", "Effects", "Facts", "ItemGroup",
     "ItemKind", "Limits", "OpenItem", "OpenItems", "SheetPlan", "SheetVerdict", "acceptance_table",
-    "acceptances", "effects_between", "item_remarks", "limits_in_force", "open_actions",
+    "acceptances", "effects_between", "item_remarks", "open_actions",
     "open_items", "read_acceptances", "read_items",
 ]  # fmt: skip

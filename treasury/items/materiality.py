@@ -11,7 +11,7 @@ instant is given under the limits of then, and editing the file alone changes no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,19 +20,13 @@ import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
 from treasury.decisions.agreed_terms import (
-    WAITING,
     AgreedTerms,
     TermsKind,
     TermsVerbs,
-    agreed_terms,
-    standing_rows,
 )
 from treasury.items.open_item import OpenItem
-from treasury.journal import Entry
-from treasury.journal.decision_log import Decided
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total
-from treasury.tables.row_view import Rows
 from treasury.tables.schemas import grouped_schema
 
 _ALWAYS_MATERIAL: Final = frozenset({"paid_twice", "hash_in_doubt", "unknown_status"})
@@ -44,12 +38,6 @@ LIMITS: Final = grouped_schema(
     (BOOL, "alone"),
 )
 """A row for each currency that has limits; amounts in `currency`."""
-
-
-def limits_in_force(entries: Iterable[Entry]) -> pa.Table:
-    """The limits that two people agreed on last; columns as in LIMITS."""
-    in_force, _ = agreed_terms(entries, _TERMS)
-    return pa.Table.from_pylist(Limits.rows(in_force), schema=LIMITS)
 
 
 def immaterial(items: Sequence[OpenItem], limits: pa.Table) -> list[OpenItem]:
@@ -91,21 +79,20 @@ def _plain(policy: Policy) -> dict[str, Any]:
     }
 
 
-_TERMS: Final = TermsKind(
-    proposed="item.limits_proposed",
-    accepted="item.limits_accepted",
-    name="limits",
-    table="[materiality]",
-    command="treasury items limits",
-    content=_plain,
-)
-
-
 class Limits(TermsVerbs):
     """The verbs by which two people put the limits of `policy.toml` in force."""
 
-    kind = _TERMS
+    kind = TermsKind(
+        proposed="item.limits_proposed",
+        accepted="item.limits_accepted",
+        name="limits",
+        table="[materiality]",
+        command="treasury items limits",
+        content=_plain,
+    )
+    terms = LIMITS
     columns = pa.schema([("standing", TEXT), *LIMITS])
+    without = "no limits"
 
     @staticmethod
     def rows(terms: AgreedTerms | None) -> list[dict[str, Any]]:
@@ -121,11 +108,3 @@ class Limits(TermsVerbs):
             }
             for currency, limit in sorted(terms.content.items())
         ]
-
-    def _listed(self, decided: Decided) -> Rows:
-        terms = agreed_terms(decided.entries, _TERMS)
-        listed, proposal = standing_rows(terms, self.rows, self.columns), terms[1]
-        if proposal is not None and not proposal.content:
-            waiting = {"standing": f"{WAITING}: no limits", "proposed_by": proposal.proposed_by}
-            listed = pa.Table.from_pylist([*listed.to_pylist(), waiting], schema=self.columns)
-        return Rows(listed, zone=self._zone)

@@ -45,15 +45,10 @@ _COINS: Final = CODES - CURRENCIES
 """The coins that the services name; a workspace may know more."""
 
 
-def measured_coins(entries: Iterable[Entry]) -> pa.Table:
-    """The coins that are measured, by the terms in force; columns as in MEASURED."""
-    in_force, _ = agreed_terms(entries, _TERMS)
-    return pa.Table.from_pylist(Measurement.rows(in_force), schema=MEASURED)
-
-
 def coin_openings(entries: Iterable[Entry]) -> pa.Table:
     """The openings that are stated, by the terms in force; columns as in COIN_OPENINGS."""
-    return pa.Table.from_pylist(_opened(agreed_terms(entries, _TERMS)[0]), schema=COIN_OPENINGS)
+    in_force, _ = agreed_terms(entries, Measurement.kind)
+    return pa.Table.from_pylist(_opened(in_force), schema=COIN_OPENINGS)
 
 
 def _opened(terms: AgreedTerms | None) -> list[dict[str, Any]]:
@@ -92,20 +87,18 @@ def _plain(policy: Policy) -> dict[str, Any]:
     }
 
 
-_TERMS: Final = TermsKind(
-    proposed="coins.measurement_proposed",
-    accepted="coins.measurement_accepted",
-    name="terms of measurement",
-    table="[coins]",
-    command="treasury coins measurement",
-    content=_plain,
-)
-
-
 class Measurement(TermsVerbs):
     """The verbs by which two people put how coins are measured in force."""
 
-    kind = _TERMS
+    kind = TermsKind(
+        proposed="coins.measurement_proposed",
+        accepted="coins.measurement_accepted",
+        name="terms of measurement",
+        table="[coins]",
+        command="treasury coins measurement",
+        content=_plain,
+    )
+    terms = MEASURED
     columns = pa.schema([("standing", TEXT), *MEASURED])
     without = "no coin is measured"
 
@@ -156,7 +149,7 @@ class Measurement(TermsVerbs):
 
     def openings(self) -> Rows:
         """The openings that are stated, and those that wait for a second person."""
-        terms = agreed_terms(self._decided().entries, _TERMS)
+        terms = agreed_terms(self._decided().entries, Measurement.kind)
         columns = pa.schema([("standing", TEXT), *COIN_OPENINGS])
         return Rows(standing_rows(terms, _opened, columns), zone=self._zone)
 

@@ -6,14 +6,12 @@ do, so that an answer of any earlier instant, or of a closed month, is given und
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
-from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs, agreed_terms
-from treasury.journal import Entry
+from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits
 from treasury.tables.schemas import grouped_schema
@@ -28,12 +26,6 @@ REPORTING: Final = "EUR"
 """The currency of every reference value."""
 
 
-def exposure_limits(entries: Iterable[Entry]) -> pa.Table:
-    """The limits that two people agreed on last; columns as in EXPOSURE_LIMITS."""
-    in_force, _ = agreed_terms(entries, _TERMS)
-    return pa.Table.from_pylist(ExposureLimits.rows(in_force), schema=EXPOSURE_LIMITS)
-
-
 def _plain(policy: Policy) -> dict[str, Any]:
     limits = policy.exposure
     if limits is None:
@@ -43,20 +35,18 @@ def _plain(policy: Policy) -> dict[str, Any]:
     return whole | own
 
 
-_TERMS: Final = TermsKind(
-    proposed="exposure.limits_proposed",
-    accepted="exposure.limits_accepted",
-    name="limits",
-    table="[exposure]",
-    command="treasury exposure-limits",
-    content=_plain,
-)
-
-
 class ExposureLimits(TermsVerbs):
     """The verbs by which two people put limits of what stands with the provider in force."""
 
-    kind = _TERMS
+    kind = TermsKind(
+        proposed="exposure.limits_proposed",
+        accepted="exposure.limits_accepted",
+        name="limits",
+        table="[exposure]",
+        command="treasury exposure-limits",
+        content=_plain,
+    )
+    terms = EXPOSURE_LIMITS
     columns = pa.schema([("standing", TEXT), *EXPOSURE_LIMITS, ("currency", TEXT)])
     without = "no limit"
 
