@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import resource
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
+import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from treasury.errors import StorageError, TableError
+from treasury.extract import fetched_rows
 from treasury.extract.fetched_rows import FetchedRows
-from treasury.lake import BOOL, TEXT, Column, Lake, Table
-from treasury.lake.upkeep.file_check import damages
+from treasury.lake import BOOL, TEXT, Column, Lake, Table, parquet
+from treasury.lake.upkeep.file_check import damages, whole_rows
 
 NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -69,7 +76,7 @@ def stored(lake: Lake, table: str = "orders") -> list[tuple[str, str, datetime]]
 
 
 def begun(staging: Path) -> list[Path]:
-    return sorted((staging / "begun").rglob("*.parquet"))
+    return sorted(staging.rglob("*.parquet"))
 
 
 def test_the_first_rows_of_a_table_are_written_without_the_lock_and_moved_with_it(
@@ -156,6 +163,62 @@ def test_what_a_killed_sync_left_is_no_part_of_the_next(
         write(lake, following)
     assert [row[0] for row in stored(lake)] == ["1"]
     assert list(staging.iterdir()) == []
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """No file can be longer than some thousand bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("complete", [False, True], ids=["a table begins", "rows that wait"])
+@pytest.mark.usefixtures("full_disk")
+def test_on_a_full_disk_the_error_says_so_and_nothing_stays(
+    lake: Lake, staging: Path, monkeypatch: pytest.MonkeyPatch, *, complete: bool
+) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 1_000)
+    monkeypatch.setattr(fetched_rows, "IN_MEMORY", 1)
+
+    def fill() -> None:
+        with closing(FetchedRows(*lake.base("sync", NOW), staging)) as fetched:
+            for _ in range(8):
+                ids = [str(uuid4()) for _ in range(500)]
+                fetched.upsert(ORDERS, rows_with("open", *ids), complete=complete)
+
+    with pytest.raises(StorageError, match="cannot be written"):
+        fill()
+    assert list(staging.iterdir()) == []
+    assert not [thread for thread in threading.enumerate() if "parquet" in thread.name]
+
+
+def test_rows_are_read_back_a_group_at_a_time_whatever_their_size(tmp_path: Path) -> None:
+    rows = rows_with("open", *map(str, range(25)))
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=10)
+    read = [part.num_rows for part, _ in whole_rows(tmp_path / "rows.parquet", None)]
+    assert read == [10, 10, 5]
+
+
+def test_observations_do_not_begin_as_records(lake: Lake, fetched: FetchedRows) -> None:
+    looks = msgspec.structs.replace(EVENTS, kind="observations", settles=False)
+    fetched.upsert(looks, rows_with("open", "1"))
+    with pytest.raises(TableError, match="holds observations"):
+        write(lake, fetched)
+
+
+@pytest.mark.parametrize("left", ["file", "link"])
+def test_what_is_in_the_place_of_a_folder_keeps_no_sync_from_its_own(
+    lake: Lake, staging: Path, left: str
+) -> None:
+    staging.mkdir()
+    odd = staging / "begun-left"
+    odd.write_text("left") if left == "file" else odd.symlink_to(staging.parent)
+    with closing(FetchedRows(*lake.base("sync", NOW), staging)) as fetched:
+        fetched.upsert(ORDERS, rows_with("open", "1"))
+        write(lake, fetched)
+    assert stored(lake) == [("1", "open", NOW)]
 
 
 def test_after_an_error_nothing_is_stored_and_nothing_stays(lake: Lake, staging: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from practice import NO_WAITING, lake_in, secret_file, services_of
 
 from treasury.api import Client
-from treasury.extract import Scope, SyncReport, sync
+from treasury.extract import Scope, SyncReport, new_fields, sync
 from treasury.extract.completeness import (
     SyncFinding,
     named_nowhere,
@@ -61,10 +62,15 @@ class Desk:
         self._folder = folder
 
     def sync(
-        self, path: str = "nowhere", change: Change = dict, *tables: str, full: bool = False
+        self,
+        path: str = "nowhere",
+        change: Change = dict,
+        *tables: str,
+        full: bool = False,
+        since: date | None = None,
     ) -> SyncReport:
         """A sync of the tables, or of all."""
-        scope = Scope(tables=frozenset(tables) or None, full=full)
+        scope = Scope(tables=frozenset(tables) or None, full=full, since=since)
         sandbox, served = self._calm
         with Client(
             services_of(served),
@@ -125,6 +131,28 @@ def test_a_new_field_within_a_part_of_a_record_is_named_by_its_path(desk: Desk) 
     assert desk.sync("/parties", with_planet, "parties").notices == (
         "parties: field address.planet is new; it is kept in raw",
     )
+
+
+def test_a_new_field_of_one_listed_request_among_many_known_ones_is_named(
+    desk_after_sync: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_one_more(body: dict[str, Any]) -> dict[str, Any]:
+        pages, listed = body["pagination"], body["result"]
+        new = listed[1] | {"id": "new", "createdAt": listed[1]["createdAt"], "moon": "full"}
+        total = pages["numberOfElements"] + 1
+        size = pages["pageSize"]
+        return body | {
+            "result": listed if size == 1 else [listed[0], new, *listed[1:]],
+            "pagination": pages | {"numberOfElements": total, "numberOfPages": -(-total // size)},
+        }
+
+    desk = desk_after_sync
+    settled = desk.lake.snapshot().sql("SELECT 1 FROM ramp_requests WHERE NOT is_open").num_rows
+    listed = desk.lake.snapshot().sql("SELECT 1 FROM ramp_requests").num_rows + 1
+    monkeypatch.setattr(new_fields, "_READ", listed - settled)
+    assert listed > 2 * (listed - settled)
+    report = desk.sync("/ramp-requests", with_one_more, "ramp_requests", since=date(2020, 1, 1))
+    assert "ramp_requests: field moon is new; it is kept in raw" in report.notices
 
 
 def test_hostile_names_of_fields_are_left_out_and_there_is_an_end_of_them(desk: Desk) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, mkdtemp
 from typing import Final, Literal
 
 import msgspec
@@ -33,6 +33,9 @@ from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
 """Compressed bytes that wait in memory; the first sync of a large company has more."""
+
+
+_BEGUN: Final = "begun-"
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -62,11 +65,11 @@ class FetchedRows:
         self._staging = staging
         self._batches: list[_Batch] = []
         self._begun: dict[str, Files] = {}
-        self._begun_folder = staging / "begun"
         with storing(staging):
-            if self._begun_folder.exists():  # what a killed sync left
-                shutil.rmtree(self._begun_folder)
             staging.mkdir(parents=True, exist_ok=True)
+            for left in staging.glob(f"{_BEGUN}*"):  # by a killed sync
+                shutil.rmtree(left, ignore_errors=True)
+            self._begun_folder = Path(mkdtemp(prefix=_BEGUN, dir=staging))
             # Gone with the process, and open until the rows are written: no context.
             self._file = SpooledTemporaryFile(IN_MEMORY, dir=str(staging))  # noqa: SIM115
 
@@ -99,7 +102,7 @@ class FetchedRows:
         self._batches.append(_Batch("vanish", table, self._keep(keys)))
 
     def write(self, writer: Writer, tables: Iterable[str]) -> dict[str, Counter[str]]:
-        """Write everything, in the order in which it came; the counts of what it changed by table.
+        """Write everything once, in the order in which it came; the counts of changes by table.
 
         They are those of `Changes`, and `observed`: what was looked at once more.
 
@@ -145,7 +148,7 @@ class FetchedRows:
         """Write rows of a table of which nothing is stored, nor waits; whether it was so."""
         stored = () if self.base.commit is None else self.base.commit.versions
         acts = {batch.act for batch in self._batches if batch.table is table}
-        if table.name in stored or acts - {"begin"} or not rows.num_rows:
+        if table.name in stored or acts - {"begin"} or not (table.records and rows.num_rows):
             return False
         fresh = hashed(table, rows)
         if not acts:
@@ -161,17 +164,17 @@ class FetchedRows:
 
     def _write_begun(self, writer: Writer, table: Table) -> None:
         """Let a table begin with all of its rows that are written, if it has not."""
-        files = self._begun.pop(table.name, None)
-        if files is None:
+        if table.name not in self._begun:
             return
         if writer.now == self.now:
-            writer.begin(table, files)
+            writer.begin(table, self._begun.pop(table.name))
             return
         # Other work was committed meanwhile, and these rows count from later on.
         folder = self._begun_folder / table.name
-        for file in files.finish(folder):
-            for rows, _ in whole_rows(folder / file.path, table):
+        for file in self._begun[table.name].finish(folder):
+            for rows, _ in whole_rows(folder / file.path, None):
                 writer.upsert(table, rows.select([*table.row_schema.names, HASH.name]))
+        del self._begun[table.name]
 
     def _read(self, batch: _Batch) -> pa.Table:
         with storing(self._staging):
@@ -181,9 +184,10 @@ class FetchedRows:
 
     def _keep(self, rows: pa.Table) -> int:
         """Put rows at the end of the file; where they begin."""
+        content, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(content, rows.schema, options=options) as stream:
+            stream.write_table(rows)
         with storing(self._staging):
             begins = self._file.tell()
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_stream(self._file, rows.schema, options=options) as stream:
-                stream.write_table(rows)
+            self._file.write(content.getvalue())
         return begins

@@ -96,7 +96,8 @@ class Files:
         with disk.writing(self._folder):
             for is_open in list(self._open):
                 self._close(is_open)
-            if home != self._folder:
+        if home != self._folder:
+            with disk.writing(home):
                 for file in self._written:
                     (home / file.path).parent.mkdir(parents=True, exist_ok=True)
                     shutil.move(self._folder / file.path, home / file.path)
@@ -106,7 +107,8 @@ class Files:
     def drop(self) -> None:
         """Remove files that no version will name; what cannot be removed a sweep takes later."""
         for file in self._open.values():
-            with suppress(OSError):  # on a full disk it gets no end
+            file.waiting.clear()
+            with suppress(OSError, pa.ArrowException):  # on a full disk it gets no end
                 file.close()
         self._thread.shutdown()
         begun = [file.path for file in self._open.values()]

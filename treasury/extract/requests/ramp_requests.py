@@ -94,9 +94,6 @@ class _Listing:
             self._add(batch)
 
     def _add(self, pages: list[ListedRows]) -> None:
-        unsure = [page.table.select(["raw"]) for page in pages if not page.is_known]
-        if unsure:
-            self._run.fields.look(RAMP_REQUESTS, pa.concat_tables(unsure)["raw"])
         rows = pa.concat_tables([page.table for page in pages])
         rows = first_of_each(rows, RAMP_REQUESTS.table.key)
         if self._since is not None:  # a service may ignore the date that was asked for
@@ -105,6 +102,8 @@ class _Listing:
         self._listed.append(rows["id"].combine_chunks())
         if not self._run.scope.full:
             rows = _filtered(rows, pc.invert(self._stored.settled_as(rows)))
+        if not all(page.is_known for page in pages):
+            self._run.fields.look(RAMP_REQUESTS, rows["raw"])
         queue = request_queue.queued(rows, self._stored, month=self._month)
         plain = pc.invert(queue["has_detail"])  # never less than we hold
         if self._run.scope.details == 0 and not self._run.scope.full:

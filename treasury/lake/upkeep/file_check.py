@@ -8,6 +8,7 @@ carries is computed again and compared.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -141,7 +142,8 @@ def whole_rows(path: Path, declared: Table | None) -> Iterator[tuple[pa.Table, p
     A row whose hash was made by an earlier rule is taken as it is.
     """
     file = pq.ParquetFile(path)
-    for batch in file.iter_batches(_BATCH):
+    groups = ([group] for group in range(file.num_row_groups))  # which have so many bytes at most
+    for batch in chain.from_iterable(file.iter_batches(_BATCH, group) for group in groups):
         rows = pa.Table.from_batches([batch])
         if path.parent.name.startswith(f"{OPEN}="):
             is_open = path.parent.name == f"{OPEN}=true"

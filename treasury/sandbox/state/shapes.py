@@ -245,20 +245,29 @@ class CompanyBankAccountItem(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class CompanyBankAccount(CompanyBankAccountItem, frozen=True, kw_only=True):
+class CompanyBankAccount(Shape, frozen=True, kw_only=True):
     """A company bank account."""
 
+    id: str
     company_id: str
+    name: str
+    bank_name: str
     company_name: str
     email: str | None = None
     phone_number: str | None = None
+    bank_country: str
     beneficiary_address_line1: str
     beneficiary_address_line2: str | None = None
     beneficiary_city: str
     beneficiary_state: str | None = None
     beneficiary_postal_code: str
     beneficiary_country: str
+    bank_account_type: str
+    supported_ramp_type: str
+    verification_status: str
     verified_at: str | None = None
+    created_at: str
+    updated_at: str
     version: int
     iban: str | None = None
     bic: str | None = None
@@ -286,11 +295,18 @@ class CompanyWalletItem(Shape, frozen=True, kw_only=True):
     updated_at: str
 
 
-class CompanyWallet(CompanyWalletItem, frozen=True, kw_only=True):
+class CompanyWallet(Shape, frozen=True, kw_only=True):
     """A wallet of the company's own."""
 
+    id: str
     company_id: str
+    description: str
+    address: str
+    chain: str
+    verification_status: str
     verified_at: str | None = None
+    created_at: str
+    updated_at: str
     version: int
 
 
