@@ -33,9 +33,8 @@ from treasury.lake.writer import stamped, stored_rows
 
 IN_MEMORY: Final = 16 << 20
 """Compressed bytes that wait in memory; the first sync of a large company has more."""
-
-
 _BEGUN: Final = "begun-"
+"""How folders of tables that begin are called, in the staging folder."""
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -153,9 +152,8 @@ class FetchedRows:
         fresh = hashed(table, rows)
         if not acts:
             folder = self._begun_folder / table.name
-            self._begun[table.name] = Files(
-                folder, table.schema, table.key, partitioned=table.settles
-            )
+            files = Files(folder, table.schema, table.key, partitioned=table.settles)
+            self._begun[table.name] = files
         elif self._begun[table.name].has_any(fresh):
             return False
         self._begun[table.name].add(stamped(fresh, table.schema, self.now))

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.ground.regular_files import read_regular
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
@@ -64,8 +64,8 @@ _GREEK_LETTERS: Final = (
 )
 _LATIN_SHAPES: Final = "ABE3KMHOPCTYXSIJABEKMHOPCTYXSIJABEZHIKMNOPTYXABEZHIKMNOPTYX"
 """The Latin capitals, or the digit, that those letters look like, small ones as their capitals."""
-_STANDARD: Final = package_text("treasury.reconcile", "standard_classes.toml")
-_STANDARD_CLASSES: Final = convert(tomllib.loads(_STANDARD)["classes"], tuple[ClassRule, ...])
+_STANDARD: Final = package_toml("treasury.reconcile", "standard_classes.toml")["classes"]
+_STANDARD_CLASSES: Final = convert(_STANDARD, tuple[ClassRule, ...])
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

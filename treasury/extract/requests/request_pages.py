@@ -86,9 +86,8 @@ def _hashed(rows: ListedRows) -> ListedRows:
 
 def _pages(run: SyncRun, since: date | None, numbers: range) -> PagePart[ListedRows]:
     replies = [_ask(run, since, page=number, size=PAGE) for number in numbers]
-    rows = _hashed(
-        listed_rows([(reply.result, partial(reply.records, RampRequest)) for reply in replies])
-    )
+    pages = [(reply.result, partial(reply.records, RampRequest)) for reply in replies]
+    rows = _hashed(listed_rows(pages))
     stated = tuple(reply.pagination or Pagination() for reply in replies)
     return PagePart(numbers, rows, rows.table["id"], stated)
 

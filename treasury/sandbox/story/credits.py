@@ -57,10 +57,7 @@ class _Credit(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-_SCRIPT: Final = convert(
-    package_toml(__package__, "credits.toml")["credits"],
-    tuple[_Credit, ...],
-)
+_SCRIPT: Final = convert(package_toml(__package__, "credits.toml")["credits"], tuple[_Credit, ...])
 _STRANGERS: Final = 24
 """From this customer on, they pay only by the script."""
 

@@ -37,10 +37,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""
 
 
-_SCRIPT: Final = convert(
-    package_toml(__package__, "plans.toml")["requests"],
-    tuple[Plan, ...],
-)
+_SCRIPT: Final = convert(package_toml(__package__, "plans.toml")["requests"], tuple[Plan, ...])
 _ROUTINE: Final = (("ON_RAMP", 11), ("OFF_RAMP", 10))
 _QUIET: Final = {"10": (("ON_RAMP", 6), ("OFF_RAMP", 4))}
 """How many routine requests a month has; October has its script besides."""

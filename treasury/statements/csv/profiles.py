@@ -19,7 +19,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.decoding import convert
-from treasury.ground.package_files import package_text
+from treasury.ground.package_files import package_toml
 from treasury.ground.regular_files import open_regular
 
 FOLDER: Final = "profiles"
@@ -80,8 +80,8 @@ def plain(header: str) -> str:
 @cache
 def built_in_profiles() -> tuple[Profile, ...]:
     """The profiles of the package, in the order in which they are tried."""
-    document = package_text(__package__, "built_in_profiles.toml")
-    return convert(tomllib.loads(document)["profile"], tuple[Profile, ...])
+    listed = package_toml(__package__, "built_in_profiles.toml")["profile"]
+    return convert(listed, tuple[Profile, ...])
 
 
 def load_profiles(folder: Path) -> tuple[Profile, ...]:
