@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -18,10 +19,11 @@ def package_toml(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(package_text(package, name))
 
 
-def package_rows(package: str, name: str) -> list[dict[str, str]]:
+@cache
+def package_rows(package: str, name: str) -> tuple[dict[str, str], ...]:
     """The rows of a package's CSV file by its columns; a line that begins with `#` is a remark."""
     lines = package_text(package, name).splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return tuple(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def step_sql(package: str, name: str) -> str:

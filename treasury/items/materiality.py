@@ -19,11 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.actions.authority.policy import Policy
-from treasury.decisions.agreed_terms import (
-    AgreedTerms,
-    TermsKind,
-    TermsVerbs,
-)
+from treasury.decisions.agreed_terms import AgreedTerms, TermsKind, TermsVerbs
 from treasury.items.open_item import OpenItem
 from treasury.lake import AMOUNT, BOOL, TEXT
 from treasury.money import parse_amount, plain_digits, total

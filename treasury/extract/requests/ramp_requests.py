@@ -151,7 +151,7 @@ class _Listing:
 
     def _store(self, rows: pa.Table) -> None:
         if rows.num_rows:
-            self._run.fetched.upsert(RAMP_REQUESTS.table, rows)
+            self._run.fetched.upsert(RAMP_REQUESTS.table, rows)  # their fields were looked at
 
     def _all_listed(self) -> pa.Array:
         return pa.concat_arrays(self._listed)
