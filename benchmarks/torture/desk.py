@@ -60,8 +60,9 @@ class Desk(Workspace):
             return super().actions
 
     def close(self) -> None:
-        """Let go of the journal's file."""
+        """Let go of the journal's file and the services."""
         self.journal.close()
+        self.close_clients()
 
     def use(self, clients: Mapping[str, Client]) -> None:
         """Reach the services with other clients from here on."""

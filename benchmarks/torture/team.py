@@ -79,6 +79,8 @@ class Team(Cutter):
             Desk(company.new_folder(), company, company.base_url, self._clients, shared)
             for _ in PEOPLE
         ]
+        for desk in self._desks:
+            stack.callback(desk.close_clients)
         self._journals = [
             Journal(self._url, folder=desk.folder, now=lambda: NOW) for desk in self._desks
         ]

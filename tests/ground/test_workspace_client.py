@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,22 @@ def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
         desk.sync(tables=["fees"])
         desk.close_clients()
     assert (tmp_path / "environment").read_text() == "staging at 127.0.0.1, 127.0.0.1\n"
+
+
+def test_a_workspace_that_nobody_closes_leaves_no_connection_open(
+    tmp_path: Path, company: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_MAKER_SECRET", "sandbox-maker-secret")
+    with company.serve() as served:
+        text = SETTINGS.replace("TEST_NO_SECRET", "TEST_MAKER_SECRET")
+        text = text.replace("http://127.0.0.1:9/token", served.token_url)
+        (tmp_path / "treasury.toml").write_text(text.replace("http://127.0.0.1:9", served.base_url))
+        gc.collect()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ResourceWarning)
+            client = treasury.open(tmp_path).client("maker")
+            gc.collect()
+            assert client.ramp.requests.list(size=1)  # who keeps the client may go on with it
+            del client
+            gc.collect()
+    assert [str(one.message) for one in told if "unclosed" in str(one.message)] == []

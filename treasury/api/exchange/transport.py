@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -168,6 +169,7 @@ class Transport:
                 "User-Agent": "treasury",
             },
         )
+        weakref.finalize(self, self._http.close)  # where nobody closes it
 
     def close(self) -> None:
         """Close the connections."""
