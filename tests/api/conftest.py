@@ -11,6 +11,8 @@ from fake_service import SECRET, Connect, FakeService, HandClock, Handler, servi
 from treasury.api import CallLimits, Client
 from treasury.settings import Credential, Services
 
+pytest.register_assert_rewrite("gaps_of_finance", "gaps_of_ramp")
+
 
 @pytest.fixture
 def hand_clock() -> HandClock:

@@ -15,6 +15,8 @@ from plain_http import plain_client
 
 from treasury.sandbox import Sandbox, Served
 
+pytest.register_assert_rewrite("published_finance", "published_ramp")
+
 
 class Caller:
     """Speaks to a served sandbox with the token of one credential."""
