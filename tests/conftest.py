@@ -42,6 +42,8 @@ LONGEST = (
     "reconcile/test_match_second_codes.py",
     "reconcile/test_match_unnamed.py",
     "reconcile/test_match_attacked_further.py",
+    "reconcile/test_match_attacked_payers.py",
+    "reconcile/test_match_attacked_sums.py",
     "reconcile/test_exposure_live.py",
     "coins/test_coin_pack.py",
     "reconcile/test_match_attacked_returns.py",

@@ -26,6 +26,8 @@ ALWAYS: Final = (
     "tests/api/test_api_canary.py",
     "tests/reconcile/test_match_attacked.py",
     "tests/reconcile/test_match_attacked_further.py",
+    "tests/reconcile/test_match_attacked_payers.py",
+    "tests/reconcile/test_match_attacked_sums.py",
     "tests/reconcile/test_match_second_codes.py",
     "tests/reconcile/test_settled_months.py::test_an_open_month",
     "tests/reconcile/test_settled_months.py::test_a_reopened_month_is_matched",

@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
-import duckdb
-import pyarrow as pa
 import pytest
-from match_tables import OWN, arrow, expectation, line, match, outcome, state
+from attacked_lines import (
+    ACCOUNT_CODE,
+    LONG,
+    NEXT,
+    PAYER,
+    SHORT,
+    Row,
+    all_left_open,
+    cut,
+    left_open,
+    request,
+    standing,
+)
+from match_tables import arrow, expectation, line, match, outcome
 
 from treasury import match_references
-from treasury.reconcile.engine.pipeline import load, run, steps_of
-from treasury.reconcile.monthly import MONTH_PACKAGE
-from treasury.reconcile.question_tables import class_rule_table
-from treasury.reconcile.rules import ClassRule, Rules
-
-LONG, SHORT, NEXT = "PAY-2026-004417", "PAY-2026-00441", "PAY-2026-004418"
-ACCOUNT_CODE = "VFY-8M3T-407"
-PAYER = {"counterparty_account": "DE02120300000000202051"}
-
-Row = dict[str, Any]
-
-
-def standing(name: str, code: str, **more: Any) -> Row:
-    return expectation(name, code, kind="virtual_bank_account", account=OWN, **more)
-
-
-def request(name: str, code: str, amount: str | None = None, **more: Any) -> Row:
-    return expectation(name, code, amount, account=OWN, **more)
-
-
-def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") -> Row:
-    """The outcome of a line that must not be settled by itself; it names what it may be."""
-    line_outcome = outcome(match(lines, expectations), entry_id)
-    assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, line_outcome
-    assert line_outcome["matched_amount"] is None
-    return line_outcome
-
-
-def all_left_open(texts: list[str], amount: str, expectations: list[Row], *before: Row) -> None:
-    """Lines of these texts, each from the payer who is known: none is settled by itself."""
-    rows = [line(f"a{n}", amount, text, 9, **PAYER) for n, text in enumerate(texts)]
-    matches = match([*before, *rows], expectations)
-    for row, text in zip(rows, texts, strict=True):
-        line_outcome = outcome(matches, row["entry_id"])
-        assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, (
-            text,
-            line_outcome,
-        )
-
-
-def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
-    """The text at the end of a field of that length."""
-    before = (filler * 10)[: length - len(text) - 1].rstrip()
-    return f"{before:x<{length - len(text) - 1}} {text}"
-
+from treasury.reconcile.rules import Rules
 
 # A second code
 
@@ -273,25 +239,6 @@ def test_a13_a_neighbour_that_expects_the_amount_with_its_charges(stated: bool) 
     )
 
 
-@pytest.mark.parametrize(
-    ("amount", "nearest"),
-    [
-        ("30", "PAY-2026-000001 and PAY-2026-000002 would be exactly it"),
-        ("71", "PAY-2026-000001, PAY-2026-000002 and PAY-2026-000004 would leave EUR 1.00 over"),
-        ("39.5", "PAY-2026-000004 would lack EUR 0.50"),
-    ],
-)
-def test_a_sum_that_is_off_is_told_with_its_best_part(amount: str, nearest: str) -> None:
-    expectations = [expectation(f"r{n}", f"PAY-2026-00000{n}", f"{n}0") for n in (1, 2, 4)]
-    line_outcome = outcome(
-        match(
-            [line("a", amount, " ".join(request["code"] for request in expectations))], expectations
-        )
-    )
-    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
-    assert line_outcome["reason"].endswith(f"; {nearest}")
-
-
 @pytest.mark.parametrize("changed", [{"currency": "USD"}, {"direction": "DBIT"},
                                      {"status": "CANCELLED"}])  # fmt: skip
 def test_a13_a_neighbour_that_cannot_be_meant_does_not_speak_against(changed: Row) -> None:
@@ -370,248 +317,7 @@ def test_a13_names_that_share_nothing_need_the_exact_amount(
     assert outcome(match([row], never))["outcome"] == "matched"
 
 
-# Returns among several payers
-
-SECOND_PAYER = {"counterparty_account": "FR7630006000011234567890189"}
-ON_ACCOUNT = [standing("v", ACCOUNT_CODE)]
-
-
-def paid(entry_id: str, day: int, payer: Row, **more: Any) -> Row:
-    return line(entry_id, "100", ACCOUNT_CODE, day, **(payer | more))
-
-
-def back(payer: Row, amount: str = "100", text: str | None = ACCOUNT_CODE, **more: Any) -> Row:
-    return line("z", amount, text, 9, direction="DBIT", return_reason="AC04", **(payer | more))
-
-
-def outcomes(lines: list[Row], expectations: list[Row] = ON_ACCOUNT) -> list[str]:
-    matches = match(lines, expectations)
-    return [outcome(matches, row["entry_id"])["outcome"] for row in lines]
-
-
-UNKNOWN = [{"counterparty_account": OWN}, {"counterparty_account": None, "counterparty_name": None}]
-
-
-def test_r1_a_return_goes_to_the_payer_whose_money_it_is() -> None:
-    lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(SECOND_PAYER)]
-    assert outcomes(lines) == ["matched", "returned", "returned"]
-    assert outcomes([lines[0], lines[1], back(PAYER)]) == ["returned", "matched", "returned"]
-
-
-@pytest.mark.parametrize("unknown", UNKNOWN)
-@pytest.mark.parametrize("text", [ACCOUNT_CODE, None])
-def test_r1_a_return_to_nobody_named_moves_neither_of_two(unknown: Row, text: str | None) -> None:
-    lines = [paid("a", 1, PAYER), paid("b", 2, SECOND_PAYER), back(unknown, text=text)]
-    assert outcomes(lines)[:2] == ["matched", "matched"]
-    assert outcomes(lines)[2] != "returned"
-
-
-@pytest.mark.parametrize("unknown", UNKNOWN)
-def test_r1_a_return_to_nobody_named_is_linked_where_one_payment_fits(unknown: Row) -> None:
-    assert outcomes([paid("a", 1, PAYER), back(unknown)]) == ["returned", "returned"]
-
-
-@pytest.mark.parametrize("reference", ["E2E-77120", "RENT"])
-def test_r2_an_end_to_end_id_of_two_payers(reference: str) -> None:
-    own = {"end_to_end_id": reference}
-    lines = [paid("a", 1, PAYER, **own), paid("b", 2, SECOND_PAYER, **own)]
-    reference_field = {"original_reference": reference}
-    assert outcomes([*lines, back(SECOND_PAYER, **reference_field)]) == [
-        "matched",
-        "returned",
-        "returned",
-    ]
-    for unknown in UNKNOWN:
-        for text in (ACCOUNT_CODE, None):
-            outcomes_read = outcomes([*lines, back(unknown, text=text, **reference_field)])
-            assert outcomes_read[:2] == ["matched", "matched"]
-            assert outcomes_read[2] != "returned"
-
-
-@pytest.mark.parametrize("reference", ["RENT", "E2E-77120"])
-@pytest.mark.parametrize("amount", ["40", "100"])
-def test_r3_a_strangers_return_with_our_id_takes_nothing_back(reference: str, amount: str) -> None:
-    expectations = [request("r", LONG, "100")]
-    lines = [line("a", "100", LONG, 1, end_to_end_id=reference, **PAYER)]
-    stranger = back(SECOND_PAYER, amount, "rent", original_reference=reference)
-    matches = match([*lines, stranger], expectations)
-    assert outcome(matches)["outcome"] == "matched"
-    assert (state(matches)["state"], outcome(matches, "z")["outcome"]) == (
-        "received",
-        "unreferenced",
-    )
-
-
-@pytest.mark.parametrize("amount", ["40", "100"])
-def test_r3_a_common_word_is_no_proof_where_nobody_is_named(amount: str) -> None:
-    lines = [line("a", "100", LONG, 1, end_to_end_id="RENT", **PAYER)]
-    for unknown in UNKNOWN:
-        stranger = back(unknown, amount, "rent", original_reference="RENT")
-        matches = match([*lines, stranger], [request("r", LONG, "100")])
-        assert (outcome(matches)["outcome"], state(matches)["state"]) == ("matched", "received")
-
-
-@pytest.mark.parametrize("reference", [None, "E2E-77120"])
-def test_r4_a_return_to_a_payer_whose_payment_is_not_stored(reference: str | None) -> None:
-    own = {"end_to_end_id": reference}
-    lines = [paid("a", 1, PAYER, **own), back(SECOND_PAYER, original_reference=reference)]
-    assert outcomes(lines)[0] == "matched"
-    assert outcomes(lines)[1] != "returned"
-
-
-def test_a_return_that_several_equal_payments_of_one_payer_fit_is_a_question_about_all() -> None:
-    lines = [paid("a", 1, PAYER), paid("b", 2, PAYER)]
-    assert outcomes([*lines, back(PAYER)])[:2] == ["matched", "matched"]
-
-
-def test_a_return_among_payments_of_one_payer_goes_by_its_reference() -> None:
-    lines = [paid("a", 1, PAYER, end_to_end_id="E2E-1"), paid("b", 2, PAYER, end_to_end_id="E2E-2")]
-    outcomes_read = outcomes([*lines, back(PAYER, original_reference="E2E-2")])
-    assert outcomes_read == ["matched", "returned", "returned"]
-
-
-# Class rules
-
-TEXT_RULES = (
-    ClassRule(name="rent", line_class="other_business", remittance="rent"),
-    ClassRule(name="owner", line_class="other_business", counterparty_name="landlord"),
-)
-BANK_RULES = (
-    ClassRule(name="coded", line_class="other_business", bank_transaction_code="PMNT"),
-    ClassRule(name="account", line_class="other_business", counterparty_account="DE1"),
-)
-
-
-def classed(*rules: ClassRule, **more: Any) -> list[str]:
-    """The rules that one debit of the provider's account meets, with what is said of it here."""
-    texts = ("source", "account", "remittance", "bank_transaction_code", "counterparty_account",
-             "counterparty_name", "return_reason")  # fmt: skip
-    row = {"entry_id": "a", "direction": "DBIT", "is_reversal": False} | dict.fromkeys(texts)
-    row |= {"source": "provider_report", "remittance": "sweep VFY"} | more
-    schema = pa.schema(
-        [(name, pa.bool_() if name == "is_reversal" else pa.string()) for name in row]
-    )
-    with duckdb.connect() as connection:
-        tables = {
-            "bank_lines": pa.Table.from_pylist([row], schema),
-            "class_rules": class_rule_table(Rules(classes=rules), ()),
-            "whole_references": pa.table({"entry_id": pa.array([], pa.string())}),
-            "decisions": pa.table(
-                {"entry_id": pa.array([], pa.string()), "verdict": pa.array([], pa.string())}
-            ),
-        }
-        load(connection, tables)
-        run(connection, [steps_of(MONTH_PACKAGE)[name] for name in ("classed", "line_classes")])
-        return connection.table("line_classes").to_arrow_table()["rule_name"].to_pylist()
-
-
-@pytest.mark.parametrize("reversal", [{"is_reversal": True}, {"return_reason": "AC04"}])
-def test_h_no_class_rule_leaves_a_return_out(reversal: Row) -> None:
-    assert classed() == ["conversion sweep"]
-    assert classed(**reversal) == []
-    for rule in (*TEXT_RULES, *BANK_RULES):
-        facts = {"counterparty_account": "DE1", "bank_transaction_code": "PMNT/X"}
-        assert classed(rule, remittance="rent", counterparty_name="landlord", **facts) == [
-            rule.name
-        ]
-        assert (
-            classed(rule, remittance="rent", counterparty_name="landlord", **facts, **reversal)
-            == []
-        )
-
-
-def test_a_payers_text_alone_never_classes_a_credit() -> None:
-    facts = {"remittance": "rent", "counterparty_name": "Landlord", "direction": "CRDT"}
-    for rule in TEXT_RULES:
-        assert classed(rule, **facts) == []
-        assert classed(rule, **facts | {"direction": "DBIT"}) == [rule.name]
-    assert classed(BANK_RULES[0], **facts, bank_transaction_code="PMNT/X") == ["coded"]
-    assert classed(BANK_RULES[1], **facts, counterparty_account="DE1") == ["account"]
-
-
-# Several codes that add up
-
-
-def test_several_whole_codes_whose_amounts_add_up_are_each_paid_in_full() -> None:
-    expectations = [
-        request("r", LONG, "100"),
-        request("s", "PAY-2026-000001", "50"),
-        request("t", "PAY-2026-000777", "7"),
-    ]
-    rows = [line("a", "157", "PAY-2026-004417, PAY-2026-000001 and PAY-2026-000777")]
-    matches = match(rows, expectations)
-    assert (outcome(matches)["outcome"], outcome(matches)["matched_amount"]) == (
-        "matched",
-        Decimal(157),
-    )
-    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(50), Decimal(7)]
-    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
-
-
-@pytest.mark.parametrize("amount", ["149.99", "150.01", "100", "50"])
-def test_codes_that_do_not_add_up_are_a_conflict(amount: str) -> None:
-    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
-    line_outcome = outcome(match([line("a", amount, f"{LONG} PAY-2026-000001")], expectations))
-    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("conflict", None)
-
-
-def test_what_remains_counts_and_an_expectation_is_paid_once() -> None:
-    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50")]
-    text = f"{LONG} PAY-2026-000001"
-    rows = [line("k", "30", LONG, 1), line("a", "120", text, 2), line("b", "120", text, 3)]
-    matches = match(rows, expectations)
-    assert [outcome(matches, name)["outcome"] for name in "kab"] == [
-        "matched",
-        "matched",
-        "conflict",
-    ]
-    assert sum(matches.allocations["amount"].to_pylist()) == Decimal(150)
-
-
-def test_a_code_of_the_other_direction_counts_with_its_sign() -> None:
-    expectations = [
-        request("r", LONG, "100"),
-        request("s", "PAY-2026-000001", "30", direction="DBIT"),
-    ]
-    matches = match([line("a", "70", f"{LONG} less PAY-2026-000001")], expectations)
-    assert outcome(matches)["outcome"] == "matched"
-    assert matches.allocations["amount"].to_pylist() == [Decimal(100), Decimal(-30)]
-    assert {row["state"] for row in matches.expectations.to_pylist()} == {"received"}
-
-
-@pytest.mark.parametrize(
-    "changed", [{"currency": "USD"}, {"status": "CANCELLED"}, {"account": "XX"}]
-)
-def test_codes_of_which_one_is_contradicted_never_add_up(changed: Row) -> None:
-    expectations = [request("r", LONG, "100"), request("s", "PAY-2026-000001", "50") | changed]
-    assert (
-        outcome(match([line("a", "150", f"{LONG} PAY-2026-000001")], expectations))["outcome"]
-        == "conflict"
-    )
-
-
-def test_a_sum_beside_a_third_code_in_pieces_is_left_to_a_person() -> None:
-    expectations = [
-        request("r", LONG, "100"),
-        request("s", "PAY-2026-000001", "50"),
-        request("t", "VFY-8M3T-407", "9"),
-    ]
-    left_open([line("a", "150", f"{LONG} PAY-2026-000001 VFY 8M3T 407")], expectations)
-
-
-def test_a_request_beside_the_only_standing_code_of_its_account_takes_its_exact_amount() -> None:
-    expectations = [standing("v", ACCOUNT_CODE), request("r", LONG, "100")]
-    line_outcome = outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], expectations))
-    assert (line_outcome["outcome"], line_outcome["expectation_id"]) == ("matched", "r")
-    assert (
-        outcome(match([line("a", "99", f"{ACCOUNT_CODE} {LONG}")], expectations))["outcome"]
-        == "conflict"
-    )
-    pooled = [*expectations, standing("w", "ABC-1111-222")]
-    assert (
-        outcome(match([line("a", "100", f"{ACCOUNT_CODE} {LONG}")], pooled))["outcome"]
-        == "conflict"
-    )
+# What is short, cut off, too much or no code
 
 
 def test_a_short_code_between_slashes_is_found() -> None:
@@ -643,32 +349,6 @@ def test_too_much_from_nobody_named_is_a_question_also_where_a_payer_is_expected
     assert outcome(much)["outcome"] == "suggested"
     named = match([line("a", "5000", "PAY-2026-004417", counterparty_account="DE1")], [expected])
     assert outcome(named)["outcome"] == "matched"
-
-
-def test_a_neighbour_that_is_paid_in_part_expects_what_is_left_of_it() -> None:
-    expectations = [
-        expectation("p", "PAY-2026-004417", "90"),
-        expectation("q", "PAY-2026-004418", "100"),
-    ]
-    part = line("b", "40", "PAY-2026-004418", 1)
-    slip = match([part, line("a", "60", "PAY-2026-004417", 3)], expectations)
-    assert outcome(slip)["outcome"] == "suggested"
-    assert "PAY-2026-004418, one slip away" in outcome(slip)["reason"]
-    other = match([part, line("a", "61", "PAY-2026-004417", 3)], expectations)
-    assert outcome(other)["outcome"] == "matched"
-
-
-def test_a_sum_nets_nothing_that_is_owed_to_somebody_else() -> None:
-    owed = {"direction": "DBIT", "counterparty_account": "DE7"}
-    expectations = [
-        expectation("x", "PAY-2026-000111", "100", counterparty_account=None),
-        expectation("y", "PAY-2026-000112", "50", **owed),
-    ]
-    both = "PAY-2026-000111 PAY-2026-000112"
-    strangers = match([line("a", "50", both, counterparty_account="DE5")], expectations)
-    assert outcome(strangers)["outcome"] != "matched"
-    theirs = match([line("a", "50", both, counterparty_account="DE7")], expectations)
-    assert outcome(theirs)["outcome"] == "matched"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""Lines that were written to be mistaken, and what must not come of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from match_tables import OWN, expectation, line, match, outcome
+
+LONG, SHORT, NEXT = "PAY-2026-004417", "PAY-2026-00441", "PAY-2026-004418"
+ACCOUNT_CODE = "VFY-8M3T-407"
+PAYER = {"counterparty_account": "DE02120300000000202051"}
+
+Row = dict[str, Any]
+
+
+def standing(name: str, code: str, **more: Any) -> Row:
+    return expectation(name, code, kind="virtual_bank_account", account=OWN, **more)
+
+
+def request(name: str, code: str, amount: str | None = None, **more: Any) -> Row:
+    return expectation(name, code, amount, account=OWN, **more)
+
+
+def left_open(lines: list[Row], expectations: list[Row], entry_id: str = "a") -> Row:
+    """The outcome of a line that must not be settled by itself; it names what it may be."""
+    line_outcome = outcome(match(lines, expectations), entry_id)
+    assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, line_outcome
+    assert line_outcome["matched_amount"] is None
+    return line_outcome
+
+
+def all_left_open(texts: list[str], amount: str, expectations: list[Row], *before: Row) -> None:
+    """Lines of these texts, each from the payer who is known: none is settled by itself."""
+    rows = [line(f"a{n}", amount, text, 9, **PAYER) for n, text in enumerate(texts)]
+    matches = match([*before, *rows], expectations)
+    for row, text in zip(rows, texts, strict=True):
+        line_outcome = outcome(matches, row["entry_id"])
+        assert line_outcome["outcome"] in {"suggested", "conflict", "unreferenced"}, (
+            text,
+            line_outcome,
+        )
+
+
+def cut(text: str, length: int, filler: str = "invoice of last month ") -> str:
+    """The text at the end of a field of that length."""
+    before = (filler * 10)[: length - len(text) - 1].rstrip()
+    return f"{before:x<{length - len(text) - 1}} {text}"
