@@ -105,3 +105,9 @@ def notebook(desk: Desk, practice: Practice, request: pytest.FixtureRequest) -> 
     )
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def paying(month: Practice) -> Practice:
+    """A desk whose statements reach to yesterday, so that what is not paid is known not to be."""
+    return month

@@ -9,38 +9,20 @@ from __future__ import annotations
 
 import resource
 import shutil
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
-from decide_desk import ANNA, clock_at, copy_of, double, october
+from settled_answers import OPEN, outcomes, require_alike
 from settled_world import DrawnMonths
-from signed import close_month
 
 from treasury.lake import Lake
-from treasury.reconcile.monthly import (
-    Reconciliation,
-    matched_in_full,
-    settling_terms,
-    worked_out,
-)
+from treasury.reconcile.monthly import Reconciliation, matched_in_full, settling_terms, worked_out
 from treasury.reconcile.rules import Rules
-from treasury.reconcile.settle.settled_months import ClosedMonths
-from treasury.workspace import Workspace
-
-NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
-OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
-MORE = ("bank_cutoffs", "excess_lines")
-"""Tables of an answer that have no sheet."""
-
-
-def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
-    return {row["entry_id"]: row for row in answer.matches.lines.to_pylist()}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -96,29 +78,6 @@ def by_decisions(world: DrawnMonths, settled: dict[str, str | None]) -> Reconcil
         if expectation and entry not in world_decides
     ]
     return worked_out(world.basis(None, accepted)).answer
-
-
-def require_alike(
-    part: Reconciliation, full: Reconciliation, settled: dict[str, str | None]
-) -> None:
-    """The same answer, and the same verdict, candidates and shares of each unsettled line."""
-    for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
-        ours = getattr(part, name) if name in MORE else part.sheets()[name]
-        assert ours.equals(table), name
-    for name in ("lines", "candidates", "allocations"):
-        mine, theirs = (unsettled_rows(answer, name, settled) for answer in (part, full))
-        assert mine == theirs, name
-    states = {row["expectation_id"]: row for row in full.matches.expectations.to_pylist()}
-    for row in part.matches.expectations.to_pylist():
-        assert row == states[row["expectation_id"]]
-
-
-def unsettled_rows(
-    answer: Reconciliation, name: str, settled: dict[str, str | None]
-) -> list[dict[str, Any]]:
-    """What matching says of the lines that are not settled, in one order."""
-    rows = getattr(answer.matches, name).to_pylist()
-    return sorted((row for row in rows if row["entry_id"] not in settled), key=str)
 
 
 def forget(world: DrawnMonths) -> None:
@@ -567,72 +526,3 @@ def test_credits_of_the_provider_are_never_settled(world: DrawnMonths) -> None:
     world.book([world.line(None, text="as agreed", day=world.month.first, end_to_end_id=None)])
     world.store()
     assert "va" not in ask(world).out
-
-
-# Workspaces whose months two people closed
-
-
-@pytest.fixture(scope="module")
-def closed(month_end: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """September and October closed, on 20 November, with a line of November; to be copied."""
-    desk = copy_of(month_end, tmp_path_factory.mktemp("settled") / "desk")
-    for month in ("2026-09", "2026-10"):
-        close_month(desk, month)
-    later = clock_at(desk, NOVEMBER)
-    double(later, october(later)[0]["entry_id"], booking_date=date(2026, 11, 5))
-    return later
-
-
-@pytest.fixture
-def desk(closed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A copy, the day after its closed months were settled, few lines as they have."""
-    monkeypatch.setattr(ClosedMonths, "before", partial(ClosedMonths.before, least=1))
-    copied = copy_of(closed, tmp_path / "desk")
-    assert not left_out(copied), "this run settles"
-    return clock_at(copied, LATER)
-
-
-def in_full(answer: Reconciliation) -> Reconciliation:
-    """The same question with everything matched."""
-    assert answer.basis is not None
-    return worked_out(answer.basis).answer
-
-
-def left_out(desk: Workspace, month: str = "2026-11") -> set[str]:
-    answer = desk.reconcile(month)
-    full = in_full(answer)
-    part, whole = outcomes(answer), outcomes(full)
-    out = whole.keys() - part.keys()
-    rejoined = {entry for entry, row in part.items() if row["reason"] == "accepted: settled"}
-    for entry in rejoined:
-        for column in ("outcome", "expectation_id", "matched_amount"):
-            assert part[entry][column] == whole[entry][column]
-    require_alike(answer, full, dict.fromkeys(out | rejoined))
-    return out
-
-
-def test_an_open_month_after_closed_ones_is_answered_alike(desk: Workspace) -> None:
-    out = left_out(desk)
-    assert out, "something of September or October is settled"
-    line = min(out)
-    desk.matches.ignore(line, reason="late", actor=ANNA)
-    assert line not in left_out(desk)
-    assert desk.trace(line).hops, "a settled line is traced as ever"
-    assert len(desk.matches.open())
-
-
-def test_a_reopened_month_settles_nothing_any_more(desk: Workspace) -> None:
-    assert left_out(desk)
-    desk.periods.reopen("2026-10", "a statement was wrong", actor=ANNA)
-    assert not left_out(desk)
-
-
-def test_under_other_rules_everything_is_matched(desk: Workspace) -> None:
-    assert left_out(desk)
-    (desk.folder / "rules.toml").write_text("window_days = 20\n", "utf-8")
-    assert not left_out(Workspace(desk.folder))
-
-
-def test_a_closed_month_comes_out_again_whatever_it_settled(closed: Workspace) -> None:
-    for month in ("2026-09", "2026-10"):
-        assert closed.periods.verify(month).answer.month

@@ -5,8 +5,14 @@ Each moves 100.50 in and 1,234.56 out; where a file shows balances they go from 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
+from camt_samples import write
+
+from treasury.statements import StatementFile, read_file
+
+OURS = "BE68539007547034"
 BANKS: Final[dict[str, str]] = {
     "rabobank": (
         '"IBAN/BBAN","Munt","BIC","Volgnr","Datum","Rentedatum","Bedrag","Saldo na trn",'
@@ -139,3 +145,8 @@ BANKS: Final[dict[str, str]] = {
 }
 CURRENCIES: Final = {"mbank": "PLN", "lloyds": "GBP", "natwest": "GBP"}
 """What they are in, if not in euros."""
+
+
+def read(folder: Path, text: str) -> StatementFile:
+    """An export of this text, of the account `OURS` where it names none."""
+    return read_file(write(folder, text, "export.csv"), account=OURS)

@@ -1,0 +1,78 @@
+"""What a test presses in the funding panel, and what it then sees."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pain_samples import payment, report
+
+from treasury.panels import FundingPanel
+from treasury.panels.frames.blocks import Frame, ListRow
+from treasury.workspace import Workspace
+
+HASH = "0x" + "ab" * 32
+
+
+IBAN = "LT353250012345678901"
+
+
+def rows(panel: FundingPanel, state: str) -> list[dict[str, Any]]:
+    return [row for row in panel.rows.to_pylist() if row["state"] == state]
+
+
+def shown(panel: FundingPanel, request: str) -> ListRow:
+    table = panel.frame().table
+    assert table is not None
+    return next(row for row in table.rows if row.key == request)
+
+
+def copies(row: ListRow) -> dict[str, str]:
+    return {line.copy: line.text for cell in row.cells for line in cell if line.copy}
+
+
+def ask(panel: FundingPanel, name: str, *requests: str, **typed: str) -> Frame:
+    panel.press(name, chosen=requests, **typed)
+    assert panel.wait()
+    return panel.frame()
+
+
+def confirm(panel: FundingPanel) -> Frame:
+    step = panel.frame().step
+    assert step is not None, panel.frame().message
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    return panel.frame()
+
+
+def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The files that leave from here on."""
+    sent: list[dict[str, Any]] = []
+
+    def send(content: dict[str, Any], *_: object) -> None:
+        if "file" in content:
+            sent.append(content["file"])
+
+    monkeypatch.setattr(panel, "send", send)
+    return sent
+
+
+def sent_amount(row: dict[str, Any]) -> str:
+    return f"{row['send']:.2f}"
+
+
+def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
+    """Add what the bank says of the one payment of a file, at an hour of 30 October."""
+    (_, iban), amount = filed["payees"][0], f"{Decimal(filed['amounts'][0]):.2f}"
+    path = folder / f"answer-{hour}.xml"
+    path.write_text(
+        report(
+            payment(filed["references"][0], status, amount=amount, iban=iban),
+            original=filed["message_id"],
+            message_id=f"BANK-{hour}",
+            at=f"2026-10-30T{hour:02}:00:00Z",
+        )
+    )
+    desk.statements.add(path)

@@ -1,0 +1,39 @@
+"""Answers that leave settled months out, held against matching everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treasury.reconcile.monthly import Reconciliation
+
+NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
+OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
+MORE = ("bank_cutoffs", "excess_lines")
+"""Tables of an answer that have no sheet."""
+
+
+def outcomes(answer: Reconciliation) -> dict[str, dict[str, Any]]:
+    return {row["entry_id"]: row for row in answer.matches.lines.to_pylist()}
+
+
+def require_alike(
+    part: Reconciliation, full: Reconciliation, settled: dict[str, str | None]
+) -> None:
+    """The same answer, and the same verdict, candidates and shares of each unsettled line."""
+    for name, table in {**full.sheets(), **{name: getattr(full, name) for name in MORE}}.items():
+        ours = getattr(part, name) if name in MORE else part.sheets()[name]
+        assert ours.equals(table), name
+    for name in ("lines", "candidates", "allocations"):
+        mine, theirs = (unsettled_rows(answer, name, settled) for answer in (part, full))
+        assert mine == theirs, name
+    states = {row["expectation_id"]: row for row in full.matches.expectations.to_pylist()}
+    for row in part.matches.expectations.to_pylist():
+        assert row == states[row["expectation_id"]]
+
+
+def unsettled_rows(
+    answer: Reconciliation, name: str, settled: dict[str, str | None]
+) -> list[dict[str, Any]]:
+    """What matching says of the lines that are not settled, in one order."""
+    rows = getattr(answer.matches, name).to_pylist()
+    return sorted((row for row in rows if row["entry_id"] not in settled), key=str)
