@@ -1,6 +1,6 @@
 """That a payment file was not uploaded is never one person's word, unmarked, in a shell or a sheet.
 
-The funding panel asks the same of `t.funding` (`tests/panels/test_panels_funding.py`).
+The funding panel asks the same of `t.funding` (`tests/panels/test_panels_funding_files.py`).
 """
 
 from __future__ import annotations

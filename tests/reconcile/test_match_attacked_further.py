@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from match_tables import expectation, line, match, outcome, state
-from test_match_attacked import (
+from attacked_lines import (
     ACCOUNT_CODE,
     LONG,
     Row,
@@ -17,6 +16,7 @@ from test_match_attacked import (
     request,
     standing,
 )
+from match_tables import expectation, line, match, outcome, state
 
 OTHER = "PAY-2026-009000"
 ALONE = [standing("v", ACCOUNT_CODE)]

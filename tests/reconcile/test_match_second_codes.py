@@ -6,8 +6,7 @@ import unicodedata
 
 import duckdb
 import pytest
-from match_tables import arrow, line, match, outcome
-from test_match_attacked import (
+from attacked_lines import (
     ACCOUNT_CODE,
     LONG,
     Row,
@@ -16,6 +15,7 @@ from test_match_attacked import (
     request,
     standing,
 )
+from match_tables import arrow, line, match, outcome
 
 from treasury.reconcile.engine.pipeline import load, run, steps_of
 from treasury.reconcile.matching import PACKAGE, rule_tables
