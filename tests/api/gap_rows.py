@@ -12,22 +12,20 @@ from treasury.api import Client
 from treasury.api.codec import decode
 
 Check = Callable[[Connect, HandClock], None]
-Rows = dict[str, Check]
+ROWS: dict[str, Check] = {}
+"""The checks of both services, by the names of their rows."""
 
 
-def rows_in(rows: Rows) -> Callable[..., Callable[[Check], Check]]:
-    """A decorator that keeps a check under the names of its rows."""
+def row(*names: str) -> Callable[[Check], Check]:
+    """Keep a check under the names of its rows, each of which is of one check alone."""
 
-    def row(*names: str) -> Callable[[Check], Check]:
-        def register(check: Check) -> Check:
-            for name in names:
-                assert name not in rows
-                rows[name] = check
-            return check
+    def register(check: Check) -> Check:
+        for name in names:
+            assert name not in ROWS
+            ROWS[name] = check
+        return check
 
-        return register
-
-    return row
+    return register
 
 
 def read(model: type, **fields: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from fake_service import Connect, HandClock, answer, refusal
-from gap_rows import Rows, read, rows_in, serving
+from gap_rows import read, row, serving
 
 from treasury import errors
 from treasury.api import bodies
@@ -25,9 +25,6 @@ from treasury.api.models import (
     VirtualBankAccount,
 )
 from treasury.api.service_errors import error_for
-
-ROWS: Rows = {}
-row = rows_in(ROWS)
 
 
 @row("Party mandatory (45)", "Create mandatory (211)")

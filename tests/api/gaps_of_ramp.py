@@ -9,14 +9,16 @@ from decimal import Decimal
 
 import pytest
 from fake_service import Connect, HandClock, answer, refusal
-from gap_rows import Rows, read, rows_in, serving
+from gap_rows import read, row, serving
 
 from treasury import errors
 from treasury.api import bodies
 from treasury.api.models import Fee, RampRequest
 
-ROWS: Rows = {}
-row = rows_in(ROWS)
+NEW_REQUEST = bodies.NewRampRequest(
+    ramp_type="ON_RAMP", amount=1, fiat_currency_id="f", crypto_currency_id="c",
+    company_wallet_id="w",
+)  # fmt: skip
 
 
 @row("Wallet fields (91)", "Bank update (181)", "First version (unstated)", "Amount body (180)")
@@ -187,15 +189,8 @@ def wallet(connect: Connect, _: HandClock) -> None:
 @row("Ramp create mandatory (182)")
 def verified(connect: Connect, _: HandClock) -> None:
     client, service = serving(connect, {"id": "x", "kybStatus": "DENIED"})
-    body = bodies.NewRampRequest(
-        ramp_type="ON_RAMP",
-        amount=1,
-        fiat_currency_id="f",
-        crypto_currency_id="c",
-        company_wallet_id="w",
-    )
     with pytest.raises(errors.NotReady, match="the company is DENIED"):
-        client.ramp.requests.create(body)
+        client.ramp.requests.create(NEW_REQUEST)
     assert {request.method for request in service.requests} == {"GET"}
 
 
@@ -233,16 +228,9 @@ def sort(connect: Connect, _: HandClock) -> None:
 
 @row("Ramp idempotency (unstated)")
 def no_key(connect: Connect, _: HandClock) -> None:
-    body = bodies.NewRampRequest(
-        ramp_type="ON_RAMP",
-        amount=1,
-        fiat_currency_id="f",
-        crypto_currency_id="c",
-        company_wallet_id="w",
-    )
-    assert body.key is None
+    assert NEW_REQUEST.key is None
     client, service = connect(lambda _: refusal(503))
     with pytest.raises(errors.OutcomeUnknown, match="look it up with `find`"):
-        client.ramp.requests.create(body, check=False)
+        client.ramp.requests.create(NEW_REQUEST, check=False)
     assert len(service.requests) == 1
     assert "idempotency-key" not in service.requests[0].headers

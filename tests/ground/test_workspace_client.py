@@ -10,7 +10,7 @@ import pytest
 
 import treasury
 from treasury.errors import ActionRefused, ServiceError
-from treasury.sandbox import Sandbox
+from treasury.sandbox import Sandbox, Served
 
 SETTINGS = """
 [workspace]
@@ -25,6 +25,12 @@ ramp.base_url = "http://127.0.0.1:9/ramp/v1"
 client_id = "harbour-maker"
 client_secret = "env:TEST_NO_SECRET"
 """
+
+
+def at(served: Served, text: str) -> str:
+    """Settings with the addresses of a served sandbox in place of those that nobody answers at."""
+    text = text.replace("http://127.0.0.1:9/token", served.token_url)
+    return text.replace("http://127.0.0.1:9", served.base_url)
 
 
 def test_the_client_of_a_workspace_names_the_action_that_does_it(tmp_path: Path) -> None:
@@ -52,9 +58,7 @@ def test_addresses_that_never_answered_are_not_held_against_the_right_ones(
     desk.close_clients()
     assert not (tmp_path / "environment").exists()
     with company.serve() as served:
-        right = staging.replace("http://127.0.0.1:9/token", served.token_url)
-        right = right.replace("http://127.0.0.1:9", served.base_url)
-        (tmp_path / "treasury.toml").write_text(right)
+        (tmp_path / "treasury.toml").write_text(at(served, staging))
         desk = treasury.open(tmp_path)
         desk.sync(tables=["fees"])
         desk.close_clients()
@@ -67,8 +71,7 @@ def test_a_workspace_that_nobody_closes_leaves_no_connection_open(
     monkeypatch.setenv("TEST_MAKER_SECRET", "sandbox-maker-secret")
     with company.serve() as served:
         text = SETTINGS.replace("TEST_NO_SECRET", "TEST_MAKER_SECRET")
-        text = text.replace("http://127.0.0.1:9/token", served.token_url)
-        (tmp_path / "treasury.toml").write_text(text.replace("http://127.0.0.1:9", served.base_url))
+        (tmp_path / "treasury.toml").write_text(at(served, text))
         gc.collect()
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ResourceWarning)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pain_samples import payment, report
 
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Frame, ListRow
-from treasury.workspace import Workspace
-
-HASH = "0x" + "ab" * 32
-
 
 IBAN = "LT353250012345678901"
 
@@ -57,22 +50,3 @@ def files(panel: FundingPanel, monkeypatch: pytest.MonkeyPatch) -> list[dict[str
 
     monkeypatch.setattr(panel, "send", send)
     return sent
-
-
-def sent_amount(row: dict[str, Any]) -> str:
-    return f"{row['send']:.2f}"
-
-
-def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
-    """Add what the bank says of the one payment of a file, at an hour of 30 October."""
-    (_, iban), amount = filed["payees"][0], f"{Decimal(filed['amounts'][0]):.2f}"
-    path = folder / f"answer-{hour}.xml"
-    path.write_text(
-        report(
-            payment(filed["references"][0], status, amount=amount, iban=iban),
-            original=filed["message_id"],
-            message_id=f"BANK-{hour}",
-            at=f"2026-10-30T{hour:02}:00:00Z",
-        )
-    )
-    desk.statements.add(path)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from funding_presses import HASH, IBAN, ask, confirm, copies, files, rows, shown
+from funding_presses import IBAN, ask, confirm, copies, files, rows, shown
 from panel_practice import Practice, said
 
 from treasury.errors import InputError
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Text
 from treasury.panels.frames.panel_text import literal
+
+HASH = "0x" + "ab" * 32
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from funding_presses import IBAN, answered, ask, confirm, copies, files, rows, sent_amount, shown
+from funding_presses import IBAN, ask, confirm, copies, files, rows, shown
 from lxml import etree
 from pain_samples import payment, report
 from panel_practice import Practice, said
@@ -15,7 +16,7 @@ from panel_practice import Practice, said
 from treasury.actions.payment_orders import NAMESPACE
 from treasury.decisions.remarks import LIABILITY
 from treasury.errors import JournalError
-from treasury.journal import Actor
+from treasury.journal import Actor, Entry
 from treasury.panels import FundingPanel
 from treasury.panels.frames.blocks import Text
 from treasury.workspace import Workspace
@@ -24,6 +25,34 @@ from treasury.workspace import Workspace
 @pytest.fixture
 def panel(paying: Practice) -> FundingPanel:
     return paying.workspace.panels.funding(size=50)
+
+
+def leave(panel: FundingPanel, paying: Practice) -> tuple[dict[str, Any], Entry]:
+    """The first row to be paid, and the entry of the file that it then leaves in."""
+    row = rows(panel, "PAY")[0]
+    ask(panel, "export", row["request"], pay_from="6689")
+    confirm(panel)
+    (entry,) = paying.journaled("payment_file.made")
+    return row, entry
+
+
+def sent_amount(row: dict[str, Any]) -> str:
+    return f"{row['send']:.2f}"
+
+
+def answered(desk: Workspace, folder: Path, filed: dict[str, Any], status: str, hour: int) -> None:
+    """Add what the bank says of the one payment of a file, at an hour of 30 October."""
+    (_, iban), amount = filed["payees"][0], f"{Decimal(filed['amounts'][0]):.2f}"
+    path = folder / f"answer-{hour}.xml"
+    path.write_text(
+        report(
+            payment(filed["references"][0], status, amount=amount, iban=iban),
+            original=filed["message_id"],
+            message_id=f"BANK-{hour}",
+            at=f"2026-10-30T{hour:02}:00:00Z",
+        )
+    )
+    desk.statements.add(path)
 
 
 def test_the_chosen_ones_leave_as_a_payment_file(
@@ -129,11 +158,8 @@ def test_what_the_bank_rejected_leaves_again_once_in_a_file_of_another_id(
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
-    row, desk = rows(panel, "PAY")[0], paying.workspace
-    sent = files(panel, monkeypatch)
-    ask(panel, "export", row["request"], pay_from="6689")
-    confirm(panel)
-    (first,) = paying.journaled("payment_file.made")
+    sent, desk = files(panel, monkeypatch), paying.workspace
+    row, first = leave(panel, paying)
     assert first.body["references"] == [row["reference"]]
     assert f"<MsgId>{first.body['message_id']}</MsgId>" in sent[0]["text"]
     for status, state in (("ACCP", "WITH THE BANK"), ("RJCT", "REJECTED")):
@@ -172,10 +198,8 @@ def test_a_file_that_was_rejected_and_taken_back_is_made_again_under_another_id(
     panel: FundingPanel, paying: Practice, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
-    row, desk = rows(panel, "PAY")[0], paying.workspace
-    ask(panel, "export", row["request"], pay_from="6689")
-    confirm(panel)
-    (first,) = paying.journaled("payment_file.made")
+    row, first = leave(panel, paying)
+    desk = paying.workspace
     answered(desk, tmp_path, first.body, "RJCT", 9)
     desk.funding.not_uploaded(row["request"], "it was rejected", actor=Actor("bert", "environment"))
     panel.refresh()
@@ -191,10 +215,8 @@ def test_what_the_bank_says_between_the_step_and_its_confirmation_keeps_the_file
     panel: FundingPanel, paying: Practice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     paying.act_at("2026-10-29T16:00:00Z")
-    row, desk = rows(panel, "PAY")[0], paying.workspace
-    ask(panel, "export", row["request"], pay_from="6689")
-    confirm(panel)
-    (first,) = paying.journaled("payment_file.made")
+    row, first = leave(panel, paying)
+    desk = paying.workspace
     answered(desk, tmp_path, first.body, "RJCT", 9)
     panel.refresh()
     assert ask(panel, "export", row["request"], pay_from="6689").step is not None

@@ -6,8 +6,6 @@ from typing import Any
 
 from treasury.reconcile.monthly import Reconciliation
 
-NOVEMBER, LATER = "2026-11-20T08:00:00+00:00", "2026-11-21T08:00:00+00:00"
-OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 MORE = ("bank_cutoffs", "excess_lines")
 """Tables of an answer that have no sheet."""
 

@@ -17,12 +17,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from settled_answers import OPEN, outcomes, require_alike
+from settled_answers import outcomes, require_alike
 from settled_world import DrawnMonths
 
 from treasury.lake import Lake
 from treasury.reconcile.monthly import Reconciliation, matched_in_full, settling_terms, worked_out
 from treasury.reconcile.rules import Rules
+
+OPEN = ("suggested", "conflict", "duplicate", "unreferenced")
 
 
 class Asked(msgspec.Struct, frozen=True):

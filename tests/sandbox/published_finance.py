@@ -5,13 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from published_stranger import Scene
+from published_stranger import OWN_WALLET, Scene
 
 ADDRESS = {
     "addressLine1": "Kade 14", "addressLine2": "Unit 3", "city": "Ghent",
     "state": "East Flanders", "postalCode": "9000", "country": "BE",
 }  # fmt: skip
-OWN_WALLET = "0x" + "Ab" * 20
 CARD = {"type": "paymentology", "referenceId": "card-9"}
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from published_finance import OWN_WALLET
-from published_stranger import KINDS, Scene
+from published_stranger import KINDS, OWN_WALLET, Scene
 
 BENEFICIARY = {
     "name": "Account", "bankName": "Test Bank", "companyName": "Harbour Lane Trading NV",

@@ -133,6 +133,7 @@ OF_ONE_KIND = {
     "CompanyBankAccountDto": "{}CompanyBankAccountDto",
     "DepositBankAccountDto": "{}DepositBankAccountDto",
 }
+OWN_WALLET = "0x" + "Ab" * 20
 
 
 class Sent(NamedTuple):
