@@ -26,14 +26,12 @@ facts AS (
             WHEN r.counterparty_account <> g.payer_account AND g.payer_account <> '' THEN 'other'
             WHEN r.counterparty_account = g.payer_account THEN 'same'
             WHEN g.payer_name = '' OR coalesce(r.counterparty_name, '') = '' THEN 'unknown'
-            WHEN regexp_replace(upper(r.counterparty_name), '[^\p{L}\p{N}]+', '', 'g')
-                = nullif(regexp_replace(g.payer_name, '[^\p{L}\p{N}]+', '', 'g'), '') THEN 'same'
+            WHEN r.name_letters = nullif(g.payer_letters, '') THEN 'same'
             WHEN n.return_name IS NULL THEN 'other'
             ELSE 'unknown'
         END AS payer,
         regexp_matches(coalesce(r.reference, ''), '[0-9]') AND s.reference IS NULL
-            AND length(regexp_replace(coalesce(r.reference, ''), '[^\p{L}\p{N}]+', '', 'g'))
-                >= (SELECT min_code FROM rules) AS is_telling
+            AND length(r.reference_letters) >= (SELECT min_code FROM rules) AS is_telling
     FROM return_clues AS c
     JOIN marked AS r ON r.entry_id = c.return_id
     JOIN origin_groups AS g ON g.group_id = c.group_id

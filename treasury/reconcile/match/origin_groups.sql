@@ -1,7 +1,9 @@
--- The groups of lines that a return may bring back, the first line of each and the day of its second.
+-- The groups of lines that a return may bring back, the first line of each and the day of its second, and the letters
+-- and digits of the payer's name.
 SELECT
-    group_id, account, currency, direction, amount, payer_account, payer_name, reference, expectation_id,
-    is_ambiguous, min(booking_date) AS first_on, min(counterparty_name) AS counterparty_name,
+    group_id, account, currency, direction, amount, payer_account, payer_name,
+    regexp_replace(payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer_letters, reference, expectation_id, is_ambiguous,
+    min(booking_date) AS first_on, min(counterparty_name) AS counterparty_name,
     max(CASE WHEN place = 1 THEN entry_id END) AS first_id,
     max(CASE WHEN place = 2 THEN booking_date END) AS second_on
 FROM (

@@ -8,12 +8,11 @@ SELECT DISTINCT
     CASE WHEN m.reference = '' THEN 'code' WHEN n.entry_id IS NOT NULL OR a.entry_id IS NOT NULL THEN 'code without reference'
         ELSE 'reference' END AS goes_by
 FROM (
-    SELECT entry_id, account, currency, direction, amount, booking_date, coalesce(reference, '') AS reference,
-        regexp_replace(coalesce(reference, ''), '[^\p{L}\p{N}]+', '', 'g') AS letters
+    SELECT entry_id, account, currency, direction, amount, booking_date, coalesce(reference, '') AS reference, reference_letters
     FROM marked
 ) AS m
 JOIN owners AS w ON w.entry_id = m.entry_id
 LEFT JOIN ambiguous_lines AS x ON x.entry_id = m.entry_id
-LEFT JOIN named AS n ON n.entry_id = m.entry_id AND n.code = m.letters
+LEFT JOIN named AS n ON n.entry_id = m.entry_id AND n.code = m.reference_letters
 LEFT JOIN accepted AS a ON a.entry_id = m.entry_id AND a.brings_back
 WHERE x.entry_id IS NULL

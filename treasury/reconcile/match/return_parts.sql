@@ -9,7 +9,7 @@ WITH return_payers AS (
     UNION ALL
     SELECT m.entry_id,
         CASE WHEN coalesce(m.counterparty_account, '') = '' THEN 'N:' ELSE 'L:' END
-            || regexp_replace(upper(m.counterparty_name), '[^\p{L}\p{N}]+', '', 'g') AS payer
+            || m.name_letters AS payer
     FROM marked AS m
     LEFT JOIN own_accounts AS o ON o.account = m.counterparty_account
     WHERE m.counterparty_name <> '' AND o.account IS NULL
@@ -19,7 +19,7 @@ group_payers AS (
     FROM origin_groups AS g
     WHERE g.payer_account <> ''
     UNION ALL
-    SELECT g.group_id, k.kind || regexp_replace(g.payer_name, '[^\p{L}\p{N}]+', '', 'g') AS payer
+    SELECT g.group_id, k.kind || g.payer_letters AS payer
     FROM origin_groups AS g
     LEFT JOIN own_accounts AS o ON o.account = g.payer_account
     CROSS JOIN (SELECT 'N:' AS kind UNION ALL SELECT 'L:' AS kind) AS k
@@ -34,6 +34,7 @@ wholes AS (
     SELECT w.*, p.payer
     FROM origin_places AS w
     JOIN group_payers AS p ON p.group_id = w.group_id
+    JOIN (SELECT DISTINCT payer FROM return_payers) AS r ON r.payer = p.payer
 ),
 listed AS (
     SELECT strength, account, currency, direction, reference, expectation_id, payer, amount, first_on AS day, group_id AS id,
