@@ -274,7 +274,7 @@ class Snapshot:
         """A whole table or history; InputError says which there are."""
         if name not in self._given:
             self.declared(name.removesuffix(HISTORY))
-        return self.sql(f"FROM {engine.quoted(name)}")
+        return self.select(f"FROM {engine.quoted(name)}")
 
     def views(self) -> dict[str, str]:
         """The SQL of each table and history over the files of this snapshot."""
