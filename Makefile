@@ -58,7 +58,7 @@ acceptance: .venv/dev.stamp .venv-spark/spark.stamp .venv-s3/s3.stamp
 
 longer: .venv/dev.stamp
 	@: > tests/longer.txt
-	@$(PYTEST) --junitxml=.longer.xml
+	@$(PYTEST) --junitxml=.longer.xml -o junit_duration_report=call
 	@.venv/bin/python tests/longer.py .longer.xml && rm .longer.xml
 
 coverage: .venv/dev.stamp

@@ -49,7 +49,7 @@ def test_killed_at_any_write_point_all_of_a_sheet_is_journaled_or_nothing(
     assert decided() == [0]
     count = int(Path(f"{desk.folder}.points").read_text())
     assert count > 8
-    points = sorted({*range(0, count, examples(count // 3, 1)), count - 1})
+    points = sorted({*range(0, count, examples(count, 1)), count - 1})
     assert decided(*points) == [-signal.SIGKILL] * len(points)
     journaled = []
     for point in points:

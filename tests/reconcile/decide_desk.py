@@ -84,8 +84,8 @@ def double(workspace: Workspace, entry_id: str, **changed: Any) -> str:
 
 def _write(workspace: Workspace, name: str, key: str, value: str, changed: dict[str, Any]) -> None:
     table = workspace.lake.catalogue[name]
-    stored = workspace.snapshot().table(name).to_pylist()
-    row = next(candidate for candidate in stored if candidate[key] == value) | changed
+    (stored,) = workspace.snapshot().select(f"FROM {name} WHERE {key} = ?", [value]).to_pylist()
+    row = stored | changed
     with workspace.lake.writer("test", workspace.now()) as writer:
         writer.upsert(table, pa.Table.from_pylist([row], schema=table.row_schema))
 
