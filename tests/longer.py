@@ -85,7 +85,10 @@ ONCE: Final = (
     "tests/reconcile/test_bank_answers.py::test_the_statements_reach",
     "tests/reconcile/test_bank_answers.py::test_what_the_bank_has",
     "tests/reconcile/test_conversion_costs.py::test_a_provider_that_takes_35",
-    "tests/reconcile/test_decide_batches.py",
+    "tests/reconcile/test_decide_batches.py::test_a_request_that_another",
+    "tests/reconcile/test_decide_batches.py::test_nothing_of_a_file",
+    "tests/reconcile/test_decide_batches.py::test_one_debit_pays",
+    "tests/reconcile/test_decide_batches.py::test_what_the_bank_rejected",
     "tests/reconcile/test_decide_divided.py::test_it_is_refused",
     "tests/reconcile/test_decide_edited.py::test_doctor_finds_it",
     "tests/reconcile/test_exposure_live.py::test_a_provider_that_holds",
@@ -98,10 +101,10 @@ ONCE: Final = (
     "tests/reconcile/test_period_close.py::test_a_close_that_does_not_come_out",
     "tests/reconcile/test_rowless.py::test_a_step_that_is_said",
     "tests/reconcile/test_settled_closes.py::test_an_open_month",
-    "tests/reconcile/test_settled_closes.py::test_under_other_rules",
     "tests/reconcile/test_settled_months.py::test_a_line_that_may_concern",
     "tests/reconcile/test_settled_months.py::test_a_reopened_month_is_matched",
     "tests/reconcile/test_settled_months.py::test_after_a_late_decision",
+    "tests/reconcile/test_settled_months.py::test_after_other_rules",
     "tests/reconcile/test_view_conversions.py::test_case_38",
     "tests/report/test_report_hostile_pack.py::test_names_that_lead_out",
     "tests/report/test_report_verify.py::test_a_file_that_is_missing",
@@ -109,7 +112,6 @@ ONCE: Final = (
     "tests/statements/test_statements_versions.py::test_a_person_settles",
     "tests/statements/test_statements_versions.py::test_of_versions_of_equal_rank",
     "tests/wallets/test_gas_month.py::test_an_export_without_gas",
-    "tests/wallets/test_gas_month.py::test_without_a_rate",
 )
 """The beginnings of what is run in its first case at least, however long that takes."""
 NEVER: Final = (

@@ -75,6 +75,7 @@ def test_no_query_of_our_own_is_planned_to_be_checked_and_again_to_be_run(
 ) -> None:
     checked = counted(monkeypatch, engine, "check_reads", 1)
     desk.status("2026-10")
+    desk.snapshot().table("transfers")
     assert not checked
     desk.sql("SELECT 1 AS one")
     assert list(checked) == ["SELECT 1 AS one"]
