@@ -123,7 +123,7 @@ NEVER: Final = (
 def long_ones(nodes: Iterable[str]) -> set[str]:
     """Those of the tests, by node ids in their order, that are left to `make acceptance`.
 
-    Raises pytest.UsageError for a name of the list that no test has any more.
+    Raises pytest.UsageError for a name of the list, or a beginning here, that no test has any more.
     """
     names = frozenset(LISTED.read_text("utf-8").splitlines())
     begun: set[str] = set()
@@ -138,6 +138,9 @@ def long_ones(nodes: Iterable[str]) -> set[str]:
             met |= above & names
     if names > met:
         raise pytest.UsageError(f"tests/longer.txt: there is no {', '.join(sorted(names - met))}")
+    gone = [name for name in (*ALWAYS, *ONCE, *NEVER) if not any(t.startswith(name) for t in begun)]
+    if gone:
+        raise pytest.UsageError(f"tests/longer.py: no test begins with {', '.join(gone)}")
     return found
 
 
