@@ -21,7 +21,7 @@ __all__ = ["long_ones"]
 
 LISTED: Final = Path(__file__).with_name("longer.txt")
 FIRST, OTHER = 2.0, 1.0
-"""Seconds that a test or its first case may take, and the median of several cases."""
+"""Seconds that a test or its first case may take itself, and the median of several cases."""
 ALWAYS: Final = (
     "tests/actions/test_actions_hashes.py",
     "tests/api/test_api_canary.py",

@@ -3,11 +3,11 @@
 SELECT
     entry_id, account, currency, direction, amount, booking_date, return_reason, counterparty_account,
     counterparty_name, charges,
-    CASE WHEN is_placeholder THEN NULL ELSE reference END AS reference,
-    CASE WHEN is_placeholder THEN '' ELSE letters END AS reference_letters,
+    CASE WHEN is_reference THEN reference END AS reference,
+    CASE WHEN is_reference THEN letters ELSE '' END AS reference_letters,
     regexp_replace(upper(counterparty_name), '[^\p{L}\p{N}]+', '', 'g') AS name_letters
 FROM (
-    SELECT *, letters IN (SELECT placeholder FROM placeholders) AS is_placeholder
+    SELECT *, letters NOT IN (SELECT placeholder FROM placeholders) AS is_reference
     FROM (
         SELECT *, regexp_replace(reference, '[^\p{L}\p{N}]+', '', 'g') AS letters
         FROM (
