@@ -155,7 +155,7 @@ class Company:
                 "out_cryptocurrency": "USDC", "callback_url": f"https://callback.test/{n}",
             },
             "payment_request.create": lambda: {
-                "type": "card", "reference_id": f"card-{n}", "amount": "0.01", "currency": "EUR",
+                "type": "card", "reference_id": "ops-usd", "amount": "0.01", "currency": "EUR",
             },
             "virtual_account.create": lambda: {
                 "account_id": SENDER, "name": f"Pay-in {n}", "in_currency": "EUR",

@@ -74,8 +74,6 @@ US = {
     "bank_account_type": "USD_WIRE",
     "account_number": "12345678",
     "routing_number": "021000021",
-    "email": "t@harbour.test",
-    "beneficiary_state": "NY",
 }
 SWIFT = {
     **BANK,
@@ -85,7 +83,6 @@ SWIFT = {
     "bank_street_address": "1 Wall St",
     "bank_city": "New York",
     "bank_postal_code": "10005",
-    "beneficiary_state": "NY",
 }
 UK = {
     **BANK,
@@ -169,7 +166,7 @@ WRONG: list[tuple[Callable, dict, dict, str]] = [
     (NewBankAccount, SEPA, {"beneficiary_city": ""}, "beneficiary_city is missing"),
     (NewBankAccount, US, {"routing_number": "12345678"}, "9 digits"),
     (NewBankAccount, US, {"account_number": "1234567"}, "8 to 17 digits"),
-    (NewBankAccount, US, {"email": None}, "email is missing"),
+    (NewBankAccount, US, {"routing_number": None}, "routing_number is missing"),
     (NewBankAccount, SWIFT, {"bank_city": None}, "bank_city is missing"),
     (NewBankAccount, UK, {"sort_code": "11-22-33"}, "6 digits"),
     (NewBankAccount, UK, {"account_number": "123456789"}, "8 digits"),

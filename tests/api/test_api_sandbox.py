@@ -188,7 +188,7 @@ def work_transfers(practice: Practice) -> None:
     every = finance.account_to_account_transfers.iterate(source_account_id=sender)
     assert moved.id in {record.value.id for record in every}
     card = bodies.NewPaymentRequest(
-        type="paymentology", reference_id="card-1", amount="3.00", currency="EUR"
+        type="paymentology", reference_id="ops-usd", amount="3.00", currency="EUR"
     )
     assert finance.payment_requests.create(card).value.fiat_amount == 3
 

@@ -304,7 +304,7 @@ GOOD: dict[tuple[str, str], dict[str, Any]] = {
         "receiverAccountId": OPERATIONS, "idempotencyKey": key(1),
     },
     PAYMENT: {
-        "cardProviderReference": {"type": "paymentology", "referenceId": "card-1"},
+        "cardProviderReference": {"type": "paymentology", "referenceId": "ops-usd"},
         "paymentRequest": {"amount": 63.9, "currency": "USD", "idempotencyKey": key(1)},
     },
 }  # fmt: skip

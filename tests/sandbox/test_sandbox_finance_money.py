@@ -92,8 +92,8 @@ def test_a_transfer_is_reserved_then_delivered_to_the_other_account(
     assert (transfer["status"], transfer["amount"]) == ("PENDING", Decimal("100.25"))
     assert transfer["receiverAccountId"] == OPERATIONS
     assert HASH not in transfer
-    amount = transfer["amount"]
-    assert balance(maker, ACCOUNT) == (free - amount, kept + amount)
+    amount, fee = transfer["amount"], transfer["networkFee"]
+    assert balance(maker, ACCOUNT) == (free - amount - fee, kept + amount)
     path = f"/accounts/{ACCOUNT}/transfers/{transfer['id']}"
     assert drive.process_transfer(transfer["id"]).status == "PROCESSING"
     processing = maker.finance(path).json()["result"]
@@ -101,15 +101,15 @@ def test_a_transfer_is_reserved_then_delivered_to_the_other_account(
     completed = maker.finance(path).json()["result"]
     assert completed["status"] == "COMPLETED"
     assert completed[HASH] == processing[HASH]
-    assert balance(maker, ACCOUNT) == (free - amount, kept)
+    assert balance(maker, ACCOUNT) == (free - amount - fee, kept)
     assert balance(maker, OPERATIONS)[0] == other + amount
-    assert drive.ledger_effects(transfer["id"]) == ["reserve", "deliver"]
+    assert drive.ledger_effects(transfer["id"]) == ["reserve", "network_fee", "deliver"]
     with pytest.raises(InputError, match="COMPLETED"):
         drive.fail_transfer(transfer["id"])
 
 
 def test_a_failed_transfer_gives_back_what_it_reserved_and_says_why(maker: Any, drive: Any) -> None:
-    before = balance(maker, ACCOUNT)
+    free, kept = balance(maker, ACCOUNT)
     transfer = made(maker, SEND, crypto(destinationAddress="0x" + "ab" * 20))
     drive.process_transfer(transfer["id"])
     drive.fail_transfer(transfer["id"], "GAS", "Out of gas")
@@ -118,7 +118,7 @@ def test_a_failed_transfer_gives_back_what_it_reserved_and_says_why(maker: Any, 
         "FAILED", "GAS", "Out of gas",
     )  # fmt: skip
     assert HASH not in found
-    assert balance(maker, ACCOUNT) == before
+    assert balance(maker, ACCOUNT) == (free - transfer["networkFee"], kept)
 
 
 def test_what_leaves_for_an_outside_address_leaves_the_balances(maker: Any, drive: Any) -> None:
@@ -128,7 +128,7 @@ def test_what_leaves_for_an_outside_address_leaves_the_balances(maker: Any, driv
     outside = drive.ledger_balances()["world"]["USDC"]
     drive.settle_transfer(transfer["id"])
     assert drive.ledger_balances()["world"]["USDC"] == outside + transfer["amount"]
-    assert balance(maker, ACCOUNT)[0] == free - transfer["amount"]
+    assert balance(maker, ACCOUNT)[0] == free - transfer["amount"] - transfer["networkFee"]
 
 
 def test_the_transfers_of_the_past_can_be_settled_and_failed_too(maker: Any, drive: Any) -> None:
@@ -530,29 +530,24 @@ def test_a_driver_can_be_called_over_http(
 
 
 @pytest.mark.parametrize("submitted", [False, True])
-def test_a_crypto_transfer_costs_the_networks_fee_once_that_is_driven(
+def test_a_crypto_transfer_costs_its_sender_the_network_fee(
     maker: Any, drive: Any, submitted: bool
 ) -> None:
     free, kept = balance(maker, ACCOUNT)
-    assert "networkFee" not in made(maker, SEND, crypto())
-    drive.network_fees()
     amount = Decimal("100.25")
-    transfer = made(maker, SEND, crypto(number=2))
+    transfer = made(maker, SEND, crypto())
     fee = transfer["networkFee"]
     assert fee > 0
-    assert balance(maker, ACCOUNT) == (free - 2 * amount - fee, kept + 2 * amount)
+    assert balance(maker, ACCOUNT) == (free - amount - fee, kept + amount)
     if submitted:
         drive.process_transfer(transfer["id"])
     drive.fail_transfer(transfer["id"], "GAS", "Out of gas")
     spent = fee if submitted else Decimal(0)
-    assert balance(maker, ACCOUNT) == (free - amount - spent, kept + amount)
+    assert balance(maker, ACCOUNT) == (free - spent, kept)
     assert set(drive.ledger_sums().values()) == {0}
-    drive.network_fees(charged=False)
-    assert "networkFee" not in made(maker, SEND, crypto(number=3))
 
 
 def test_a_transfer_of_everything_leaves_nothing_for_the_network(maker: Any, drive: Any) -> None:
-    drive.network_fees()
     before = balance(maker, ACCOUNT)
     body = crypto(float(before[0]))
     answer = maker.write("POST", SEND, body)

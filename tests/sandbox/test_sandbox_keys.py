@@ -44,7 +44,7 @@ KEYED: dict[str, dict[str, Any]] = {
         "receiverAccountId": OPERATIONS,
     },
     "/payment-requests": {
-        "cardProviderReference": {"type": "paymentology", "referenceId": "card-1"},
+        "cardProviderReference": {"type": "paymentology", "referenceId": "ops-usd"},
         "paymentRequest": {"amount": 63.9, "currency": "USD"},
     },
 }  # fmt: skip
@@ -160,7 +160,7 @@ def test_a_dropped_answer_leaves_an_effect_that_the_key_finds_again(
         maker.write("POST", SEND, body_of(SEND))
     found = maker.write("POST", SEND, body_of(SEND)).json()["result"]
     assert [effect.record for effect in own_sandbox.finance.effects()] == [found["id"]]
-    assert own_sandbox.finance.ledger_effects(found["id"]) == ["reserve"]
+    assert own_sandbox.finance.ledger_effects(found["id"]) == ["reserve", "network_fee"]
 
 
 def test_keys_balances_and_effects_outlive_the_process(

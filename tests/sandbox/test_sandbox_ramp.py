@@ -35,10 +35,7 @@ BANK: dict[str, Any] = {
     "bankCountry": "NL", "beneficiaryAddressLine1": "Kade 14", "beneficiaryCity": "Ghent",
     "beneficiaryPostalCode": "9000", "beneficiaryCountry": "BE", "supportedRampType": "OFF_RAMP",
 }  # fmt: skip
-US = {
-    "accountNumber": "12345678", "routingNumber": "021000021", "email": "desk@harbourlane.test",
-    "beneficiaryState": "NY",
-}  # fmt: skip
+US = {"accountNumber": "12345678", "routingNumber": "021000021"}
 UK = {"accountNumber": "31926819", "sortCode": "608371"}
 TYPES: dict[str, dict[str, str]] = {
     "EUR_SEPA": {"iban": "NL05TEST0417164300", "bic": "TESTNL2A"},
@@ -46,7 +43,7 @@ TYPES: dict[str, dict[str, str]] = {
     "USD_ACH": US,
     "USD_SWIFT": {
         "bic": "TESTUS33", "accountNumber": "12345678", "bankStreetAddress": "1 Wall Street",
-        "bankCity": "New York", "bankPostalCode": "10005", "beneficiaryState": "NY",
+        "bankCity": "New York", "bankPostalCode": "10005",
     },
     "GBP_FPS": UK,
     "GBP_CHAPS": UK,

@@ -243,7 +243,7 @@ class NewBankAccount(Body, frozen=True, kw_only=True):
         )
 
 
-_US: Final = ("account_number", "routing_number", "email", "beneficiary_state")
+_US: Final = ("account_number", "routing_number")
 _UK: Final = ("account_number", "sort_code")
 _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "EUR_SEPA": ("iban",),
@@ -251,7 +251,6 @@ _REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "USD_ACH": _US,
     "USD_SWIFT": (
         "bic", "account_number", "bank_street_address", "bank_city", "bank_postal_code",
-        "beneficiary_state",
     ),
     "GBP_FPS": _UK,
     "GBP_CHAPS": _UK,

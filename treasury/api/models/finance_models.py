@@ -78,6 +78,7 @@ class Account(Model, frozen=True):
     name: str | None = None
     chain: str | None = None
     status: str | None = None
+    party_roles: tuple[PartyRole, ...] | None = None
     kyc_status: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None

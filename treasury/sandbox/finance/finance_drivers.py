@@ -22,7 +22,7 @@ from treasury.sandbox.http.exchange import Refusal
 from treasury.sandbox.state.callbacks import Invocation
 from treasury.sandbox.state.keys import Effect
 from treasury.sandbox.state.shapes import Account, Party, VirtualBankAccount, Wallet, bare, decode
-from treasury.sandbox.story.world import NETWORK_FEES, World
+from treasury.sandbox.story.world import World
 
 _CHECKS: Final = ("PENDING", "IN_PROGRESS", "VERIFIED", "REJECTED", "MANUAL_REVIEW", "NOT_REQUIRED")
 _PARTY: Final = ("ACTIVE", "SUSPENDED", "BLOCKED")
@@ -143,12 +143,6 @@ class FinanceDrivers:
             ("PENDING", "PROCESSING"),
             lambda world, given: transfer_life.fail(world, given, code, reason),
         )
-
-    def network_fees(self, *, charged: bool = True) -> bool:
-        """From now on a crypto transfer costs its sender the network's fee, too, or it does not."""
-        with self._world.act() as world:
-            world.store.remember(**{NETWORK_FEES: "yes" if charged else "no"})
-            return charged
 
     # sessions and payment requests
 

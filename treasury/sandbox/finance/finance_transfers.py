@@ -143,7 +143,7 @@ def make_crypto(
     return _accepted(
         world, "crypto", (sender, receiver), amount, body, asset=body.asset,
         merchant_reference=merchant_reference, destination_address=body.destination_address,
-        network_fee=NETWORK_FEES[sender.chain] if world.charges_network_fees else None,
+        network_fee=NETWORK_FEES[sender.chain],
     )  # fmt: skip
 
 

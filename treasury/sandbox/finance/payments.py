@@ -1,8 +1,8 @@
 """Payment requests: an amount on a card, reserved in the wallet of the card's account.
 
-Which account a card belongs to is nowhere specified: here a card that an account was created with,
-or whose reference is an account's id or externalId, belongs to that account, and every other card
-to the first account that holds USDC. The provider settles or reverses a request; no operation of
+The specification does not say which account a card belongs to. Here it is the account that was
+created with the card, or whose id or externalId is the card's reference; any other card is a 404. The
+provider settles or reverses a request; no operation of
 the specification does, those of the published generation are in `published_payments`.
 """
 
@@ -205,13 +205,9 @@ def _account_of_card(world: World, card: CardReference) -> Account:
     account = account_named(world, reference)
     if account is not None:
         return account
-    if world.store.detail("account", reference) is not None:
-        return account_of(world, reference)
-    accounts = (decode(item, Account) for item in world.store.page("account", {}).items)
-    holder = next((a for a in accounts if spendable(world, a.id, ASSET)), None)
-    if holder is None:
+    if world.store.detail("account", reference) is None:
         raise missing("card")
-    return holder
+    return account_of(world, reference)
 
 
 def reserve_coins(world: World, account_id: str, reference: str, coins: Decimal) -> None:

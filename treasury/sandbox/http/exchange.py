@@ -41,9 +41,11 @@ class Call(msgspec.Struct, frozen=True):
         return [value for text in self.query.get(name, []) for value in text.split(",")]
 
     def read(self, shape: type[T]) -> T:
-        """The body in a shape; what does not fit it is 400 and names the field."""
+        """Decode the body into `shape`; a missing or unfit body is 400 and names the field."""
+        if not self.raw:
+            raise invalid("The request needs a JSON body.")
         try:
-            return decode_json(self.raw or b"{}", self.reads.get(shape, shape))
+            return decode_json(self.raw, self.reads.get(shape, shape))
         except msgspec.ValidationError as error:
             raise invalid(_misfit(str(error))) from None
 

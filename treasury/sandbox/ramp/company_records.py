@@ -1,8 +1,8 @@
 """The company's own bank accounts and wallets: created, renamed, verified.
 
-What an account needs follows from its type, by one table: the specification's fields and those that
-deployed services ask for besides, so that whatever passes here passes there. A bank account is
-reviewed by the next TARGET day; a wallet waits until somebody proves it.
+The specification's table names the fields that each type of account requires. Profile `b` changes
+them to what the published generation requires. A bank account is reviewed by the next TARGET day; a
+wallet stays pending until a driver verifies it.
 """
 
 from __future__ import annotations
@@ -101,27 +101,30 @@ _UK: Final = {"account_number": _matches(r"\d{8}"), "sort_code": _matches(r"\d{6
 _FOREIGN_NUMBER: Final = _matches(r"[A-Z0-9]{1,34}")
 _NEEDS: Final[dict[str, dict[str, _Check]]] = {
     "EUR_SEPA": {"iban": is_iban, "bic": _BIC},
-    "USD_WIRE": {**_US, "email": _ANY, "beneficiary_state": _ANY},
-    "USD_ACH": {**_US, "email": _ANY, "beneficiary_state": _ANY},
+    "USD_WIRE": _US,
+    "USD_ACH": _US,
     "USD_SWIFT": {
         "bic": _BIC, "account_number": _FOREIGN_NUMBER, "bank_street_address": _ANY,
-        "bank_city": _ANY, "bank_postal_code": _ANY, "beneficiary_state": _ANY,
+        "bank_city": _ANY, "bank_postal_code": _ANY,
     },
     "GBP_FPS": _UK,
     "GBP_CHAPS": _UK,
     "OTHER_SWIFT": {"currency": _matches("[A-Z]{3}"), "bic": _BIC},
 }  # fmt: skip
-"""What each type must have, and what it must look like."""
-_OPTIONAL: Final = {("b", "EUR_SEPA", "bic")}
-"""What a profile does without, against the specification."""
+"""Required fields by account type, each with its check."""
+_US_CONTACT: Final[dict[str, _Check]] = {"email": _ANY, "beneficiary_state": _ANY}
+_ALSO_NEEDS_IN_B: Final[dict[str, dict[str, _Check]]] = {
+    "USD_WIRE": _US_CONTACT,
+    "USD_ACH": _US_CONTACT,
+    "USD_SWIFT": {"beneficiary_state": _ANY},
+}
+"""Fields that profile `b` requires in addition."""
 
 
 def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     """A bank account, to be reviewed by the next TARGET day."""
     body = call.read(NewBankAccount)
-    for name, check in _NEEDS[body.bank_account_type].items():
-        if (world.profile, body.bank_account_type, name) in _OPTIONAL and body.bic is None:
-            continue
+    for name, check in _needs(world.profile, body).items():
         _require_valid(body, name, check)
     if body.bank_account_type == "OTHER_SWIFT":
         if body.iban is None or body.account_number is not None:
@@ -132,6 +135,16 @@ def create_bank_account(world: World, call: Call) -> CompanyBankAccount:
     review = at(next_target_day(world.clock.today), "10:00")
     world.agenda.add(review, _REVIEW, account.id)
     return account
+
+
+def _needs(profile: str, body: NewBankAccount) -> dict[str, _Check]:
+    """Return the required fields of an account of this type, each with its check."""
+    needs = dict(_NEEDS[body.bank_account_type])
+    if profile == "b":
+        needs |= _ALSO_NEEDS_IN_B.get(body.bank_account_type, {})
+        if body.bank_account_type == "EUR_SEPA" and body.bic is None:
+            del needs["bic"]  # optional in the published generation
+    return needs
 
 
 def _pending(world: World) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def make_app(
     async def token(request: Request) -> Response:
         form = await request.body()
         with world.lock:
-            return _response(tokens.exchange(form))
+            content_type = request.headers.get("content-type", "")
+            return _response(tokens.exchange(content_type, form))
 
     def endpoint(routes: dict[str, Route]) -> _Endpoint:
         async def serve(request: Request) -> Response:

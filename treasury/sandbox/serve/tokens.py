@@ -17,6 +17,7 @@ from treasury.sandbox.state.shapes import User, encode
 from treasury.sandbox.story.cast import NEIGHBOUR_CREDENTIALS, NEIGHBOUR_USERS, USERS
 
 _LIFETIME: Final = 300
+_FORM: Final = "application/x-www-form-urlencoded"
 CREDENTIALS: Final = {
     name: (f"harbour-{name}", f"sandbox-{name}-secret") for name in ("maker", "checker", "viewer")
 }
@@ -35,8 +36,10 @@ class Tokens:
         self._ids = ids
         self._out: dict[str, tuple[User, float]] = {}
 
-    def exchange(self, form: bytes) -> Reply:
-        """Answer a token request (RFC 6749, section 4.4)."""
+    def exchange(self, content_type: str, form: bytes) -> Reply:
+        """Answer a token request (RFC 6749, section 4.4); its body has to be form-encoded."""
+        if content_type.partition(";")[0].strip().lower() != _FORM:
+            return Reply(encode({"error": "invalid_request"}), 400)
         fields = {name: values[-1] for name, values in parse_qs(form.decode("latin-1")).items()}
         if fields.get("grant_type") != "client_credentials":
             return Reply(encode({"error": "unsupported_grant_type"}), 400)

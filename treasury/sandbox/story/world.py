@@ -42,8 +42,6 @@ from treasury.sandbox.story.request_story import Desk, Funding
 from treasury.sandbox.story.transfer_story import Wallets
 from treasury.sandbox.story.volume import NONE, Past, Volume
 
-NETWORK_FEES: Final = "network_fees"
-"""The fact that says whether the networks' fees are charged."""
 DEPOSIT_BANK: Final = "deposit_bank"
 """The fact that keeps the provider's deposit details, once they were changed."""
 
@@ -135,11 +133,6 @@ class World:
     def has_planted_gas(self) -> bool:
         """Whether every transaction of the company's wallets pays the same."""
         return self.store.facts()["scenario"] == _GAS
-
-    @property
-    def charges_network_fees(self) -> bool:
-        """Whether a crypto transfer costs its sender the network's fee, too."""
-        return self.store.facts().get(NETWORK_FEES) == "yes"
 
     @contextmanager
     def act(self) -> Iterator[World]:
