@@ -82,6 +82,18 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     base_url: str
 
 
+class BankReceiverFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[services.bank_receiver]`: field names of the bank account that a fiat transfer pays.
+
+    The specification does not show them; the provider does. Without them no such transfer is sent.
+    """
+
+    object: str
+    iban: str
+    name: str
+    bic: str
+
+
 class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[services]`: the two base addresses and the token address they share.
 
@@ -93,6 +105,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     token_url: str
     finance: Service
     ramp: Service
+    bank_receiver: BankReceiverFields | None = None
     environment: Environment | None = None
     allow_writes: bool | None = None
 

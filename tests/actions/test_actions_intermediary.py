@@ -14,7 +14,7 @@ from benchmarks.torture.desk import Desk, ready_action
 from benchmarks.torture.relay import Exchange, Response
 from benchmarks.torture.settling import RelayedDesk, relayed_desk
 from treasury.actions import KINDS, Action
-from treasury.api.operations import REFUSES
+from treasury.api.operations import refusals_of
 from treasury.errors import ActionRefused, InputError
 
 JSON = "application/json"
@@ -140,7 +140,7 @@ def test_a_page_after_the_effect_is_no_refusal(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_services_own_documented_refusal_is_one_and_no_other(bench: Proxied, kind: str) -> None:
-    safety, documented = KINDS[kind].safety, REFUSES[KINDS[kind].operation]
+    safety, documented = KINDS[kind].safety, refusals_of(KINDS[kind].operation)
     for status in statuses_of(kind):
         end = bench.end_of(kind, Page(status, OWN, JSON, passes_on=False).answer)
         if status not in documented or (status, safety) == (409, "keyed"):

@@ -7,6 +7,7 @@ import pytest
 from fake_service import Connect, refusal
 
 from treasury import errors
+from treasury.api import bodies
 from treasury.api.finance_client import Finance
 from treasury.api.service_errors import error_for, read_refusal
 
@@ -59,6 +60,22 @@ def test_404_of_something_else_than_the_service_means_not_offered(connect: Conne
     client, _ = connect(lambda _: httpx.Response(404, content=b"<h1>nginx</h1>"))
     with pytest.raises(errors.NotOffered):
         client.ramp.requests.get("r1")
+
+
+def test_404_of_a_record_that_the_body_names_is_not_found(connect: Connect) -> None:
+    client, _ = connect(lambda _: refusal(404, "NOT_FOUND"))
+    body = bodies.NewPaymentRequest(type="x", reference_id="r", amount=1, currency="EUR")
+    with pytest.raises(errors.NotFound, match="check the ids in the request"):
+        client.finance.payment_requests.create(body)
+
+
+def test_404_without_the_service_s_error_shape_leaves_such_a_write_unknown(
+    connect: Connect,
+) -> None:
+    client, _ = connect(lambda _: httpx.Response(404, html="<h1>proxy</h1>"))
+    body = bodies.NewPaymentRequest(type="x", reference_id="r", amount=1, currency="EUR")
+    with pytest.raises(errors.OutcomeUnknown):
+        client.finance.payment_requests.create(body)
 
 
 def test_a_404_that_may_be_about_the_operation_says_both(connect: Connect) -> None:

@@ -13,7 +13,15 @@ from fake_service import HandClock
 from treasury.api import Client
 from treasury.api.models import finance_models as finance
 from treasury.api.models import ramp_models
-from treasury.errors import NotFound, NotOffered
+from treasury.errors import (
+    Forbidden,
+    InsufficientFunds,
+    InvalidRequest,
+    NotFound,
+    NotOffered,
+    OutcomeUnknown,
+    ServiceError,
+)
 from treasury.sandbox import Sandbox
 from treasury.settings import Credential, Service, Services
 
@@ -119,3 +127,64 @@ def test_what_a_generation_lacks_is_not_offered_and_an_unknown_record_not_found(
             ask()
     with pytest.raises(NotFound):
         finance.wallets.permits(ACCOUNT, "nobody")
+
+
+PAYMENTS = "/accounts/{accountId}/payment-requests"
+UNKNOWN = "00000000-0000-4000-8000-00000000ffff"
+
+
+@pytest.mark.parametrize("generation", ["b"], indirect=True)
+@pytest.mark.parametrize(
+    ("route", "ids", "body", "error"),
+    [
+        (PAYMENTS, (ACCOUNT,), {}, InvalidRequest),
+        (PAYMENTS, (ACCOUNT,), {"amount": 1e9}, InsufficientFunds),
+        (PAYMENTS, (UNKNOWN,), {"amount": 1}, NotFound),
+    ],
+)
+def test_a_refused_write_without_a_row_of_its_own_is_a_refusal(
+    generation: tuple[str, Sandbox, Client],
+    route: str,
+    ids: tuple[str, ...],
+    body: dict[str, object],
+    error: type[ServiceError],
+) -> None:
+    _, _, client = generation
+    whole = {"amount": 1, "currency": "USD", "idempotencyKey": UNKNOWN} | body if body else {}
+    with pytest.raises(error) as caught:
+        client.request("POST", route, *ids, body=whole)
+    assert not isinstance(caught.value, OutcomeUnknown)
+    assert not caught.value.may_have_executed
+
+
+@pytest.mark.parametrize("generation", ["b"], indirect=True)
+def test_a_refused_change_of_a_user_s_role_is_forbidden(
+    generation: tuple[str, Sandbox, Client],
+) -> None:
+    _, _, client = generation
+    with pytest.raises(Forbidden):
+        client.request(
+            "PUT", "/company/users/{userId}/role", UNKNOWN, service="ramp",
+            body={"role": "COMPANY_VIEWER"},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("generation", ["b"], indirect=True)
+def test_the_csv_export_is_a_file(generation: tuple[str, Sandbox, Client]) -> None:
+    _, _, client = generation
+    reply = client.request("GET", "/ramp-requests/export", service="ramp")
+    assert reply.file is not None
+    header, *lines = reply.file.decode().splitlines()
+    assert header.startswith("id,")
+    assert len(lines) == len(list(client.ramp.requests.iterate()))
+
+
+def test_an_account_s_party_roles_are_read(generation: tuple[str, Sandbox, Client]) -> None:
+    profile, _, client = generation
+    roles = client.finance.accounts.get(ACCOUNT).value.party_roles
+    if profile == "b":
+        assert roles is None
+        return
+    assert roles is not None
+    assert {role.role_type for role in roles} == {"ACCOUNT_HOLDER"}
+    assert all(role.party is not None and role.party.id == role.party_id for role in roles)

@@ -15,7 +15,8 @@ from fake_service import Connect, FakeService, HandClock, answer, refusal
 
 from treasury import errors
 from treasury.api import Client, bodies
-from treasury.api.operations import REFUSES
+from treasury.api.operations import refusals_of
+from treasury.ground.package_files import package_rows
 from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.ramp import ramp_routes
 from treasury.settings import Credential, Services
@@ -157,13 +158,30 @@ def test_a_write_with_key_or_version_is_sent_once_more_with_another_token(
 
 
 @pytest.mark.parametrize("name", BARE)
-@pytest.mark.parametrize(("status", "code"), [(401, "UNAUTHORIZED"), (429, "RATE_LIMITED")])
-def test_a_write_without_key_or_version_is_never_sent_again_after_401_and_429(
-    connect: Connect, name: str, status: int, code: str
+def test_a_write_without_key_or_version_is_never_sent_again_after_429(
+    connect: Connect, name: str
 ) -> None:
-    client, service = connect(scripted(refusal(status, code), DONE))
-    with pytest.raises(errors.Unauthorized if status == 401 else errors.RateLimited) as caught:
+    client, service = connect(scripted(refusal(429, "RATE_LIMITED"), DONE))
+    with pytest.raises(errors.RateLimited) as caught:
         ONCE[name](client)
+    assert len(service.requests) == 1
+    assert not caught.value.may_have_executed
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_a_plain_write_is_sent_once_more_after_the_service_s_own_401(
+    connect: Connect, name: str
+) -> None:
+    client, service = connect(scripted(refusal(401, "UNAUTHORIZED"), DONE))
+    ONCE[name](client)
+    assert len(service.requests) == service.token_requests == 2
+    assert len(set(contents(service))) == 1
+
+
+def test_a_plain_write_without_retry_unauthorized_is_sent_once(connect: Connect) -> None:
+    client, service = connect(scripted(refusal(401, "UNAUTHORIZED"), DONE))
+    with pytest.raises(errors.Unauthorized) as caught:
+        client.request("POST", "/accounts/{accountId}/reactivate", "a", retry_unauthorized=False)
     assert len(service.requests) == 1
     assert not caught.value.may_have_executed
 
@@ -234,7 +252,7 @@ def test_a_refusal_is_not_argued_with(connect: Connect, name: str, status: int) 
         (KEYED | ONCE)[name](client)
     assert len([one for one in service.requests if one.method != "GET"]) == 1
     assert caught.value.operation is not None
-    documented = status in REFUSES[caught.value.operation]
+    documented = status in refusals_of(caught.value.operation)
     assert caught.value.may_have_executed is not documented
 
 
@@ -273,7 +291,8 @@ def test_an_answer_that_is_not_the_services_own_refusal_is_none(
 
 def test_every_write_of_the_practice_services_is_in_the_table_of_refusals() -> None:
     places = re.compile(r"{\w+}")
-    listed = {places.sub("{}", name): statuses for name, statuses in REFUSES.items()}
+    rows = [row for row in package_rows("treasury.api", "operations.csv") if row["refuses"]]
+    listed = {places.sub("{}", row["operation"]): refusals_of(row["operation"]) for row in rows}
     for route in (*finance_routes.routes("spec"), *ramp_routes.routes("spec")):
         name = places.sub("{}", f"{route.method} {route.path}")
         if route.method != "GET" and name != "POST /fees/calculate":

@@ -31,7 +31,7 @@ from treasury.api.codec import (
 from treasury.api.exchange.auth import TokenAuth
 from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.finance_client import Finance
-from treasury.api.operations import OPTIONAL
+from treasury.api.operations import FILES, OPTIONAL
 from treasury.api.ramp_client import Ramp
 from treasury.api.service_errors import not_offered, where
 from treasury.settings import Credential, Services
@@ -45,11 +45,15 @@ _CALCULATES = {("ramp", "POST", "/fees/calculate")}
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """A successful answer: the result's own bytes (`null` where there is none)."""
+    """A successful answer: the bytes of its result, `null` if it has none.
+
+    An operation that answers with a file, such as `GET /ramp-requests/export`, has it in `file`.
+    """
 
     call: Call
     status: int
     result: bytes
+    file: bytes | None = None
     pagination: Pagination | None = None
     credential: str = ""
     """The client id that the call was made with."""
@@ -99,6 +103,7 @@ class Client:
         self.limits, self.clock = self._transport.limits, self._transport.clock
         self._auth = TokenAuth(services.token_url, credential, self._transport)
         self._may_write = services.may_write
+        self.bank_receiver = services.bank_receiver
         self._propose: Callable[[str], str] | None = None
         self.client_id = credential.client_id
         self.finance: Finance = Finance(self)
@@ -145,12 +150,15 @@ class Client:
         body: object | None = None,
         kind: Kind | None = None,
         look_up: str | None = None,
+        retry_unauthorized: bool = True,
     ) -> Reply:
-        """Any operation: `request("GET", "/accounts/{id}", account_id)`.
+        """Send any operation: `request("GET", "/accounts/{id}", account_id)`.
 
-        The method says whether it writes. Of a write, `kind` says whether sending it again is safe;
-        left out, that follows from its body. `look_up` is the advice of an OutcomeUnknown.
-        ActionRefused where nothing may be written; InputError where `kind` contradicts the method.
+        The method says whether it writes. For a write, `kind` says whether sending it again is
+        safe; by default that follows from its body. `look_up` is the advice of an OutcomeUnknown.
+        `retry_unauthorized=False` keeps a write without key or version from being sent again after
+        a 401. Raises ActionRefused if writing is not allowed, InputError if `kind` contradicts the
+        method.
         """
         reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
         if kind is not None and (kind == "read") is not reading:
@@ -175,6 +183,7 @@ class Client:
             ids=ids,
             key=key,
             look_up=look_up or advice,
+            retry_unauthorized=retry_unauthorized,
         )
         if not reading:
             self.require_writes(call.operation)
@@ -186,13 +195,16 @@ class Client:
             raise
         with _having_left(call):
             pagination, result = None, b"null"
-            if response.content or reading:  # a write may answer with no body at all
+            file = _file(response, call.operation)
+            # A write may answer with no body at all.
+            if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, result = envelope.pagination, result_bytes(envelope)
             return Reply(
                 call=call,
                 status=response.status_code,
                 result=result,
+                file=file,
                 pagination=pagination,
                 credential=self.client_id,
             )
@@ -225,6 +237,12 @@ class Client:
             return any(wallet.value.id in wallets for wallet in listed)
         except errors.ServiceError:  # then what was answered first stands
             return False
+
+
+def _file(response: httpx.Response, operation: str) -> bytes | None:
+    """Return the file that an operation is declared to answer with; None for any other answer."""
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return response.content if FILES.get(operation) == media_type else None
 
 
 def _fill(route: str, ids: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from treasury.api import bodies, models
 from treasury.api.codec import Record, decode, split
 from treasury.api.resources import Collection, Endpoint, Filter, UnpagedList
+from treasury.settings import BankReceiverFields
 
 if TYPE_CHECKING:
     from treasury.api.client import Client, Reply, Service
@@ -146,9 +147,13 @@ class Transfers(Collection[models.Transfer]):
         return self._write("POST", route, sender_account_id, body=body)
 
     def fiat(self, sender_account_id: str, body: bodies.NewFiatTransfer) -> Record[models.Transfer]:
-        """Send fiat. Some services move stablecoin between accounts instead: no bank is implied."""
+        """Send fiat to an account of the service, or by SEPA to `body.bank_receiver`.
+
+        Some services move stablecoin between accounts instead, so a fiat transfer alone proves no
+        bank payment. Raises InputError if the field names of a bank receiver are not configured.
+        """
         route = "/accounts/{senderAccountId}/transfers/fiat"
-        return self._write("POST", route, sender_account_id, body=body)
+        return self._write("POST", route, sender_account_id, body=self._with_names(body))
 
     def create(
         self, sender_account_id: str, body: bodies.NewCryptoTransfer | bodies.NewFiatTransfer
@@ -157,7 +162,7 @@ class Transfers(Collection[models.Transfer]):
 
         Prefer `crypto` and `fiat`.
         """
-        whole = _WithSender(sender_account_id=sender_account_id, transfer=body)
+        whole = _WithSender(sender_account_id=sender_account_id, transfer=self._with_names(body))
         return self._write("POST", "/transfers", body=whole)
 
     def wait(
@@ -172,6 +177,13 @@ class Transfers(Collection[models.Transfer]):
             record = self.get(account_id, transfer_id)
         return record
 
+    def _with_names(self, body: _NewTransfer) -> _NewTransfer | _ToBank:
+        """Return the body, its bank receiver under the configured field names."""
+        names = self.client.bank_receiver
+        if names is None or not isinstance(body, bodies.NewFiatTransfer) or not body.bank_receiver:
+            return body
+        return _ToBank(transfer=body, names=names)
+
     def _passes(self, value: Any, name: str, condition: Filter, parents: tuple[str, ...]) -> bool:
         if name != "account_role":
             return super()._passes(value, name, condition, parents)
@@ -180,13 +192,32 @@ class Transfers(Collection[models.Transfer]):
         return account is None or account in parents
 
 
+_NewTransfer = bodies.NewCryptoTransfer | bodies.NewFiatTransfer
+
+
+class _ToBank(bodies.Body, frozen=True, kw_only=True):
+    """A fiat transfer to a bank account, under the field names of this service."""
+
+    REPEATS = "keyed"
+
+    transfer: bodies.NewFiatTransfer
+    names: BankReceiverFields
+
+    @property
+    def key(self) -> str | None:
+        return self.transfer.key
+
+    def wire(self) -> dict[str, Any]:
+        return self.transfer.wire_to_bank(self.names)
+
+
 class _WithSender(bodies.Body, frozen=True, kw_only=True):
     """The sender's account beside the fields of a transfer; the key is the transfer's."""
 
     REPEATS = "keyed"
 
     sender_account_id: str
-    transfer: bodies.NewCryptoTransfer | bodies.NewFiatTransfer
+    transfer: bodies.NewCryptoTransfer | bodies.NewFiatTransfer | _ToBank
 
     @property
     def key(self) -> str | None:

@@ -4,7 +4,8 @@
 authorities are the documented ones of deployed services (`docs/assumptions.md`): a 403 names them
 as likely, and they decide nothing. Every write may be refused for its content, token, right,
 record, method or rate, and one that has a body for its media type; 409 is a conflict, 422 or 409 a
-key that was used for another body.
+key that was used for another body. A write that has no row, such as one of a later generation, may
+be refused with any of these.
 """
 
 from __future__ import annotations
@@ -17,11 +18,20 @@ _ROWS: Final = package_rows("treasury.api", "operations.csv")
 
 SCOPES: Final = {row["operation"]: row["authority"] for row in _ROWS if row["authority"]}
 """Authority by operation; the company, fees and reference data need none."""
-REFUSES: Final = {
+_REFUSES: Final = {
     row["operation"]: frozenset(map(int, row["refuses"].split())) for row in _ROWS if row["refuses"]
 }
-"""The statuses of a refusal, by operation; an operation that is not listed has none."""
+_ANY_REFUSAL: Final = frozenset().union(*_REFUSES.values())
 LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["absence"]}
 """Where a 404 may speak of the operation as well as of the record: the answers look the same."""
+NAMES_RECORDS: Final = {row["operation"] for row in _ROWS if "named" in row["absence"]}
+"""Operations without an id in the path whose 404 is about a record that the body names."""
+FILES: Final = {"GET /ramp-requests/export": "text/csv"}
+"""Operations that answer with a file instead of an envelope, and its media type."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
 """Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
+
+
+def refusals_of(operation: str) -> frozenset[int]:
+    """Return the statuses with which the service may refuse a write."""
+    return _REFUSES.get(operation, _ANY_REFUSAL)

@@ -15,7 +15,7 @@ import msgspec
 
 from treasury import errors as tree
 from treasury.api.codec import UNREADABLE
-from treasury.api.operations import LATER_DROPPED, REFUSES, SCOPES
+from treasury.api.operations import LATER_DROPPED, NAMES_RECORDS, SCOPES, refusals_of
 
 _MOST_FAULTS: Final = 20
 """Errors of one refusal that are shown; of more, their number."""
@@ -125,6 +125,8 @@ def error_for(
     advice, scope = _DO[kind], SCOPES.get(operation)
     if kind is tree.Forbidden and scope is not None:
         advice = f"use a credential that may {scope}; nothing was executed"
+    if kind is tree.NotFound and operation in NAMES_RECORDS:
+        advice = "check the ids in the request, and that they belong to the same company"
     if kind is tree.NotFound and operation in LATER_DROPPED:
         advice = "check the id; later generations of the service do not have this operation at all"
     error = kind(
@@ -172,7 +174,8 @@ def _kind(status: int, refusal: Refusal, operation: str, *, keyed: bool) -> type
                 return _BY_CODE[fault.code]
     if status == 409 and keyed:  # a create has no version to conflict with
         return tree.KeySpent
-    if status == 404 and ("{" not in operation or not refusal.is_ours):
+    may_name_record = "{" in operation or operation in NAMES_RECORDS
+    if status == 404 and not (may_name_record and refusal.is_ours):
         return tree.NotOffered
     if status >= 500:
         return tree.ServiceFault
@@ -229,8 +232,7 @@ def is_refusal(response: httpx.Response, operation: str) -> bool:
     is one that this operation is documented to refuse with. Any other answer without success leaves
     the outcome unknown. Whoever forges shape and status cannot be told apart from the service.
     """
-    documented = response.status_code in REFUSES.get(operation, frozenset())
-    return read_refusal(response).is_ours and documented
+    return read_refusal(response).is_ours and response.status_code in refusals_of(operation)
 
 
 def _objects(listed: Any) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
         kind=None if body is None or kind.safety == "neither" else kind.safety,
         body=body,
         look_up="run `treasury actions recover`; it is never sent again blindly",
+        retry_unauthorized=False,
     )
     return reply.record(kind.model)
 

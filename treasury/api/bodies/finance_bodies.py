@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from treasury.api.bodies.body_base import Amount, Body, Keyed, Repeats, new_key
-from treasury.settings import is_loopback
+from treasury.identifiers import is_bic, is_iban
+from treasury.settings import BankReceiverFields, is_loopback
 
 __all__ = [
-    "AccountChanges", "ExternalAddress", "NewAccount", "NewAccountToAccountTransfer",
-    "NewCryptoTransfer", "NewFiatTransfer", "NewParty", "NewPartyRole", "NewPaymentRequest",
-    "NewPaymentSession", "NewVirtualBankAccount", "NewWallet", "PartyChanges", "PartyDetails",
-    "PostalAddress",
+    "AccountChanges", "BankReceiver", "ExternalAddress", "NewAccount",
+    "NewAccountToAccountTransfer", "NewCryptoTransfer", "NewFiatTransfer", "NewParty",
+    "NewPartyRole", "NewPaymentRequest", "NewPaymentSession", "NewVirtualBankAccount", "NewWallet",
+    "PartyChanges", "PartyDetails", "PostalAddress",
 ]  # fmt: skip
 
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
@@ -239,6 +240,18 @@ class ExternalAddress(msgspec.Struct, frozen=True):
     address: str
 
 
+class BankReceiver(msgspec.Struct, frozen=True):
+    """A bank account that a fiat transfer pays by SEPA.
+
+    The specification does not show the field names, so they come from `[services.bank_receiver]`
+    in `treasury.toml`; without that setting such a transfer is refused before anything is sent.
+    """
+
+    iban: str
+    name: str
+    bic: str | None = None
+
+
 class _Transfer(Keyed, frozen=True, kw_only=True):
     """What both kinds of transfer have."""
 
@@ -285,12 +298,38 @@ class NewFiatTransfer(_Transfer, frozen=True, kw_only=True):
     """`POST /accounts/{senderAccountId}/transfers/fiat`: `amount` is in `currency`."""
 
     currency: str
+    bank_receiver: BankReceiver | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._require("currency")
-        self._exactly_one("receiver_account_id", "receiver_external_id")
+        self._exactly_one("receiver_account_id", "receiver_external_id", "bank_receiver")
         self._as_number("amount", self.currency)
+        bank = self.bank_receiver
+        if bank is not None and not is_iban(bank.iban):
+            raise self.wrong("the check digits of the receiver's iban do not hold", "read it again")
+        if bank is not None and bank.bic is not None and not is_bic(bank.bic):
+            raise self.wrong("the receiver's bic is no BIC", "give 8 or 11 characters")
+        if bank is not None and not bank.name.strip():
+            raise self.wrong("the receiver's name is missing", "give the account holder's name")
+
+    def wire(self) -> dict[str, Any]:
+        """Return the fields; a bank receiver needs `wire_to_bank`."""
+        if self.bank_receiver is not None:
+            raise self.wrong(
+                "bank_receiver has no field names",
+                "ask the provider for them and set [services.bank_receiver] in treasury.toml",
+            )
+        return super().wire()
+
+    def wire_to_bank(self, names: BankReceiverFields) -> dict[str, Any]:
+        """Return the fields with the bank receiver under the names that this service uses."""
+        body, bank = super().wire(), self.bank_receiver
+        assert bank is not None
+        del body["bankReceiver"]
+        block = {names.iban: bank.iban, names.name: bank.name, names.bic: bank.bic}
+        body[names.object] = {field: value for field, value in block.items() if value is not None}
+        return body
 
 
 class NewPaymentRequest(Keyed, frozen=True, kw_only=True):

@@ -1,10 +1,10 @@
 """The one way to a service: encrypted, without redirects, with one loop that decides on repeats.
 
 A read is repeated after a passing failure, with growing pauses, as long as the deadline allows, and
-so is a write with an idempotency key. A write with a version is repeated only where the service
-itself turned it away, for its token or for rate; any other write only where nothing has left this
-machine. A write is refused only where the service itself says so (`is_refusal`); any other end of
-one that may have left is an `OutcomeUnknown`. How many calls are under way at once follows what the
+so is a write with an idempotency key. A write with a version is repeated only after the service's
+own 401 or 429; any other write only after its own 401, or if nothing has left this machine. A write
+is refused only where the service itself says so (`is_refusal`); any other end of one that may have
+left is an `OutcomeUnknown`. How many calls are under way at once follows what the
 service bears (`limiter`).
 """
 
@@ -113,6 +113,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     look_up: str = "read the record and see what became of it"
     brings_token: bool = False
     """Whether it asks for an access token: its answer is short."""
+    retry_unauthorized: bool = True
+    """Whether a plain write is sent once more, with a new token, after the service's own 401."""
 
     def __repr__(self) -> str:
         return f"<Call {self.operation}>"  # its content may be a secret
@@ -273,10 +275,17 @@ def _may_repeat(call: Call, outcome: _Failure) -> bool:
 
 
 def _wants_token(call: Call, outcome: _Failure) -> bool:
-    """Whether a call may be sent once more with another token."""
+    """Return whether a call is sent once more with a new token.
+
+    The specification asks for it. A read or a keyed write may always be repeated; any other write
+    only after the service's own 401, and a plain one not if `retry_unauthorized` is False: a proxy
+    may send a call twice and pass on the second answer, so that a genuine 401 follows an effect.
+    """
     if call.kind in {"read", "keyed"}:
         return isinstance(outcome, httpx.Response) and outcome.status_code == 401
-    return call.kind == "versioned" and _is_refused(call, outcome, 401)
+    if call.kind == "write" and not call.retry_unauthorized:
+        return False
+    return _is_refused(call, outcome, 401)
 
 
 def _is_refused(call: Call, outcome: _Failure, status: int) -> bool:

@@ -1,9 +1,9 @@
 """Payment requests: an amount on a card, reserved in the wallet of the card's account.
 
 The specification does not say which account a card belongs to. Here it is the account that was
-created with the card, or whose id or externalId is the card's reference; any other card is a 404. The
-provider settles or reverses a request; no operation of
-the specification does, those of the published generation are in `published_payments`.
+created with the card, or whose id or externalId is the card's reference; any other card is a 404.
+The provider settles or reverses a request; no operation of the specification does. Those of the
+published generation are in `published_payments`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treasury.sandbox.http.body_fields import JsonBody, Key, Long, Number, Text,
 from treasury.sandbox.http.exchange import Call, Refusal, missing, stored
 from treasury.sandbox.http.idempotency import create_route
 from treasury.sandbox.state.ledger import WORLD, Posting, available, reserved
-from treasury.sandbox.state.shapes import Account, Shape, decode, number, zulu
+from treasury.sandbox.state.shapes import Account, Shape, number, zulu
 from treasury.sandbox.state.store import Record, make_record
 from treasury.sandbox.story.rates import payout_rate
 from treasury.sandbox.story.world import World
