@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
-import queue
-import threading
 import zipfile
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -206,73 +203,72 @@ def test_faults_are_queued_listed_and_forgotten_and_never_strike_the_control_pla
         assert http.post(url, json=wrong).status_code == 400
 
 
-# webhooks
+# limits and a new start
 
 
-@pytest.fixture
-def receiver() -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
-    """A loopback address and what it is told."""
-    told: queue.Queue[dict[str, Any]] = queue.Queue()
-
-    class Hook(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Hook) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/hook", told
-        server.shutdown()
-        thread.join()
+def test_the_rate_limit_is_set_and_removed_over_http(running: Served, http: httpx.Client) -> None:
+    url = f"{running.base_url}/sandbox/limits"
+    assert result(http.get(url))["rateLimit"] is None
+    limit = {"calls": 2, "seconds": 3600.0}
+    assert result(http.post(url, json={"rateLimit": limit}))["rateLimit"] == limit
+    statuses = [http.get(f"{running.ramp_url}/fees").status_code for _ in range(3)]
+    assert statuses == [401, 401, 429]
+    result(http.post(url, json={"rateLimit": None}))
+    assert http.get(f"{running.ramp_url}/fees").status_code == 401
+    for wrong in (
+        {"rateLimit": {"calls": 0, "seconds": 1}},
+        {"rampBounds": {"least": 2}},
+        {"x": 1},
+    ):
+        assert http.post(url, json=wrong).status_code == 400
 
 
-def test_a_ramp_request_tells_its_moves_in_events_that_say_they_are_invented(
-    receiver: tuple[str, queue.Queue[dict[str, Any]]],
+def test_the_bounds_of_a_ramp_request_are_set_over_http(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client, caller_of: type
 ) -> None:
-    url, told = receiver
-    sandbox = Sandbox(7, webhook=url)
-    its_id = awaiting(sandbox)["id"]
-    sandbox.ramp.receive(its_id)
-    sandbox.clock.advance(hours=2)
-    events = [told.get(timeout=20) for _ in range(4)]
-    assert sorted(event["event"] for event in events) == [
-        "ramp_request.completed", "ramp_request.payment_received",
-        "ramp_request.status_changed", "ramp_request.status_changed",
-    ]  # fmt: skip
-    assert all("the sandbox's own" in event["invented"] for event in events)
-    assert len({event["id"] for event in events}) == 4
-    moves = {(e["data"]["previousStatus"], e["data"]["status"]) for e in events}
-    assert moves == {("AWAITING_FUNDS", "PROCESSING"), ("PROCESSING", "SUCCEEDED")}
-    assert {event["data"]["rampRequestId"] for event in events} == {its_id}
+    url = f"{running.base_url}/sandbox/limits"
+    bounds = {"rampBounds": {"least": "100", "most": 1000}}
+    assert result(http.post(url, json=bounds))["rampBounds"] == {"least": 100, "most": 1000}
+    assert http.post(url, json={"rampBounds": {"least": 2, "most": 1}}).status_code == 400
+    maker = caller_of(own_sandbox, running, http, "maker")
+    wallet = maker.ramp("/company-wallets").json()["result"][0]["id"]
+    fiat = maker.ramp("/fiat-currencies").json()["result"][0]["id"]
+    crypto = maker.ramp("/crypto-currencies").json()["result"][0]["id"]
+    body = {
+        "rampType": "ON_RAMP", "amount": 1001, "fiatCurrencyId": fiat,
+        "cryptoCurrencyId": crypto, "companyWalletId": wallet,
+    }  # fmt: skip
+    refused = maker.ramp_write("POST", "/ramp-requests", body)
+    assert refused.json()["errors"][0]["code"] == "AMOUNT_ABOVE_MAXIMUM"
 
 
-def test_a_move_that_is_taken_back_tells_nothing(
-    receiver: tuple[str, queue.Queue[dict[str, Any]]],
+def test_a_reset_begins_again(
+    own_sandbox: Sandbox, running: Served, http: httpx.Client, caller_of: type
 ) -> None:
-    url, told = receiver
-    sandbox = Sandbox(7, webhook=url)
-    its_id = awaiting(sandbox)["id"]
+    maker = caller_of(own_sandbox, running, http, "maker")
+    before = result(http.get(f"{running.base_url}/sandbox"))
+    parties = maker.finance("/parties").json()
+    own_sandbox.clock.advance(days=3)
+    own_sandbox.faults.add("/ramp/v1", status=500)
+    own_sandbox.webhooks.register("http://127.0.0.1:9/")
+    person = {"partyType": "ORGANISATION", "name": "New BV"}
+    assert maker.write("POST", "/parties", person).status_code == 201
+    answer = result(http.post(f"{running.base_url}/sandbox/reset"))
+    assert answer == {"now": before["now"]}
+    assert result(http.get(f"{running.base_url}/sandbox")) == before
+    assert result(http.get(f"{running.base_url}/sandbox/webhooks")) == []
+    assert maker.finance("/parties").status_code == 401
+    again = caller_of(own_sandbox, running, http, "maker")
+    assert again.finance("/parties").json() == parties
 
-    def taken_back() -> None:
-        with sandbox._world.act():
-            sandbox.ramp.deny(its_id)
-            raise KeyError
 
-    with pytest.raises(KeyError):
-        taken_back()
-    sandbox.ramp.block(its_id)
-    assert told.get(timeout=20)["data"]["status"] == "BLOCKED"
-    assert told.empty()
-
-
-def test_an_address_elsewhere_is_refused_and_a_deaf_one_holds_nothing_up() -> None:
-    with pytest.raises(InputError, match="not an address on this machine"):
-        Sandbox(7, webhook="http://hooks.example.test/in")
-    sandbox = Sandbox(7, webhook="http://127.0.0.1:9/hook")
-    its_id = awaiting(sandbox)["id"]
-    assert sandbox.ramp.receive(its_id).status == "PROCESSING"
+def test_a_reset_deletes_a_stored_state(tmp_path: Path, http: httpx.Client) -> None:
+    sandbox = Sandbox(7, state=tmp_path / "state")
+    sandbox.clock.advance(days=3)
+    with sandbox.serve() as served:
+        result(http.post(f"{served.base_url}/sandbox/reset"))
+    began = sandbox.now
+    sandbox.close()
+    again = Sandbox(7, state=tmp_path / "state")
+    assert again.now == began < Sandbox(7).now + timedelta(minutes=1)
+    again.close()

@@ -232,7 +232,7 @@ def test_a_limit_begins_anew_when_its_time_is_over() -> None:
     async def sink(_: Any) -> None:
         """Take whatever is answered."""
 
-    gate = LimitGate(app, RateLimit(1, 10), clock=lambda: now)
+    gate = LimitGate(app, lambda: RateLimit(1, 10), clock=lambda: now)
     for moment in (0.0, 9.9, 10.0, 19.0):
         now = moment
         scope = {"type": "http", "path": f"/ramp/v1/{moment}"}

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -22,7 +23,15 @@ from treasury.cli.practised_payments import begin_payments, play_payments
 from treasury.cli.progress import TerminalProgress
 from treasury.cli.settings_file import from_template
 from treasury.errors import InputError, TreasuryError
-from treasury.sandbox import PROFILES, SCENARIOS, Sandbox, Served, Volume, serve_forever
+from treasury.sandbox import (
+    PROFILES,
+    SCENARIOS,
+    RateLimit,
+    Sandbox,
+    Served,
+    Volume,
+    serve_forever,
+)
 from treasury.settings import FILE_NAME, load_settings, require_plain_path
 from treasury.workspace import RULES_FILE, Workspace
 
@@ -50,6 +59,20 @@ _scenario_option = click.option(
 _seed_option = click.option("--seed", type=int, default=7, show_default=True, help="Which company.")
 
 
+def _bounds(text: str) -> tuple[Decimal, Decimal]:
+    """Return the least and the largest amount of `100,1000000`."""
+    least, _, most = text.partition(",")
+    try:
+        return Decimal(least), Decimal(most)
+    except InvalidOperation:
+        raise InputError(f"{text!r} are no bounds", do="write them as 100,1000000") from None
+
+
+def _parsed_by(parse: Callable[[str], object]) -> Callable[..., object]:
+    """Return an option's callback that parses its text, if it was given."""
+    return lambda _context, _option, text: None if text is None else parse(text)
+
+
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @_seed_option
@@ -70,7 +93,21 @@ _seed_option = click.option("--seed", type=int, default=7, show_default=True, he
 @click.option(
     "--clock", metavar="INSTANT", help="Move the company's clock on first, like 2026-11-03T09:00Z."
 )
-@click.option("--webhook", metavar="URL", help="Tell that loopback address of ramp requests.")
+@click.option(
+    "--webhook", metavar="URL", help="Send signed events about ramp requests to a loopback address."
+)
+@click.option(
+    "--rate-limit",
+    metavar="CALLS/SECONDS",
+    callback=_parsed_by(RateLimit.parse),
+    help="Answer calls beyond that with 429, like 100/60.",
+)
+@click.option(
+    "--ramp-bounds",
+    metavar="LEAST,MOST",
+    callback=_parsed_by(_bounds),
+    help="Refuse ramp requests beyond that, like 100,50000.",
+)
 @click.option(
     "--volume",
     metavar="REQUESTS,TRANSFERS",
@@ -106,14 +143,18 @@ def sandbox(
     if truth:
         company.write_truth(Path(truth))
 
-    def announce(served: Served) -> None:
-        click.echo(f"finance  {served.finance_url}\nramp     {served.ramp_url}")
-        click.echo(f"token    {served.token_url}")
-        click.echo(f"practice {served.base_url}/sandbox  clock, drivers, faults, bank files")
-        for name, (client_id, secret) in company.credentials.items():
-            click.echo(f"{name:<8} client_id={client_id} client_secret={secret} (practice only)")
+    serve_forever(company, port, ready=partial(_announce, company))
 
-    serve_forever(company, port, ready=announce)
+
+def _announce(company: Sandbox, served: Served) -> None:
+    """Print the addresses and the practice credentials of a running sandbox."""
+    click.echo(f"finance  {served.finance_url}\nramp     {served.ramp_url}")
+    click.echo(f"token    {served.token_url}")
+    click.echo(f"practice {served.base_url}/sandbox  clock, drivers, faults, bank files")
+    for name, (client_id, secret) in company.credentials.items():
+        click.echo(f"{name:<8} client_id={client_id} client_secret={secret} (practice only)")
+    if company.webhook_secret:
+        click.echo(f"webhook  secret={company.webhook_secret} (practice only)")
 
 
 @click.command()

@@ -8,6 +8,7 @@ plane are not counted.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from typing import Final
@@ -35,31 +36,44 @@ class RateLimit(msgspec.Struct, frozen=True):
                 do="give at least one call and more than no time",
             )
 
+    @classmethod
+    def parse(cls, text: str) -> RateLimit:
+        """Return the limit of `100/60`: calls, then seconds."""
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9}(?:\.\d{1,3})?)", text, re.ASCII)
+        if match is None:
+            raise InputError(f"{text!r} is no rate limit", do="write it as 100/60")
+        return cls(int(match[1]), float(match[2]))
+
 
 class LimitGate:
-    """Stands in front of the services and refuses what is too much; the count begins anew."""
+    """Stands in front of the services and refuses calls above the limit, if there is one."""
 
     def __init__(
-        self, app: ASGIApp, limit: RateLimit, clock: Callable[[], float] = time.monotonic
+        self,
+        app: ASGIApp,
+        limit: Callable[[], RateLimit | None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._limit = limit
+        self._current = limit
         self._clock = clock
-        self._until = clock() + limit.seconds
-        self._left = limit.calls
+        self._limit: RateLimit | None = None
+        self._until = 0.0
+        self._left = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the call through and tell what is left, or answer 429."""
-        if not scope["path"].startswith(_COUNTED):
+        limit = self._current()
+        if limit is None or not scope["path"].startswith(_COUNTED):
             await self._app(scope, receive, send)
             return
         now = self._clock()
-        if now >= self._until:
-            self._until, self._left = now + self._limit.seconds, self._limit.calls
+        if now >= self._until or limit != self._limit:
+            self._limit, self._until, self._left = limit, now + limit.seconds, limit.calls
         self._left -= 1
         wait = math.ceil(self._until - now)
         headers = {
-            "X-RateLimit-Limit": str(self._limit.calls),
+            "X-RateLimit-Limit": str(limit.calls),
             "X-RateLimit-Remaining": str(max(self._left, 0)),
             "X-RateLimit-Reset": str(wait),
         }

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from types import MethodType
-from typing import Any, Final, cast, get_type_hints
+from typing import Any, Final, Protocol, cast, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -25,8 +25,10 @@ from starlette.routing import Route as WebRoute
 from treasury.errors import InputError
 from treasury.ground.decoding import decode_json
 from treasury.sandbox.http.exchange import Refusal
+from treasury.sandbox.http.limits import RateLimit
 from treasury.sandbox.serve.explorer import ExplorerFile
 from treasury.sandbox.serve.faults import CATALOGUE, UNDISTURBED, Faults
+from treasury.sandbox.serve.webhooks import EVENTS, PAUSES, Webhooks
 from treasury.sandbox.state.callbacks import is_loopback
 from treasury.sandbox.state.shapes import encode
 from treasury.sandbox.story.world import World
@@ -34,7 +36,27 @@ from treasury.sandbox.story.world import World
 _LABEL: Final = "the sandbox's own control plane; no part of either service"
 
 _Answer = Callable[[Request, bytes], Any]
-_BankFiles = Callable[[date | None, date | None], list[tuple[str, bytes]]]
+
+
+class Company(Protocol):
+    """What the control plane asks of the sandbox that it belongs to."""
+
+    faults: Faults
+    clock: PracticeClock
+    webhooks: Webhooks
+    rate_limit: RateLimit | None
+    ramp_bounds: tuple[Decimal, Decimal]
+
+    def reset(self) -> None:
+        """Begin again as at the start of the process."""
+
+    def bank_files(
+        self, first: date | None = None, last: date | None = None
+    ) -> list[tuple[str, bytes]]:
+        """Return the banks' files, as names and contents."""
+
+    def explorer_files(self) -> list[ExplorerFile]:
+        """Return the explorers' exports."""
 
 
 class Driver(msgspec.Struct, frozen=True):
@@ -136,22 +158,45 @@ class _Faults(msgspec.Struct, forbid_unknown_fields=True):
     mix: _Mix | None = None
 
 
+class _Rate(msgspec.Struct, forbid_unknown_fields=True):
+    calls: int
+    seconds: float
+
+
+class _Bounds(msgspec.Struct, forbid_unknown_fields=True):
+    least: Decimal
+    most: Decimal
+
+
+class _Limits(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    rate_limit: _Rate | msgspec.UnsetType | None = msgspec.UNSET
+    ramp_bounds: _Bounds | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Webhook(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    url: str
+    events: tuple[str, ...] = EVENTS
+    twice: bool = False
+    pauses: tuple[float, ...] = PAUSES
+
+
+class _Rotation(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    overlap_seconds: float = 86_400.0
+
+
 class ControlPlane(msgspec.Struct, frozen=True):
-    """The answers, one method an address."""
+    """The answers of the control plane, one method for each address and HTTP method."""
 
     world: World
-    faults: Faults
-    practice_clock: PracticeClock
+    company: Company
     drivers: Mapping[str, Driver]
-    bank_files: _BankFiles
-    explorer_files: Callable[[], list[ExplorerFile]]
 
     def state(self, *_: object) -> object:
         """What time it is, what will happen by itself, what can be done."""
         world = self.world
         return {
             "sandbox": _LABEL,
-            "now": self.practice_clock.now,
+            "now": self.company.clock.now,
             "profile": world.profile,
             "agenda": [msgspec.structs.asdict(entry) for entry in world.agenda.coming()],
             "accounts": [msgspec.structs.asdict(account) for account in world.bank.accounts],
@@ -167,11 +212,11 @@ class ControlPlane(msgspec.Struct, frozen=True):
         """Move the clock on, by so much or to an instant."""
         target = _read(body, _Clock)
         if target.to is not None:
-            happened = self.practice_clock.set(target.to)
+            happened = self.company.clock.set(target.to)
         else:
             span = timedelta(days=target.days, hours=target.hours, minutes=target.minutes)
-            happened = self.practice_clock.advance(span)
-        return {"now": self.practice_clock.now, "happened": happened}
+            happened = self.company.clock.advance(span)
+        return {"now": self.company.clock.now, "happened": happened}
 
     def drive(self, request: Request, body: bytes) -> object:
         """Carry a driver out."""
@@ -184,21 +229,23 @@ class ControlPlane(msgspec.Struct, frozen=True):
 
     def waiting(self, *_: object) -> object:
         """The queued faults that have yet to strike, and those that have."""
-        return {"waiting": self.faults.waiting(), "struck": self.faults.struck}
+        return {"waiting": self.company.faults.waiting(), "struck": self.company.faults.struck}
 
     def break_(self, request: Request, body: bytes) -> object:
         """Queue faults, or set the mix."""
         queued = _read(body, _Faults)
         for fault in queued.add:
-            self.faults.add(**fault)
+            self.company.faults.add(**fault)
         if queued.mix is not None:
             mix = queued.mix
-            self.faults.mix(mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most)
+            self.company.faults.mix(
+                mix.seed, mix.rate, mix.names, path=mix.path, at_most=mix.at_most
+            )
         return self.waiting(request, body)
 
     def mend(self, request: Request, body: bytes) -> object:
         """Forget every fault."""
-        self.faults.clear()
+        self.company.faults.clear()
         return self.waiting(request, body)
 
     def effects(self, *_: object) -> object:
@@ -208,20 +255,70 @@ class ControlPlane(msgspec.Struct, frozen=True):
     def files(self, request: Request, _: bytes) -> Response:
         """The bank's files as one archive: every month that is over, or the days asked for."""
         first, last = (_day(request, name) for name in ("first", "last"))
-        return _archive(self.bank_files(first, last))
+        return _archive(self.company.bank_files(first, last))
 
     def explorer(self, *_: object) -> Response:
         """What explorers export of the company's wallets to this day, as one archive."""
-        return _archive((export.name, export.content) for export in self.explorer_files())
+        return _archive((export.name, export.content) for export in self.company.explorer_files())
+
+    def limits(self, *_: object) -> object:
+        """Return the rate limit and the bounds of a ramp request."""
+        least, most = self.company.ramp_bounds
+        return {
+            "rateLimit": self.company.rate_limit, "rampBounds": {"least": least, "most": most},
+        }  # fmt: skip
+
+    def limit(self, _: Request, body: bytes) -> object:
+        """Set the rate limit, `null` for none, and the bounds of a ramp request."""
+        change = _read(body, _Limits)
+        if change.rate_limit is None:
+            self.company.rate_limit = None
+        elif isinstance(change.rate_limit, _Rate):
+            self.company.rate_limit = RateLimit(change.rate_limit.calls, change.rate_limit.seconds)
+        if isinstance(change.ramp_bounds, _Bounds):
+            self.company.ramp_bounds = (change.ramp_bounds.least, change.ramp_bounds.most)
+        return self.limits()
+
+    def reset(self, *_: object) -> object:
+        """Begin again: records, ledger, keys, clock, faults, limits and webhooks."""
+        self.company.reset()
+        return {"now": self.company.clock.now}
+
+    def webhooks(self, *_: object) -> object:
+        """List the registered webhooks."""
+        return self.company.webhooks.registered()
+
+    def register_webhook(self, _: Request, body: bytes) -> object:
+        """Register an address for events; the answer shows its secret."""
+        asked = _read(body, _Webhook)
+        return self.company.webhooks.register(
+            asked.url, events=asked.events, twice=asked.twice, pauses=asked.pauses
+        )
+
+    def rotate_webhook(self, request: Request, body: bytes) -> object:
+        """Give a webhook a new secret; the old one signs too for a while."""
+        overlap = _read(body, _Rotation).overlap_seconds
+        webhook_id = request.path_params["webhook"]
+        return self.company.webhooks.rotate(webhook_id, overlap_seconds=overlap)
+
+    def delete_webhook(self, request: Request, _: bytes) -> object:
+        """Delete a webhook."""
+        self.company.webhooks.delete(request.path_params["webhook"])
+        return self.webhooks()
 
     def routes(self) -> list[WebRoute]:
-        """The control plane's addresses."""
+        """Return the control plane's addresses."""
         table: Iterable[tuple[str, dict[str, _Answer]]] = (
             ("", {"GET": self.state}),
             ("/clock", {"POST": self.clock}),
             ("/drive/{driver}", {"POST": self.drive}),
             ("/faults", {"GET": self.waiting, "POST": self.break_, "DELETE": self.mend}),
             ("/effects", {"GET": self.effects}),
+            ("/limits", {"GET": self.limits, "POST": self.limit}),
+            ("/reset", {"POST": self.reset}),
+            ("/webhooks", {"GET": self.webhooks, "POST": self.register_webhook}),
+            ("/webhooks/{webhook}", {"DELETE": self.delete_webhook}),
+            ("/webhooks/{webhook}/rotate", {"POST": self.rotate_webhook}),
             ("/bank-files", {"GET": self.files}),
             ("/explorer-files", {"GET": self.explorer}),
         )

@@ -34,7 +34,7 @@ from treasury.sandbox.serve.explorer import ExplorerFile, WalletBalance, explore
 from treasury.sandbox.serve.faults import FaultGate, Faults
 from treasury.sandbox.serve.openapi import FINANCE, RAMP, TOKEN
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
-from treasury.sandbox.serve.webhooks import send_webhooks
+from treasury.sandbox.serve.webhooks import Webhooks
 from treasury.sandbox.state.folder import place_of
 from treasury.sandbox.state.ids import Ids, Streams
 from treasury.sandbox.state.store import MEMORY
@@ -67,10 +67,10 @@ _FIRST_FIXING: Final = date(2026, 4, 1)
 class Sandbox:
     """A practice company with both services, its banks' files and the truth about them.
 
-    With `state`, a folder, whatever happens outlives the process. `webhook` is a loopback address
-    that is told of ramp requests; `ramp_bounds` are the least and the most that one may be of;
-    `rate_limit` says how many calls are answered in how much of the machine's time; `volume`, how
-    many ramp requests and transfers of earlier years there are besides, to measure with.
+    With `state`, a folder, the records outlive the process. `webhook` is a loopback address that
+    receives events about ramp requests, signed with `webhook_secret`. `ramp_bounds` are the least
+    and the largest amount of a ramp request, `rate_limit` the calls that are answered in a number
+    of seconds, and `volume` the ramp requests and transfers of earlier years, to measure with.
     """
 
     def __init__(
@@ -90,23 +90,65 @@ class Sandbox:
                 f"there is no profile {profile!r}", do=f"use one of: {', '.join(PROFILES)}"
             )
         self.faults = Faults()
-        self._seed, self._scenario = seed, scenario
-        self._rate_limit = rate_limit
-        self._world = World(seed, scenario, profile=profile, place=place_of(state), volume=volume)
-        self._neighbour_place = place_of(state)
-        self._tokens = Tokens(Ids(Streams(seed).of("tokens")))
-        self.clock = PracticeClock(self._world)
+        self._seed, self._scenario, self._profile = seed, scenario, profile
+        self._volume, self._place, self._webhook = volume, place_of(state), webhook
+        self._limits = (rate_limit, ramp_bounds)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._world = world = World(
+            self._seed, self._scenario, profile=self._profile, place=self._place,
+            volume=self._volume,
+        )  # fmt: skip
+        streams = Streams(self._seed)
+        self._tokens = Tokens(Ids(streams.of("tokens")))
+        self.clock = PracticeClock(world)
         """Moves the company's time on."""
-        self.ramp = RampDrivers(self._world)
-        """What the ramp's platform does."""
-        self.finance = FinanceDrivers(self._world)
-        """What the finance service's platform does."""
-        self.banks = BankDrivers(self._world, self.finance)
-        """What arrives from outside."""
-        if webhook is not None:
-            send_webhooks(self._world, webhook)
-        if ramp_bounds is not None:
-            self._world.bounds = ramp_bounds
+        self.ramp = RampDrivers(world)
+        """The ramp platform's moves."""
+        self.finance = FinanceDrivers(world)
+        """The finance platform's moves."""
+        self.banks = BankDrivers(world, self.finance)
+        """Arrivals from outside the services."""
+        self.webhooks = Webhooks(world, Ids(streams.of("webhooks")))
+        """Registered receivers of events about ramp requests."""
+        self.webhook_secret: str | None = None
+        """The secret that signs deliveries to the `webhook` of the constructor."""
+        if self._webhook is not None:
+            self.webhook_secret = str(self.webhooks.register(self._webhook)["secret"])
+        self.rate_limit, bounds = self._limits
+        """The rate limit of both services; None for none."""
+        if bounds is not None:
+            self.ramp_bounds = bounds
+
+    def reset(self) -> None:
+        """Begin again as at the start: records, ledger, keys, clock, faults, limits, webhooks.
+
+        The drivers, the clock and the webhooks are new objects afterwards. A stored state is
+        deleted.
+        """
+        with self._world.lock:
+            self.faults.clear()
+            if self._place != MEMORY:
+                self.close()
+                for name in (self._place, self._neighbour_place):
+                    Path(name).unlink(missing_ok=True)
+            self.__dict__.pop("_neighbour", None)
+            self._begin()
+
+    @property
+    def ramp_bounds(self) -> tuple[Decimal, Decimal]:
+        """The least and the most that a ramp request may be of."""
+        return self._world.bounds
+
+    @ramp_bounds.setter
+    def ramp_bounds(self, bounds: tuple[Decimal, Decimal]) -> None:
+        least, most = bounds
+        if not 0 <= least <= most:
+            raise InputError(
+                f"{least} to {most} are no bounds", do="give a least amount, then a larger one"
+            )
+        self._world.bounds = bounds
 
     @property
     def now(self) -> datetime:
@@ -136,10 +178,16 @@ class Sandbox:
     @cached_property
     def _neighbour(self) -> World:
         """The other company, from the first call of one of its users on."""
-        place, profile = self._neighbour_place, self._world.profile
-        if place != MEMORY:
-            place = str(Path(place).with_name("neighbour.sqlite"))
-        return World(self._seed, self._scenario, profile=profile, place=place, is_neighbour=True)
+        return World(
+            self._seed, self._scenario, profile=self._profile, place=self._neighbour_place,
+            is_neighbour=True,
+        )  # fmt: skip
+
+    @property
+    def _neighbour_place(self) -> str:
+        if self._place == MEMORY:
+            return MEMORY
+        return str(Path(self._place).with_name("neighbour.sqlite"))
 
     @property
     def bank_accounts(self) -> list[tuple[str, str, str, Source]]:
@@ -242,22 +290,26 @@ class Sandbox:
 
     def _server(self, served: Served, ready: Callable[[], None]) -> _Server:
         server = _Server(ready)
-        drivers = drivers_of(self.finance, self.ramp, self.banks)
-        drivers["expire_tokens"] = driver_of(self.expire_tokens)
-        control = ControlPlane(
-            self._world, self.faults, self.clock, drivers, self.bank_files, self.explorer_files
-        )
-        app = make_app(self._world, self._tokens, control.routes(), lambda: self._neighbour)
-        limited = LimitGate(app, self._rate_limit) if self._rate_limit else app
-        gate = FaultGate(limited, self.faults, server.cut)
+        world, gate = self._world, self._gate(server.cut)
 
         async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
+            nonlocal world, gate
             query = scope["query_string"].decode("latin-1")
             served.requests.append((scope["method"], scope["path"], query))
+            if world is not self._world:  # it was reset
+                world, gate = self._world, self._gate(server.cut)
             await gate(scope, receive, send)
 
         server.serve_app(recorded)
         return server
+
+    def _gate(self, cut: Callable[[Scope], None]) -> FaultGate:
+        """Return the application of the present world, behind the faults and the rate limit."""
+        drivers = drivers_of(self.finance, self.ramp, self.banks)
+        drivers["expire_tokens"] = driver_of(self.expire_tokens)
+        control = ControlPlane(self._world, self, drivers)
+        app = make_app(self._world, self._tokens, control.routes(), lambda: self._neighbour)
+        return FaultGate(LimitGate(app, lambda: self.rate_limit), self.faults, cut)
 
 
 def serve_forever(

@@ -1,32 +1,141 @@
-"""Tells an address what happened to ramp requests, in events that are the sandbox's own invention.
+"""Delivers events about ramp requests to registered addresses, signed, and again until answered.
 
 The specification promises webhooks for status changes, received payments and completions, and shows
-neither names nor payload: each body says that it is invented. An event leaves once the change has
-taken effect, does not hold anything up, and may be lost; whoever needs to know reads the request.
+neither names, payload, registration nor signature: all of it is the sandbox's own, and each body
+says so. An event leaves after the change has taken effect and delays nothing. Registrations last as
+long as the process.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import threading
+import time
+from typing import Any, Final
+
+import msgspec
 
 from treasury.errors import InputError
-from treasury.sandbox.state.callbacks import is_loopback
+from treasury.sandbox.state.callbacks import Callbacks, is_loopback
+from treasury.sandbox.state.ids import Ids
 from treasury.sandbox.state.shapes import RampRequest
 from treasury.sandbox.story.world import World
+from treasury.sandbox.webhooks import SIGNATURE, sign
 
+EVENTS: Final = (
+    "ramp_request.status_changed", "ramp_request.payment_received", "ramp_request.completed",
+)  # fmt: skip
+PAUSES: Final = (1.0, 2.0, 4.0, 8.0)
+"""Seconds before each further attempt of a delivery that was not answered with 2xx."""
+_OVERLAP: Final = 86_400.0
+_MOST: Final = 20
 _INVENTED: Final = "The specification names no events and no payload: these are the sandbox's own."
 
 
-def send_webhooks(world: World, url: str) -> None:
-    """Send the events of a world to a loopback address from now on."""
-    if not is_loopback(url):
-        raise InputError(
-            f"{url} is not an address on this machine", do="give a webhook address on 127.0.0.1"
-        )
+class Registration(msgspec.Struct, rename="camel"):
+    """An address, the events that it receives, and the secrets that sign them."""
 
-    def send(event: str, request: RampRequest, before: str) -> None:
+    id: str
+    url: str
+    events: tuple[str, ...]
+    is_twice: bool
+    """A fault: every event is delivered twice."""
+    pauses: tuple[float, ...]
+    secrets: list[tuple[str, float]]
+    """Each secret with the Unix time until which it signs; the newest first."""
+
+    def shown(self) -> dict[str, Any]:
+        """Return what a list shows: everything but the secrets."""
+        return {
+            "id": self.id, "url": self.url, "events": self.events, "twice": self.is_twice,
+            "secrets": len(self.secrets),
+        }  # fmt: skip
+
+
+class Webhooks:
+    """The registrations of one world, and the sending of its events."""
+
+    def __init__(self, world: World, ids: Ids) -> None:
+        self._world, self._ids = world, ids
+        self._lock = threading.Lock()
+        self._registrations: dict[str, Registration] = {}
+        world.on_change = self._changed
+
+    def register(
+        self,
+        url: str,
+        *,
+        events: tuple[str, ...] = EVENTS,
+        twice: bool = False,
+        pauses: tuple[float, ...] = PAUSES,
+    ) -> dict[str, Any]:
+        """Register a loopback address; the answer shows its secret, which no list does."""
+        unknown = sorted(set(events) - set(EVENTS))
+        if not is_loopback(url):
+            raise InputError(
+                f"{url} is not an address on this machine", do="give a webhook address on 127.0.0.1"
+            )
+        if unknown or not events:
+            raise InputError(
+                f"there is no event {', '.join(unknown) or 'in an empty list'}",
+                do=f"use: {', '.join(EVENTS)}",
+            )
+        if len(pauses) > len(PAUSES) or any(not 0 <= pause <= 60 for pause in pauses):
+            raise InputError(
+                "these pauses are too many or too long",
+                do=f"give at most {len(PAUSES)} of 0 to 60 seconds",
+            )
+        with self._lock:
+            if len(self._registrations) >= _MOST:
+                raise InputError(f"there are {_MOST} webhooks already", do="delete one first")
+            made = Registration(
+                id=self._ids.uuid(), url=url, events=events, is_twice=twice, pauses=pauses,
+                secrets=[(self._ids.token(), float("inf"))],
+            )  # fmt: skip
+            self._registrations[made.id] = made
+            return made.shown() | {"secret": made.secrets[0][0]}
+
+    def registered(self) -> list[dict[str, Any]]:
+        """Return every registration, without its secrets."""
+        with self._lock:
+            return [registration.shown() for registration in self._registrations.values()]
+
+    def rotate(self, webhook_id: str, *, overlap_seconds: float = _OVERLAP) -> dict[str, Any]:
+        """Give a registration a new secret; the old one signs too for `overlap_seconds`."""
+        with self._lock:
+            registration = self._find(webhook_id)
+            until = time.time() + max(0.0, overlap_seconds)
+            kept = [(secret, min(end, until)) for secret, end in registration.secrets[:1]]
+            registration.secrets = [(self._ids.token(), float("inf")), *kept]
+            return registration.shown() | {"secret": registration.secrets[0][0]}
+
+    def delete(self, webhook_id: str) -> None:
+        """Delete a registration; deliveries that wait for another attempt still come."""
+        with self._lock:
+            del self._registrations[self._find(webhook_id).id]
+
+    def _find(self, webhook_id: str) -> Registration:
+        if webhook_id not in self._registrations:
+            raise InputError(
+                f"there is no webhook {webhook_id[:40]}", do="GET /sandbox/webhooks lists them"
+            )
+        return self._registrations[webhook_id]
+
+    def _changed(self, request: RampRequest, before: str) -> None:
+        if request.status == before:
+            return
+        self._send("ramp_request.status_changed", request, before)
+        if request.status == "PROCESSING" and before == "AWAITING_FUNDS":
+            self._send("ramp_request.payment_received", request, before)
+        if request.status == "SUCCEEDED":
+            self._send("ramp_request.completed", request, before)
+
+    def _send(self, event: str, request: RampRequest, before: str) -> None:
+        with self._lock:
+            receivers = [r for r in self._registrations.values() if event in r.events]
+        if not receivers:
+            return
         body = {
-            "invented": _INVENTED, "id": world.ids.uuid(), "event": event,
+            "invented": _INVENTED, "id": self._ids.uuid(), "event": event,
             "createdAt": request.events[-1].created_at,
             "data": {
                 "rampRequestId": request.id, "rampType": request.ramp_type,
@@ -34,15 +143,26 @@ def send_webhooks(world: World, url: str) -> None:
                 "status": request.status, "version": request.version,
             },
         }  # fmt: skip
-        world.after(lambda: world.callbacks.invoke(request.id, url, body))
+        for receiver in receivers:
+            for _ in range(1 + receiver.is_twice):
+                self._world.after(_Delivery(self._world.callbacks, receiver, request.id, body))
 
-    def changed(request: RampRequest, before: str) -> None:
-        if request.status == before:
-            return
-        send("ramp_request.status_changed", request, before)
-        if request.status == "PROCESSING" and before == "AWAITING_FUNDS":
-            send("ramp_request.payment_received", request, before)
-        if request.status == "SUCCEEDED":
-            send("ramp_request.completed", request, before)
 
-    world.on_change = changed
+class _Delivery(msgspec.Struct, frozen=True):
+    """One event on its way to one address."""
+
+    callbacks: Callbacks
+    receiver: Registration
+    subject: str
+    body: dict[str, Any]
+
+    def __call__(self) -> None:
+        self.callbacks.invoke(
+            self.subject, self.receiver.url, self.body,
+            headers=self._headers, pauses=self.receiver.pauses,
+        )  # fmt: skip
+
+    def _headers(self, body: bytes) -> dict[str, str]:
+        now = time.time()
+        valid = [secret for secret, until in self.receiver.secrets if now < until]
+        return {SIGNATURE: sign(body, valid, now)}

@@ -1,15 +1,14 @@
-"""Calls an address that a client gave us, after the fact and without waiting for it.
+"""Calls an address that a client gave, after the change and without waiting for it.
 
 The specification says that a payment session's callbackUrl is invoked and not how: the method and
-the body are our own invention and say so. Only loopback addresses are called; whatever else is
-given is written down with the reason. A few threads share the work, and a full queue drops what
-comes on top, in writing.
+the body are our own invention and say so. Only loopback addresses are called. Two threads share the
+work, and a full queue drops what comes on top; both are recorded with the reason.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -42,6 +41,18 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+Headers = Callable[[bytes], Mapping[str, str]]
+
+
+class _Invoked(msgspec.Struct, frozen=True):
+    """An address, its body, and the headers of each attempt."""
+
+    subject: str
+    url: str
+    body: bytes
+    headers: Headers
+
+
 class Callbacks:
     """Invokes addresses in the background and keeps the list of what was invoked."""
 
@@ -57,29 +68,53 @@ class Callbacks:
         with self._lock:
             return list(self._invocations)
 
-    def invoke(self, subject: str, url: str, body: Mapping[str, object]) -> None:
-        """Send `body` to the address soon; never waits, never fails."""
-        if not is_loopback(url):
-            self._note(subject, url, _NOT_OURS)
-        elif not self._room.acquire(blocking=False):
-            self._note(subject, url, "not invoked: too many are waiting")
-        else:
-            self._threads.submit(self._send, subject, url, msgspec.json.encode(body))
+    def invoke(
+        self,
+        subject: str,
+        url: str,
+        body: Mapping[str, object],
+        *,
+        headers: Headers = lambda _: {},
+        pauses: tuple[float, ...] = (),
+    ) -> None:
+        """Send `body` to the address soon; never waits, never fails.
 
-    def _send(self, subject: str, url: str, body: bytes) -> None:
-        address = urlsplit(url)
+        `headers` gives more headers for each attempt. An attempt that is not answered with 2xx is
+        repeated after each of the `pauses`, in seconds.
+        """
+        self._submit(_Invoked(subject, url, msgspec.json.encode(body), headers), pauses)
+
+    def _submit(self, call: _Invoked, pauses: tuple[float, ...]) -> None:
+        if not is_loopback(call.url):
+            self._note(call.subject, call.url, _NOT_OURS)
+        elif not self._room.acquire(blocking=False):
+            self._note(call.subject, call.url, "not invoked: too many are waiting")
+        else:
+            self._threads.submit(self._send, call, pauses)
+
+    def _send(self, call: _Invoked, pauses: tuple[float, ...]) -> None:
+        address = urlsplit(call.url)
         path = (address.path or "/") + (f"?{address.query}" if address.query else "")
-        headers = {"Content-Type": "application/json", "X-Sandbox": "invented callback"}
+        headers = {
+            "Content-Type": "application/json", "X-Sandbox": "invented callback",
+            **call.headers(call.body),
+        }  # fmt: skip
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
+        status = 0
         try:
             with closing(kind(address.hostname or "", address.port, timeout=_PATIENCE)) as caller:
-                caller.request("POST", path, body, headers)
-                outcome = f"answered {caller.getresponse().status}"
+                caller.request("POST", path, call.body, headers)
+                status = caller.getresponse().status
+                outcome = f"answered {status}"
         except (OSError, HTTPException, ValueError) as error:
             outcome = f"failed: {type(error).__name__}"
         finally:
             self._room.release()
-        self._note(subject, url, outcome)
+        self._note(call.subject, call.url, outcome)
+        if pauses and not 200 <= status < 300:
+            again = threading.Timer(pauses[0], self._submit, (call, pauses[1:]))
+            again.daemon = True
+            again.start()
 
     def _note(self, subject: str, url: str, outcome: str) -> None:
         with self._lock:

@@ -1,0 +1,89 @@
+"""The signature of the sandbox's webhooks, and how a receiver verifies it.
+
+The specifications promise webhooks and show no signature scheme: this one is the sandbox's own.
+Each delivery carries the header `Sandbox-Signature: t=1793610000,v1=5257a869…`: the seconds of the
+sender's clock, and one HMAC-SHA256 of `t`, a dot and the body for each valid secret. While a secret
+is being rotated there are two.
+
+    seen: dict[str, float] = {}
+    event = verify(body, headers["Sandbox-Signature"], [secret], seen=seen)
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+from collections.abc import Iterable, MutableMapping
+from typing import Any, Final
+
+import msgspec
+
+from treasury.errors import InputError
+from treasury.ground.decoding import decode_json
+
+SIGNATURE: Final = "Sandbox-Signature"
+TOLERANCE: Final = 300.0
+"""Seconds by which a delivery may be older, or its sender's clock ahead."""
+_HEADER: Final = re.compile(r"t=(\d{1,12})((?:,v1=[0-9a-f]{64}){1,10})", re.ASCII)
+
+
+def sign(body: bytes, secrets: Iterable[str], at: float) -> str:
+    """Return the signature header of a body that is sent at a Unix time."""
+    seconds = int(at)
+    return ",".join([f"t={seconds}", *(f"v1={_digest(body, s, seconds)}" for s in secrets)])
+
+
+def verify(
+    body: bytes,
+    signature: str,
+    secrets: Iterable[str],
+    *,
+    seen: MutableMapping[str, float],
+    now: float | None = None,
+) -> dict[str, Any]:
+    """Return the event in a delivery, once.
+
+    `seen` keeps the ids of the events that were accepted, with their times; ids older than
+    `TOLERANCE` are removed. If handling an event fails, remove its id so that the next attempt is
+    accepted. Raises InputError for a delivery that is forged, stale or repeated: answer a repeated
+    one with 200, the others with 400.
+    """
+    now = time.time() if now is None else now
+    header = _HEADER.fullmatch(signature)
+    if header is None:
+        raise _refused("its signature header does not parse")
+    seconds, given = int(header[1]), header[2].split(",v1=")[1:]
+    expected = [_digest(body, secret, seconds) for secret in secrets]
+    if not any(hmac.compare_digest(one, other) for one in expected for other in given):
+        raise _refused("no signature fits the body and a known secret")
+    if abs(now - seconds) > TOLERANCE:
+        raise _refused(f"it was signed {abs(now - seconds):.0f} seconds away from now")
+    event = _event(body)
+    for old in [name for name, at in seen.items() if now - at > 2 * TOLERANCE]:
+        del seen[old]
+    if event["id"] in seen:
+        raise _refused(f"event {event['id']} was accepted before")
+    seen[event["id"]] = now
+    return event
+
+
+def _digest(body: bytes, secret: str, seconds: int) -> str:
+    return hmac.new(secret.encode(), b"%d." % seconds + body, "sha256").hexdigest()
+
+
+def _event(body: bytes) -> dict[str, Any]:
+    try:
+        event = decode_json(body, dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        event = {}
+    if not isinstance(event.get("id"), str):
+        raise _refused("its body is not an event with an id")
+    return event
+
+
+def _refused(problem: str) -> InputError:
+    return InputError(
+        f"this webhook delivery is refused: {problem}",
+        do="check the secret and both clocks; act on nothing that it says",
+    )
