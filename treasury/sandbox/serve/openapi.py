@@ -1,8 +1,9 @@
 """What both services publish about themselves: OpenAPI 3.1, made from the tables of routes.
 
-A document says nothing that the routes and the bodies' types do not say: every operation with its
-parameters, body, answer and each status that it can be answered with. There is one document for
-each service and one for both, where the token address is, too.
+A document has every operation with its parameters, body, answer and each status that it can be
+answered with, from the routes and the bodies' types, and the enums, formats and examples of
+`openapi_fields`. There is one document for each service and one for both, which has the token
+address too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes
 from treasury.sandbox.ramp.people import SCOPES
+from treasury.sandbox.serve.openapi_fields import with_details
+from treasury.sandbox.serve.webhooks import EVENTS
 
 FINANCE: Final = "/finance/v1"
 RAMP: Final = "/ramp/v1"
@@ -54,9 +57,10 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
     routes = [route for table in chosen.values() for route in table]
     kinds = [kind for route in routes for kind in (*_bodies(route), _each(route)) if kind]
     kinds = list(dict.fromkeys(kinds))
-    by_kind, components = map(
+    by_kind, plain_components = map(
         _plainly, msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
     )
+    components = with_details(plain_components)
     schemas = dict(zip(kinds, by_kind, strict=True))
     paths: dict[str, dict[str, Any]] = {} if service else {TOKEN: {"post": _PARTS["token"]}}
     for address, table in chosen.items():
@@ -64,12 +68,14 @@ def document(profile: str, service: str = "") -> dict[str, Any]:
             operation = _operation(route, address, schemas, components)
             path = route.path if service else address + route.path
             paths.setdefault(path, {})[route.method.lower()] = operation
+    webhooks = {} if service == FINANCE else {"webhooks": _webhooks()}
     return {
         "openapi": "3.1.0",
         "info": {"title": _TITLES[service], "version": f"v1 ({profile})", "description": _ABOUT},
         "servers": [{"url": service or "/"}],
         "security": [{"token": []}],
         "paths": paths,
+        **webhooks,
         "components": {
             "schemas": components | _PARTS["schemas"],
             "securitySchemes": {"token": _PARTS["scheme"]},
@@ -158,13 +164,24 @@ def _operation(
     if bodies := [schemas[kind] for kind in _bodies(route)]:
         schema = bodies[0] if len(bodies) == 1 else {"anyOf": bodies}
         operation["requestBody"] = {"required": True, "content": _json(schema)}
+    if "/payment-sessions" in route.path:
+        operation["callbacks"] = _PARTS["callbacks"]
     failure = {"content": _json({"$ref": _REF + "Failure"})}
     for status in statuses(route):
         operation["responses"][str(status)] = {
             "description": _PARTS["statuses"].get(str(status), HTTPStatus(status).phrase),
             **(_answer(route, schemas, components) if status == route.status else failure),
+            **({"headers": _PARTS["limit_headers"]} if status == 429 else {}),
         }
     return operation
+
+
+def _webhooks() -> dict[str, Any]:
+    """Return the events that registered addresses receive: the sandbox's own invention."""
+    return {
+        event: {"post": _PARTS["webhook"] | {"operationId": event.replace(".", "_")}}
+        for event in EVENTS
+    }
 
 
 def _answer(
