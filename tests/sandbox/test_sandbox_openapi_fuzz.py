@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from treasury.sandbox import Sandbox, Served
-from treasury.sandbox.serve.openapi import FINANCE, RAMP, document
+from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, document
 
 CHECKS = (
     not_a_server_error,

@@ -23,8 +23,8 @@ from treasury.sandbox.http.exchange import Call, Refusal, Reply, Route
 from treasury.sandbox.ramp import ramp_routes
 from treasury.sandbox.ramp.people import SCOPES
 from treasury.sandbox.serve.faults import STALE
-from treasury.sandbox.serve.openapi import FINANCE, RAMP, TOKEN
-from treasury.sandbox.serve.openapi_page import document_routes
+from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, TOKEN
+from treasury.sandbox.serve.published.openapi_page import document_routes
 from treasury.sandbox.serve.tokens import Tokens
 from treasury.sandbox.state.shapes import User, decode
 from treasury.sandbox.story.world import World

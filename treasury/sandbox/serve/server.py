@@ -32,7 +32,7 @@ from treasury.sandbox.serve.camt import statements
 from treasury.sandbox.serve.control import ControlPlane, PracticeClock, driver_of, drivers_of
 from treasury.sandbox.serve.explorer import ExplorerFile, WalletBalance, explorer_files
 from treasury.sandbox.serve.faults import FaultGate, Faults
-from treasury.sandbox.serve.openapi import FINANCE, RAMP, TOKEN
+from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, TOKEN
 from treasury.sandbox.serve.tokens import CREDENTIALS, Tokens
 from treasury.sandbox.serve.webhooks import Webhooks
 from treasury.sandbox.state.folder import place_of

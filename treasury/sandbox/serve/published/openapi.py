@@ -22,7 +22,7 @@ from treasury.sandbox.finance import finance_routes
 from treasury.sandbox.http.exchange import EVERYONE, Route
 from treasury.sandbox.ramp import ramp_routes
 from treasury.sandbox.ramp.people import SCOPES
-from treasury.sandbox.serve.openapi_fields import with_details
+from treasury.sandbox.serve.published.openapi_fields import with_details
 from treasury.sandbox.serve.webhooks import EVENTS
 
 FINANCE: Final = "/finance/v1"

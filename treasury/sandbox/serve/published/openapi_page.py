@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route as WebRoute
 
 from treasury.ground.package_files import package_text
-from treasury.sandbox.serve.openapi import FINANCE, RAMP, document
+from treasury.sandbox.serve.published.openapi import FINANCE, RAMP, document
 
 _FILE: Final = "/openapi.json"
 _PAGE: Final = "/openapi.html"

@@ -1,0 +1,1 @@
+"""The OpenAPI documents of both services, and their page."""
