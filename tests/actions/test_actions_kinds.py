@@ -43,7 +43,7 @@ CREATES: dict[str, dict[str, Any]] = {
         "out_cryptocurrency": "USDC", "callback_url": "https://callback.test/paid",
     },
     "payment_request.create": {
-        "type": "paymentology", "reference_id": "card-1", "amount": "12.50", "currency": "EUR",
+        "type": "paymentology", "reference_id": "ops-usd", "amount": "12.50", "currency": "EUR",
     },
     "virtual_account.create": {
         "account_id": TREASURY, "name": "Pay-in 2", "in_currency": "EUR",

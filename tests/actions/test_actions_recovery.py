@@ -50,7 +50,7 @@ def test_after_its_key_is_forgotten_a_transfer_is_looked_up_by_the_key(practice:
 
 
 def test_after_its_key_is_forgotten_what_nobody_lists_goes_to_a_person(practice: Practice) -> None:
-    card = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+    card = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}
     unknown(practice, practice.approved("payment_request.create", **card), FINANCE, drop="after")
     practice.wall.pass_(hours=25)
     [open_] = practice.ines.recover()
@@ -133,7 +133,7 @@ def test_a_wallet_that_was_there_before_is_not_taken_for_the_new_one(practice: P
 
 
 def test_a_person_who_did_not_make_it_says_what_became_of_it(practice: Practice) -> None:
-    card = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+    card = {"type": "p", "reference_id": "ops-usd", "amount": "1.00", "currency": "EUR"}
     action = practice.approved("payment_request.create", **card)
     unknown(practice, action, FINANCE, drop="before")
     assert "somebody else has to say" in refused(

@@ -244,8 +244,8 @@ def test_a_refusal_of_the_service_is_journaled_and_raised_as_it_is(practice: Pra
 
 
 def test_what_never_left_is_ready_again(practice: Practice) -> None:
-    ready = practice.approved("payment_request.create", type="p", reference_id="c", amount="1.00",
-                              currency="EUR")  # fmt: skip
+    ready = practice.approved("payment_request.create", type="p", reference_id="ops-usd",
+                              amount="1.00", currency="EUR")  # fmt: skip
     practice.sandbox.faults.add("/finance/v1/payment-requests", method="POST", status=429, times=9,
                                 retry_after="0")  # fmt: skip
     with pytest.raises(Exception, match="429"):
@@ -259,8 +259,8 @@ def test_what_never_left_is_ready_again(practice: Practice) -> None:
 def test_a_missing_secret_is_said_before_anything_leaves(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready = practice.approved("payment_request.create", type="p", reference_id="c", amount="1.00",
-                              currency="EUR")  # fmt: skip
+    ready = practice.approved("payment_request.create", type="p", reference_id="ops-usd",
+                              amount="1.00", currency="EUR")  # fmt: skip
     monkeypatch.delenv("TEST_MAKER_SECRET")
     practice._clients.clear()
     with pytest.raises(SettingsError, match="TEST_MAKER_SECRET is not set"):
@@ -297,7 +297,7 @@ def test_nothing_is_sent_that_could_not_be_journaled(practice: Practice, tmp_pat
     (tmp_path / "file").write_text("in the way")
     broken = practice.desk("ines", journal=Journal(tmp_path / "file" / "x"))
     with pytest.raises(JournalError):
-        broken.propose("payment_request.create", type="p", reference_id="c", amount="1.00",
+        broken.propose("payment_request.create", type="p", reference_id="ops-usd", amount="1.00",
                        currency="EUR")  # fmt: skip
     assert practice.posts() == []
 
@@ -317,7 +317,7 @@ def several(practice: Practice, count: int) -> list[str]:
 def test_several_are_confirmed_once_with_totals_by_currency(practice: Practice) -> None:
     ids = [practice.ines.propose("crypto_transfer.create", **transfer_fields("10.5")).id,
            practice.ines.propose("crypto_transfer.create", **transfer_fields("0.25")).id,
-           practice.ines.propose("payment_request.create", type="p", reference_id="c",
+           practice.ines.propose("payment_request.create", type="p", reference_id="ops-usd",
                                  amount="3.00", currency="EUR").id,
            practice.ines.propose("company_wallet.create", address="0x" + "cd" * 20,
                                  chain="BASE").id]  # fmt: skip
