@@ -9,6 +9,7 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import pytest
@@ -389,3 +390,61 @@ def test_served_forever_it_ends_quietly_when_interrupted() -> None:
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=30) == ("", "")
     assert process.returncode == 0
+
+
+def test_the_token_address_takes_form_encoded_bodies_only(
+    own_sandbox: Sandbox, http: httpx.Client
+) -> None:
+    client_id, secret = own_sandbox.credentials["maker"]
+    fields = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
+    with own_sandbox.serve() as running:
+        as_json = http.post(running.token_url, json=fields)
+        untyped = http.post(running.token_url, content=urlencode(fields).encode())
+        form = http.post(running.token_url, data=fields)
+    assert [as_json.status_code, untyped.status_code, form.status_code] == [400, 400, 200]
+    assert as_json.json() == {"error": "invalid_request"}
+
+
+def test_a_write_without_a_body_is_400(callers: dict[str, Any]) -> None:
+    maker = callers["maker"]
+    party = maker.finance("/parties").json()["result"][0]["id"]
+    for method, path in (("PATCH", f"/parties/{party}"), ("POST", "/parties")):
+        answer = maker.write(method, path)
+        assert answer.status_code == 400
+        assert answer.json()["errors"][0]["code"] == "VALIDATION_ERROR"
+
+
+def test_an_unknown_card_is_404(callers: dict[str, Any]) -> None:
+    body = {
+        "cardProviderReference": {"type": "paymentology", "referenceId": "card-unknown"},
+        "paymentRequest": {
+            "amount": 1, "currency": "EUR",
+            "idempotencyKey": "7f0c4b0e-3f5d-4b1e-9a44-2b6d0f8e1a11",
+        },
+    }  # fmt: skip
+    answer = callers["maker"].write("POST", "/payment-requests", body)
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        ("USD_WIRE", {"accountNumber": "12345678", "routingNumber": "021000021"}),
+        ("USD_ACH", {"accountNumber": "12345678", "routingNumber": "021000021"}),
+        ("USD_SWIFT", {
+            "bic": "TESTUS33", "accountNumber": "12345678", "bankStreetAddress": "1 Wall Street",
+            "bankCity": "New York", "bankPostalCode": "10005",
+        }),
+    ],
+)  # fmt: skip
+def test_us_accounts_need_the_specifications_fields_and_nothing_else(
+    callers: dict[str, Any], kind: str, numbers: dict[str, str]
+) -> None:
+    body = {
+        "name": "Second account", "bankName": "Test Bank", "companyName": "Harbour Lane Trading NV",
+        "bankCountry": "US", "beneficiaryAddressLine1": "Kade 14", "beneficiaryCity": "Ghent",
+        "beneficiaryPostalCode": "9000", "beneficiaryCountry": "BE",
+        "supportedRampType": "OFF_RAMP", "bankAccountType": kind, **numbers,
+    }  # fmt: skip
+    answer = callers["checker"].ramp_write("POST", "/company-bank-accounts", body)
+    assert answer.status_code == 201, answer.text
