@@ -249,6 +249,24 @@ class Journal:
         rows = self._rows(_newest)
         return _entry(rows[0]) if rows else None
 
+    def newest_about(self, subject: str) -> Head | None:
+        """The last entry about a subject; None where there is none. One read of an index."""
+        entries = journal_schema.entries
+        about = sa.select(entries.c.seq, entries.c.hash).where(entries.c.subject == subject)
+        rows = self._rows(lambda: about.order_by(entries.c.seq.desc()).limit(1))
+        return Head(rows[0]["seq"], rows[0]["hash"]) if rows else None
+
+    def wall_clock(self) -> datetime:
+        """The time by the clock that the desks of this journal share, in UTC.
+
+        That is the database server's for PostgreSQL, and the machine's for a file.
+        """
+        if self._file is not None or self._engine.dialect.name != "postgresql":
+            return datetime.now(UTC)
+        with self._reading() as connection:
+            now: datetime = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+        return now.astimezone(UTC)
+
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
         """Walk the whole chain; JournalError names the first entry that is not as it was written.
 
