@@ -29,6 +29,7 @@ from treasury.api.codec import (
     split,
 )
 from treasury.api.exchange.auth import TokenAuth
+from treasury.api.exchange.network import Fence
 from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.finance_client import Finance
 from treasury.api.operations import OPTIONAL
@@ -145,11 +146,13 @@ class Client:
         body: object | None = None,
         kind: Kind | None = None,
         look_up: str | None = None,
+        fence: Fence | None = None,
     ) -> Reply:
         """Any operation: `request("GET", "/accounts/{id}", account_id)`.
 
         The method says whether it writes. Of a write, `kind` says whether sending it again is safe;
-        left out, that follows from its body. `look_up` is the advice of an OutcomeUnknown.
+        left out, that follows from its body. `look_up` is the advice of an OutcomeUnknown. `fence`
+        decides directly before each attempt whether it may still leave.
         ActionRefused where nothing may be written; InputError where `kind` contradicts the method.
         """
         reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
@@ -175,6 +178,7 @@ class Client:
             ids=ids,
             key=key,
             look_up=look_up or advice,
+            fence=fence,
         )
         if not reading:
             self.require_writes(call.operation)
