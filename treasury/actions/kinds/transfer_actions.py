@@ -285,15 +285,40 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
-def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
-    """The sender's transfer that carries our key; a service that shows no key shows nothing."""
-    listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
-    keyed = [record for record in listed if record.value.idempotency_key == sent.key]
-    if len(keyed) > 1:
-        raise OutcomeUnknown(
-            f"{len(keyed)} transfers carry the key {sent.key}", look_up="ask the provider"
-        )
-    return keyed[0] if keyed else None
+def _with_key(
+    listing: Callable[[Client, Sent], Iterable[Record[models.Transfer]]],
+) -> Callable[[Client, Sent], Record[Any] | None]:
+    """What finds the transfer of a list that carries our key.
+
+    OutcomeUnknown where several do, and where the list has transfers and shows the key of none.
+    """
+
+    def look_up(client: Client, sent: Sent) -> Record[Any] | None:
+        listed = list(listing(client, sent))
+        keyed = [record for record in listed if record.value.idempotency_key == sent.key]
+        if len(keyed) > 1:
+            raise OutcomeUnknown(
+                f"{len(keyed)} transfers carry the key {sent.key}", look_up="ask the provider"
+            )
+        if listed and not any(record.value.idempotency_key for record in listed):
+            raise OutcomeUnknown(
+                "the service shows no keys, so whether one of its transfers is this one is not"
+                " known",
+                look_up="ask the provider",
+            )
+        return keyed[0] if keyed else None
+
+    return look_up
+
+
+def _sent_from(client: Client, sent: Sent) -> Iterable[Record[models.Transfer]]:
+    return client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
+
+
+def _moved_from(client: Client, sent: Sent) -> Iterable[Record[models.Transfer]]:
+    source = sent.fields.source_account_id
+    transfers = client.finance.account_to_account_transfers
+    return transfers.iterate(source_account_id=source, sort_order="DESC")
 
 
 def _same_way(
@@ -336,7 +361,7 @@ TRANSFER_KINDS: Final = (
         ids=("sender_account_id",),
         body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
         shows=echoes("sender_account_id", "amount"),
-        look_up=_with_key,
+        look_up=_with_key(_sent_from),
         twins=_same_way("asset"),
     ),
     Kind(
@@ -350,7 +375,7 @@ TRANSFER_KINDS: Final = (
         ids=("sender_account_id",),
         body=body_from(bodies.NewFiatTransfer),
         shows=echoes("sender_account_id"),
-        look_up=_with_key,
+        look_up=_with_key(_sent_from),
         twins=_same_way("currency"),
     ),
     Kind(
@@ -363,6 +388,7 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
         shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
+        look_up=_with_key(_moved_from),
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",
