@@ -140,7 +140,7 @@ class ActionRecovery:
             record = self._outcomes.find(action)
         except (OutcomeUnknown, *_NO_LIST) as error:
             return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
-        if record is not None:
+        if record is not None and self._may_be_ours(action, record):
             return self._done(action, record, "adopted")
         self._require_listed(action)
         elsewhere = self._done_elsewhere(action)
@@ -182,6 +182,15 @@ class ActionRecovery:
         if not outdated and action.departure.seq < self._book.fold.adopted:
             return "this journal is of an older copy, which was adopted since"
         return outdated
+
+    def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
+        """Whether a record carries our key, or none and was made before ours had long arrived."""
+        key = getattr(record.value, "idempotency_key", None)
+        created_at = getattr(record.value, "created_at", None)
+        arrived_at = action.departure.at + self._settling_time() + SKEW
+        return key == action.key or (
+            key is None and (created_at is None or created_at <= arrived_at)
+        )
 
     def _done_elsewhere(self, action: Action) -> str:
         """A record that does the same and is not known to be another's; empty where none is.

@@ -171,36 +171,35 @@ class Sender:
         if uses is not None:
             self._lapsed(action, [uses])
         body = drafting.body_of(kind, fields, findings, action.key)
-        self._refuse_strangers(kind, action, fields, body, live)
+        alike = self._refuse_strangers(kind, action, fields, body, live)
         if findings.drawn is not None:
             live.draw(*findings.drawn)
-        foreign_ids: tuple[str, ...] = ()
         if kind.alike is not None and body is not None:
-            foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
+            alike = [str(record.id) for record in kind.alike(client, fields, body)]
         text = "" if body is None else encode(body.wire()).decode()
         return _Prepared(
             action=action,
             ids=kind.ids_of(fields),
             body=text,
             version=findings.version,
-            foreign_ids=foreign_ids,
+            foreign_ids=tuple(alike),
         )
 
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
-    ) -> None:
-        """The approval lapses where the service has what does the same and nobody was shown.
+    ) -> list[str]:
+        """The ids of what does the same; the approval lapses where nobody was shown one of them.
 
         Somebody else made it, or this journal did before it was put back from an older copy. The
         same holds where only the key would tell, and the provider may have forgotten that.
         """
         if body is None:
-            return
+            return []
         forgotten = self._forgotten(action) if kind.safety == "keyed" else ""
         if kind.twins is None:
             if forgotten:
                 self._lapse_untold(action, f"{forgotten}, and the service lists none")
-            return
+            return []
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         try:
             twins = [*kind.twins(ServiceRecords(live, since=since), fields, body)]
@@ -209,13 +208,14 @@ class Sender:
                 raise
             if forgotten:
                 self._lapse_untold(action, f"{forgotten}, and no list tells: {error.what}")
-            return
+            return []
         if self._book.strangers(twins):
             self._book.refresh()  # a colleague may have made it from here a moment ago
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
         if moved is not None:
             self._lapsed(action, [moved])
+        return [str(twin.id) for twin in twins]
 
     def _forgotten(self, action: Action) -> str:
         """Why the provider may not know a key that this journal has not used; empty if it would.
