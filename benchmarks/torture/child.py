@@ -21,6 +21,7 @@ import httpx
 
 from benchmarks.torture.addresses import LIMITS, settings_for
 from treasury.actions import Actions
+from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
 from treasury.api.exchange.network import Network
 from treasury.errors import TreasuryError
@@ -121,6 +122,8 @@ def execute(spec: dict[str, Any]) -> str:
             clients[name] = Client(services, credential, limits=LIMITS, inner=inner)
         return clients[name]
 
+    if spec["point"] == "after the last check":
+        _cut_after_check()
     folder = Path(spec["folder"])
     journal = CutJournal(spec.get("journal") or folder, folder=folder, now=lambda: now)
     who = Actor(spec["person"], "environment")
@@ -135,6 +138,18 @@ def execute(spec: dict[str, Any]) -> str:
         return actions.execute(spec["action"]).state
     except TreasuryError as error:
         return type(error).__name__
+
+
+def _cut_after_check() -> None:
+    """Cut between the check of the content that is about to leave and the system call."""
+    check = SendingFence.before_bytes
+
+    def checked(fence: SendingFence, has_begun: bool) -> None:
+        check(fence, has_begun)
+        if has_begun:
+            cut()
+
+    SendingFence.before_bytes = checked  # type: ignore[method-assign]
 
 
 def _clocks(ahead: Path) -> dict[str, Any]:

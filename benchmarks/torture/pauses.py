@@ -28,6 +28,8 @@ from treasury.ground.boot_clock import boot_time
 
 MINUTES: Final = (1, 3, 5, 60, 23 * 60, 60 * 60)
 """How long a sender does not run; keys are remembered for a day at most."""
+_KEYS_ARE_OLD: Final = 23 * 60
+"""Minutes after which no key is repeated any more, so that its outcome may stay unknown."""
 FAULTS: Final = ("none", "dropped_before_effect", "dropped_after_effect", "too_many", "broken")
 COLLEAGUES: Final = ("nothing", "recovers", "has it done anew")
 CLOCKS: Final = ("both go on", "wall stands still", "boot stands still")
@@ -197,21 +199,21 @@ class _Wish:
             if colleague.recover(self.first.id) == "ready":
                 colleague.execute(self.first.id)
             # A person who asked the provider says what is true then.
-            if self.plan.colleague == "has it done anew" and not self._effects():
+            if self.plan.colleague == "has it done anew" and not self.effects():
                 anew = colleague.anew(self.first.id)
                 if anew is not None and colleague.execute(anew.id) == "done":
                     self._anew = anew
         finally:
             colleague.close()
 
-    def _effects(self) -> int:
+    def effects(self) -> int:
         """How often all of it took effect, whoever did it; in a batch each may once."""
         paths = {path_of(one): one for one in self.actions}
         return sum(self.company.effects(one) - self._before[one.id] for one in paths.values())
 
     def note(self) -> str:
         """Take down where the first action stands, and how often it took effect itself."""
-        own = self._effects() - (self._anew is not None)
+        own = self.effects() - (self._anew is not None)
         self._steps.append(Step(self.desk.state(self.first.id), own))
         return self._steps[-1].state
 
@@ -231,17 +233,19 @@ class _Wish:
         """Whether each action took effect at most once, and is called what it is."""
         if len(self.actions) > 1:
             return self._judge_batch(ended)
-        effects, last = self._effects(), self._steps[-1]
+        effects, last = self.effects(), self._steps[-1]
         if effects > 1:
             why = f"took effect {effects} times"
             return Result(self._run, ended, tuple(self._steps), "DOUBLED", why)
         if self._anew is not None and last == Step("refused", 0):
             return Result(self._run, ended, tuple(self._steps), "done, 1")
+        if last.state == "unknown" and self.plan.minutes >= _KEYS_ARE_OLD:
+            return Result(self._run, ended, tuple(self._steps), f"unknown, {effects}")
         return judge(self._run, ended, self._steps)
 
     def _judge_batch(self, ended: str) -> Result:
         """The same of several, whose effects can only be counted together."""
-        effects = self._effects()
+        effects = self.effects()
         states = [self.desk.state(one.id) for one in self.actions]
         if self._anew is not None:
             states.append("done")
@@ -260,40 +264,52 @@ class _Wish:
         return Result(self._run, ended, tuple(self._steps), outcome, why)
 
 
+@contextmanager
+def wish(bench: Bench, run: Run) -> Iterator[_Wish]:
+    """An action that may be executed; its desk is closed in the end."""
+    one = _Wish(bench, run)
+    try:
+        yield one
+    finally:
+        one.desk.close()
+
+
 def play_sleep(bench: Bench, run: Run) -> Result:
     """Execute on a machine that sleeps at one point, and settle it."""
-    wish = _Wish(bench, run)
-    try:
-        wish.break_service()
-        bench.network.arm(run.plan.point, run.plan.occurrence, wish.pause)
-        ended = wish.desk.execute_all([one.id for one in wish.actions])
+    with wish(bench, run) as one:
+        one.break_service()
+        bench.network.arm(run.plan.point, run.plan.occurrence, one.pause)
+        ended = one.desk.execute_all([action.id for action in one.actions])
         bench.network.arm("", 0, _nothing)
-        wish.note()
-        wish.settle()
-        return wish.judge(ended)
-    finally:
-        wish.desk.close()
+        one.note()
+        one.settle()
+        return one.judge(ended)
 
 
 def play_forgotten(bench: Bench, run: Run) -> Result:
     """Execute with a lost answer, have the service forget the key, and recover it."""
-    wish = _Wish(bench, run)
-    try:
+    with wish(bench, run) as one:
         for _ in range(LIMITS.attempts):
-            wish.break_service()
-        ended = wish.desk.execute(wish.first.id)
-        wish.pause()
-        wish.desk.recover(wish.first.id)
-        wish.note()
-        wish.settle()
-        return wish.judge(ended)
-    finally:
-        wish.desk.close()
+            one.break_service()
+        ended = one.desk.execute(one.first.id)
+        one.pause()
+        one.desk.recover(one.first.id)
+        one.note()
+        one.settle()
+        return one.judge(ended)
 
 
 def play_frozen(bench: Bench, run: Run) -> Result:
     """Execute in a process that is stopped with SIGSTOP and goes on later, and settle it."""
-    wish = _Wish(bench, run)
+    with wish(bench, run) as one:
+        ended = execute_stopped(bench, one)
+        one.note()
+        one.settle()
+        return one.judge(ended)
+
+
+def execute_stopped(bench: Bench, wish: _Wish) -> str:
+    """How an execution ended in a process that was stopped at its point and went on."""
     ahead = wish.folder / "ahead"
 
     def set_clocks() -> None:
@@ -304,26 +320,20 @@ def play_frozen(bench: Bench, run: Run) -> Result:
         wish.pause()
         set_clocks()
 
-    try:
-        wish.break_service()
-        set_clocks()
-        line = {
-            "base_url": bench.company.base_url,
-            "clients": bench.company.client_ids,
-            "now": bench.company.now.isoformat(),
-            "folder": str(wish.folder),
-            "action": wish.first.id,
-            "person": "ines",
-            "point": run.plan.point,
-            "occurrence": run.plan.occurrence,
-            "ahead": str(ahead),
-        }
-        ended = execute_frozen(line, meanwhile)
-        wish.note()
-        wish.settle()
-        return wish.judge(ended)
-    finally:
-        wish.desk.close()
+    wish.break_service()
+    set_clocks()
+    line = {
+        "base_url": bench.company.base_url,
+        "clients": bench.company.client_ids,
+        "now": bench.company.now.isoformat(),
+        "folder": str(wish.folder),
+        "action": wish.first.id,
+        "person": "ines",
+        "point": wish.plan.point,
+        "occurrence": wish.plan.occurrence,
+        "ahead": str(ahead),
+    }
+    return execute_frozen(line, meanwhile)
 
 
 SLEEPS: Final = Subject("sleeps", 26 * 20, draw, play_sleep, enter)
