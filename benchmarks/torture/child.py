@@ -1,6 +1,6 @@
 """Executes one action in a process that is cut at a named point; one process for each line read.
 
-What is cut is killed, or stopped as SIGSTOP does and goes on when the next line is read.
+A cut kills the process, or stops it with SIGSTOP until the next line is read.
 
 This process has one thread and has everything imported, so each line is a quick `fork`. The child
 wraps what the action goes through: the journal's entries and the one request that writes.
@@ -32,11 +32,11 @@ _SENDING = "action.sending"
 
 
 _SIGNALS: list[signal.Signals] = []
-"""What the next cut does to this process, which is cut once."""
+"""The signal of the next cut; a process is cut once."""
 
 
 def cut() -> None:
-    """As a power cut does, or a laptop that is shut: nothing is closed, nothing is said."""
+    """Stop without closing anything, as a power cut or a closed laptop does."""
     if _SIGNALS:
         os.kill(os.getpid(), _SIGNALS.pop())
 
@@ -166,7 +166,7 @@ def _clocks(ahead: Path) -> dict[str, Any]:
 
 
 def _await(child: int) -> int:
-    """The status with which a child ended; one that is stopped goes on when a line is read."""
+    """Return a child's exit status; continue it after the next line if it is stopped."""
     _, status = os.waitpid(child, os.WUNTRACED)
     while os.WIFSTOPPED(status):
         print(json.dumps("stopped"), flush=True)

@@ -96,7 +96,7 @@ class Company:
             self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
 
     def machine_boot(self) -> BootTime:
-        """The clock of the desk's machine that goes on while it sleeps."""
+        """The clock of the desk's machine that runs during suspend."""
         now = boot_time()
         ahead = self._machine_ahead // timedelta(milliseconds=1)
         return BootTime(now.boot, now.milliseconds + ahead)

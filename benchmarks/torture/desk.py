@@ -33,8 +33,8 @@ CHECKER: Final = "jonas"
 class Desk(Workspace):
     """A workspace of the practice company, with its clients and the machine's clocks given.
 
-    `shared` are settings of its own: a journal and a home that it shares with others. A clock that
-    is given as `wall` or `boot` is this desk's alone.
+    `shared` are more settings: a journal and a home that it shares with others. `wall` and `boot`
+    replace the machine's clocks for this desk only.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Time that passes unseen: a machine sleeps, a process is stopped, a service forgets its keys.
 
 While a sender does not run, days pass at the company, its service may forget the keys, and a
-colleague recovers the action, or says truly that it was not carried out and has it done anew. Then
-the sender goes on. Whoever did it, the wish takes effect once.
+colleague recovers the action, or settles it truthfully as not carried out and executes a second
+one. Then the sender continues. In total there is one effect.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PausePlan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
-    """A sleep of the desk's machine, for the kind whose turn it is."""
+    """Draw a sleep of the desk's machine."""
     return kind_at(seed, number), PausePlan(
         random.choice(("before", "before", "after")),
         occurrence=random.choice((1, 1, 2)),
@@ -70,7 +70,7 @@ def draw(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
 
 
 def draw_frozen(random: Random, seed: int, number: int) -> tuple[str, PausePlan]:
-    """A process that is stopped, for the kind whose turn it is; the clocks of a machine go on."""
+    """Draw a process that is stopped; both clocks of its machine run."""
     kind, plan = draw(random, seed, number)
     return kind, plan._replace(point=random.choice(FROZEN_AT), clocks=CLOCKS[0], actions=1)
 
@@ -114,7 +114,7 @@ def _nothing() -> None:
 
 
 class Bench(NamedTuple):
-    """What a block of runs shares: the company, clients that may be stopped, and a colleague's."""
+    """The company of a block of runs, clients that may be stopped, and a colleague's clients."""
 
     company: Company
     network: Pausing
@@ -140,7 +140,7 @@ def enter(company: Company) -> Iterator[Bench]:
 
 
 class _Wish:
-    """An action that is to take effect once, from the sender's desk and a colleague's."""
+    """An action that may take effect once, from the sender's desk or a colleague's."""
 
     def __init__(self, bench: Bench, run: Run) -> None:
         self.company, self.plan = bench.company, run.plan
@@ -198,7 +198,7 @@ class _Wish:
         try:
             if colleague.recover(self.first.id) == "ready":
                 colleague.execute(self.first.id)
-            # A person who asked the provider says what is true then.
+            # The provider's answer is true at that moment, so the ledger gives it.
             if self.plan.colleague == "has it done anew" and not self.effects():
                 anew = colleague.anew(self.first.id)
                 if anew is not None and colleague.execute(anew.id) == "done":
@@ -207,12 +207,12 @@ class _Wish:
             colleague.close()
 
     def effects(self) -> int:
-        """How often all of it took effect, whoever did it; in a batch each may once."""
+        """Count the effects of all actions together, from both desks."""
         paths = {path_of(one): one for one in self.actions}
         return sum(self.company.effects(one) - self._before[one.id] for one in paths.values())
 
     def note(self) -> str:
-        """Take down where the first action stands, and how often it took effect itself."""
+        """Record the state of the first action, and its own number of effects."""
         own = self.effects() - (self._anew is not None)
         self._steps.append(Step(self.desk.state(self.first.id), own))
         return self._steps[-1].state
@@ -244,7 +244,7 @@ class _Wish:
         return judge(self._run, ended, self._steps)
 
     def _judge_batch(self, ended: str) -> Result:
-        """The same of several, whose effects can only be counted together."""
+        """Judge a batch: its actions may share a path, so only their total is known."""
         effects = self.effects()
         states = [self.desk.state(one.id) for one in self.actions]
         if self._anew is not None:
@@ -300,7 +300,7 @@ def play_forgotten(bench: Bench, run: Run) -> Result:
 
 
 def play_frozen(bench: Bench, run: Run) -> Result:
-    """Execute in a process that is stopped with SIGSTOP and goes on later, and settle it."""
+    """Execute in a process that is stopped with SIGSTOP and continued later, and settle it."""
     with wish(bench, run) as one:
         ended = execute_stopped(bench, one)
         one.note()
@@ -309,7 +309,7 @@ def play_frozen(bench: Bench, run: Run) -> Result:
 
 
 def execute_stopped(bench: Bench, wish: _Wish) -> str:
-    """How an execution ended in a process that was stopped at its point and went on."""
+    """Execute in a process that is stopped at its point and continued; return how it ended."""
     ahead = wish.folder / "ahead"
 
     def set_clocks() -> None:

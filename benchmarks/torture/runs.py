@@ -1,8 +1,8 @@
 """A run, what came of it, and whether the promise held.
 
 The promise: never more than one effect; done only with its effect and refused only without; and
-whatever was sent is done or said to be unknown, and unknown only without version and without a key
-whose record is listed.
+every sending ends as done or unknown. Only a kind without version and without a look-up by key may
+end as unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An approval to send has a term: who slept, or was frozen, sends nothing that others settled."""
+"""An approval to send has a term: a desk that slept does not send what others have settled."""
 
 from __future__ import annotations
 
@@ -154,9 +154,7 @@ def test_nothing_leaves_once_anybody_has_journaled_anything_about_it(
         practice, monkeypatch, lambda: practice.journal.append("remark", action.id, {}, actor=nora)
     )
     said = refused(lambda: practice.ines.execute(action.id))
-    assert (
-        "the journal has another entry about it since it was to be sent; nothing was sent" in said
-    )
+    assert "the journal has a later entry about it; nothing was sent" in said
     assert practice.posts() == []
 
 
@@ -348,7 +346,7 @@ def test_a_sending_of_an_earlier_version_has_the_default_term_from_when_it_left(
     assert len(practice.effects()) == 1
 
 
-# What is repeated
+# Repeated keys
 
 
 @pytest.mark.parametrize("kind", KEYED)
@@ -377,7 +375,7 @@ def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) ->
     [left] = desk.recover()
     assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
     assert practice.effects() == []
-    boot.now = BootTime("another boot", 0)  # of which no age can be told: the wall clock counts
+    boot.now = BootTime("another boot", 0)  # its age is unknown there, so the wall clock counts
     assert desk.recover()[0].state == "done"
 
 
@@ -414,11 +412,11 @@ def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> N
     assert sum(transfers in one for one in asked if one.startswith("GET")) == 1
 
 
-# What may have been done twice
+# Actions that may have been done twice
 
 
 def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
-    """A colleague finds nothing, says so, which is true then, and has it done anew."""
+    """A colleague finds no effect, settles it truthfully, and executes a second one."""
 
     def happening() -> None:
         practice.pass_(hours=60)
@@ -433,7 +431,7 @@ def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
 
 
 def doubled(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> Action:
-    """An action whose sender was stopped between the check and the system call."""
+    """Execute an action in a process that is stopped between the check and the system call."""
     action = practice.transfer()
     once_checked(monkeypatch, settled_and_done_anew(practice, action))
     with pytest.raises(OutcomeUnknown, match="may have been done twice: it was carried out, as re"):

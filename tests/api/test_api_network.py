@@ -202,7 +202,7 @@ def test_where_no_address_is_encrypted_no_certificate_is_read_and_none_is_truste
 
 
 class Recording:
-    """A fence that notes what the service had been asked when it was asked itself."""
+    """A fence that records the requests that the service has received before each check."""
 
     def __init__(self, served: Hostile, refuses_at: int = 0) -> None:
         self._served, self._refuses_at = served, refuses_at

@@ -367,7 +367,7 @@ def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
     journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class WrongClock(datetime):
-        """A machine whose clock is years behind."""
+        """The clock of a machine, years behind."""
 
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:

@@ -52,9 +52,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
-    """The clock by which sendings are timed; a practice company's `now` may stand still."""
+    """The clock by which sendings are timed; `now` of a practice company may not move."""
     boot: Callable[[], BootTime] = boot_time
-    """The clock that goes on while the machine sleeps."""
+    """The clock that runs during suspend."""
     who: Present
     journal_folder: Path | None
     """Where the journal's file is; None for a database, of which there is one for everybody."""

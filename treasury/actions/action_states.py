@@ -38,7 +38,7 @@ UNSETTLED: Final = frozenset({"sending", "unknown"})
 ALLOWED_SKEW: Final = timedelta(minutes=1)
 """How far the wall clocks of two desks may be apart."""
 _EARLIER_DEADLINE: Final = 60
-"""Seconds that a call took at most in versions whose entries do not say."""
+"""The transport's deadline, in seconds, for entries of earlier versions."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -64,8 +64,8 @@ class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
 class Sending(PinnedCall, frozen=True, kw_only=True):
     """What left, or was about to, and when by the clock of sendings and by ours.
 
-    `seq` and `hash` are its entry's. A sending of an earlier version has no term of its own: it has
-    the default one from when it left. It has no boot clock either.
+    `seq` and `hash` are its entry's. Entries of earlier versions have neither term nor boot clock:
+    the default term counts from `left_at`.
     """
 
     seq: int
@@ -79,11 +79,11 @@ class Sending(PinnedCall, frozen=True, kw_only=True):
     deadline_seconds: int
     actor: Actor
     is_over: bool = False
-    """Whether its sender has said that no more of it leaves."""
+    """Whether its sender has journaled that it stopped sending."""
 
     @property
     def settled_from(self) -> datetime:
-        """When anybody may settle it, by the wall clock: nothing of it is under way by then."""
+        """From when anybody may settle it, by the wall clock: no byte is under way by then."""
         seconds = timedelta(seconds=self.term_seconds + self.deadline_seconds)
         return self.left_at + seconds + ALLOWED_SKEW
 
@@ -167,7 +167,7 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     refusal_in_doubt: bool = False
     """Whether the service refused it and may have meant a repeat: unknown until it is settled."""
     is_settled: bool = False
-    """Whether it was settled as not carried out, so that it may have been done anew."""
+    """Whether it was settled as not carried out, so that a second one may have been executed."""
     doubled: str = ""
     """Why it may have been done twice, until a person settles that; empty where it was not."""
 
@@ -259,7 +259,7 @@ def _refused(action: Action, entry: Entry) -> Action:
 
 
 def _recovered(action: Action, entry: Entry) -> Action:
-    """Somebody has found out that nothing was carried out, or not twice."""
+    """Take the finding that there was no effect, or no second one."""
     if action.doubled:
         return msgspec.structs.replace(action, doubled="", is_settled=True)
     refused = _refused(action, entry)
@@ -267,7 +267,7 @@ def _recovered(action: Action, entry: Entry) -> Action:
 
 
 def _unknown(action: Action, entry: Entry) -> Action:
-    """Nobody can tell: by the sender's word about an attempt, else by what was looked up since."""
+    """Take an unknown outcome: of an attempt if its sender wrote it, else of a look-up."""
     body = entry.body
     why, attempt = str(body.get("why") or ""), body.get("attempt")
     if body.get("left_late") and action.state not in UNSETTLED:
@@ -285,7 +285,7 @@ def _unknown(action: Action, entry: Entry) -> Action:
 
 
 def _doubled(action: Action, why: str) -> Action:
-    """The action as one whose sender ended after it was settled, and may have been done anew."""
+    """Mark an action that took effect, or may have, after it was settled."""
     return msgspec.structs.replace(action, doubled=f"{why}; it was {action.state} before that")
 
 

@@ -55,7 +55,8 @@ class Actions:
 
     What is proposed is checked against `snapshot`, the last sync, and against the services where
     there is none. `now` is the desk's clock, `wall` the one by which sendings are timed, `who` the
-    person at the desk; both are the journal's where left out. `boot` goes on during suspend.
+    person at the desk; the default of both is the journal's. `boot` is the clock that runs during
+    suspend.
     """
 
     def __init__(
@@ -351,8 +352,8 @@ class Actions:
 
         One named that was refused is done where the service's record carries its key.
         Nothing is sent that could take effect twice. What stays open says why; ServiceError where
-        the service is out of reach. What can only be settled later stays as it is; ActionRefused
-        says from when, once all others are settled, if it was named.
+        the service is out of reach. Actions that can only be settled later keep their state; if one
+        of them was named, ActionRefused gives the time, after all others are settled.
         """
         early: EarlyRecovery | None = None
         ids, looked_at = action_ids or tuple(a.id for a in self.unsettled()), list[Action]()
@@ -380,10 +381,10 @@ class Actions:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
     ) -> Action:
-        """Say what became of an action whose outcome is unknown, and how one knows.
+        """Settle an action of unknown outcome by a person's word, with the reason.
 
-        What may have been done twice is settled so as well, once the second one is undone.
-        ActionRefused says from when, where it is too early.
+        An action that may have been done twice is settled in the same way, once the second effect
+        is undone. ActionRefused gives the time if it is too early.
         """
         self._book.refresh()
         return self._recovery.settle(

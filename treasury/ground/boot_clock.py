@@ -1,6 +1,6 @@
-"""The clock that goes on while the machine sleeps, and which boot of the machine it belongs to.
+"""The clock that runs during suspend, and the boot of the machine that it counts from.
 
-`time.monotonic` stands still during suspend on Linux and macOS. Linux has CLOCK_BOOTTIME, macOS the
+`time.monotonic` stops during suspend on Linux and macOS. Linux has CLOCK_BOOTTIME, macOS the
 continuous time (`CLOCK_MONOTONIC_RAW`). Windows has no other monotonic clock, and counts sleep in
 that one. Any other system gives `time.monotonic`, so there only the wall clock shows a suspend.
 
@@ -41,7 +41,7 @@ class BootTime(msgspec.Struct, frozen=True):
 
 
 def boot_seconds() -> float:
-    """Seconds on the clock, those that the machine slept included."""
+    """Seconds on the clock, including those of a suspend."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 

@@ -281,7 +281,7 @@ def _counted(facts: Facts) -> list[OpenItem]:
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # What may have moved money unseen may be about any month.
+            # These may have moved money in any month.
             begun = item.since is None or item.since <= facts.month.last
             if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)

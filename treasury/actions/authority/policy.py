@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"
 _LONGEST_TERM: Final = 3600
-"""Seconds: until a term has passed, nobody can settle an action that was cut off."""
+"""Seconds. An action that was cut off cannot be settled within its term."""
 
 Limits = Mapping[str, Decimal]
 

@@ -265,9 +265,9 @@ class OutcomeRecorder:
         refusal_in_doubt: bool = False,
         is_end: bool = True,
     ) -> End:
-        """Nobody can tell; its twin is blocked from here on.
+        """End with an unknown outcome; its twin is blocked from here on.
 
-        `is_end`: this is its sender's word, so no more of the attempt leaves.
+        `is_end`: the sender writes this, so it has stopped sending.
         """
         why = clean(why)[:_MOST_ERROR_CHARACTERS]
         error = OutcomeUnknown(
@@ -296,7 +296,7 @@ class OutcomeRecorder:
         return End(draft, raised)
 
     def note(self, end: End) -> None:
-        """Journal what came of a sending; JournalError says what it was."""
+        """Journal the end of a sending; JournalError names it if that fails."""
         try:
             self._book.note([end.draft])
         except JournalError as error:

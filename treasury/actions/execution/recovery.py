@@ -1,14 +1,14 @@
 """Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
 
-Nothing is settled while its sender may still act: until the sender has said how it ended, or until
-its term, the transport's deadline and an allowed skew of the clocks have passed.
+An action is settled only when its sender can act no more: when the sender has journaled its end, or
+when the term, the transport's deadline and an allowed skew of the clocks have passed.
 
 Keyed: the effect is looked up first. If the list shows nothing after the settling time, the
 identical request again, as long as the provider surely remembers the key; a kind that no list shows
 is never sent again. Versioned: the effect is read back; where it does not show and the version is
 still the one that was sent, the same again is safe, for only one of the two can take effect.
 Neither: never again. After a settling time one record that can only be ours settles it; otherwise
-the outcome is unknown and a person says what became of it.
+the outcome is unknown and a person settles it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from treasury.journal.person_names import same_person
 from treasury.text import clean
 
 _NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
-"""What a service answers that does not list the records of a kind."""
+"""Answers of a service that does not list the records of a kind."""
 _JUDGED: Final = frozenset({400, 402, 415, 422})
 """The statuses of a service that has looked at the call itself, and does not do it."""
 
@@ -90,10 +90,10 @@ class ActionRecovery:
                 return self._ended(self._outcomes.unreadable(now, error))
             if isinstance(error, TreasuryError):
                 raise  # nobody answers, or nothing may be sent: it stays as it is
-            return self._open(now, f"what came back cannot be dealt with: {type(error).__name__}")
+            return self._open(now, f"looking it up failed: {type(error).__name__}")
 
     def _require_over(self, action: Action) -> None:
-        """EarlyRecovery while whoever sends it may not have ended."""
+        """Raise EarlyRecovery while its sender may still act."""
         sending = action.departure
         if not sending.is_over and self._context.wall() < sending.settled_from:
             raise EarlyRecovery(
@@ -102,7 +102,7 @@ class ActionRecovery:
             )
 
     def _require_listed(self, action: Action) -> None:
-        """EarlyRecovery while an effect may not be listed yet."""
+        """Raise EarlyRecovery while an effect may not be listed yet."""
         if self._context.wall() < self.settling_until(action):
             raise EarlyRecovery(
                 f"{action.id} may have been carried out and not be listed yet; nothing was settled",
@@ -221,8 +221,8 @@ class ActionRecovery:
     def _forgotten(self, action: Action) -> str:
         """Why the provider may not know the key any more; empty where it is sure to.
 
-        A clock that went back says no age at all, one that stood still is held against the clock
-        that runs during suspend.
+        After the wall clock went back the age is unknown. Within one boot the age by the clock that
+        runs during suspend counts if it is greater.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.fold.last_left:
@@ -323,7 +323,7 @@ class ActionRecovery:
     def _open(
         self, action: Action, why: str, cause: ServiceError | None = None, *, is_end: bool = False
     ) -> Action:
-        """It stays unknown; said once, however often it is asked. `is_end`: it was sent again."""
+        """Leave it unknown, with one entry for the same reason. `is_end`: it was sent again."""
         if (action.state, action.why) == ("unknown", why):
             return action
         return self._ended(self._outcomes.unknown(action, why, cause, is_end=is_end))
@@ -336,7 +336,7 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """A person says what became of it, or that it was not done twice, who did not make it."""
+        """Settle it by the word of a person who did not make it."""
         if not reason.strip():
             raise InputError("reason: is missing", do="say how you know")
         actor, policy = self._context.who(), self._context.load_policy()
@@ -381,7 +381,7 @@ class ActionRecovery:
                 raise ActionRefused(
                     f"{action.id} was carried out, as record {action.outcome.record} shows; nothing"
                     " was settled",
-                    do="settle it as carried out, and say how the second one was put right",
+                    do="settle it as carried out, with how the second one was undone as the reason",
                 )
             return
         if action.state != "unknown":

@@ -188,7 +188,7 @@ class Sender:
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
     ) -> list[str]:
-        """The ids of what does the same; the approval lapses where nobody was shown one of them.
+        """Return the ids of records that do the same; the approval lapses if one was not shown.
 
         Somebody else made it, or this journal did before it was put back from an older copy. The
         same holds where only the key would tell, and the provider may have forgotten that.
@@ -281,8 +281,8 @@ def _once(action: Action) -> Action:
         return action
     raise errors.OutcomeUnknown(
         f"{action.id} may have been done twice: {action.doubled}",
-        look_up="find out whether it was done anew meanwhile, then `treasury actions settle"
-        f" {action.id}`",
+        look_up="find out whether a second one was executed meanwhile, then run"
+        f" `treasury actions settle {action.id}`",
         operation=action.operation,
     )
 

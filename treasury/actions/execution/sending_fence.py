@@ -1,9 +1,9 @@
-"""The fence of a sending: asked directly before its bytes leave, whether they still may.
+"""The check directly before bytes of an action leave.
 
 An approval to send has a term. Within it the sender is the only one who acts on the action; after
-it, and after the transport's deadline and an allowed skew of the clocks, anybody may find out what
-became of it. So a sender that was frozen, or whose machine slept, sends nothing once its term has
-passed, or once anybody has journaled anything about the action.
+it, and after the transport's deadline and an allowed skew of the clocks, anybody may settle it. So
+a sender that was stopped, or slept with its machine, refuses to send once the term has passed or
+the journal has a later entry about the action.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class SendingFence:
     def before_bytes(self, has_begun: bool) -> None:
         """Raise ActionRefused or JournalError if nothing may leave any more.
 
-        Until the term has passed nobody else may act, so the journal is read before the first byte
-        of a request only.
+        Others may act only after the term, so the journal is read once, before the first byte of a
+        request. Later pieces are checked against the clocks.
         """
         if not has_begun:
             self._require_newest()
@@ -70,7 +70,6 @@ class SendingFence:
             ) from error
         if newest != Head(sending.seq, sending.hash):
             raise ActionRefused(
-                f"{self._action.id}: the journal has another entry about it since it was to be"
-                f" sent; {self._consequence}",
+                f"{self._action.id}: the journal has a later entry about it; {self._consequence}",
                 do="look at it as it is now, then decide again",
             )

@@ -342,7 +342,7 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """What the service lists, read again after a minute, or to look back a day more."""
+        """Return the records of a list, read again after a minute or to look back more."""
         name, now = (feed.words, record_id), self._clock()
         cached = self._latest.get(name)
         if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:

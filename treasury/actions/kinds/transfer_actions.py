@@ -306,7 +306,7 @@ def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
 
 
 _BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
-"""What tells a transfer between two accounts: the service shows neither key nor reference."""
+"""Fields that identify a transfer between two accounts: its records have no key or reference."""
 
 
 def _between_accounts(client: Client, sent: Sent) -> Record[Any] | None:

@@ -66,7 +66,7 @@ class Exchange(msgspec.Struct):
     has_begun: bool = False
     """Whether bytes of the request may have left."""
     stopped_by: Exception | None = None
-    """What the fence raised before the first byte."""
+    """The error by which the fence refused the first byte."""
 
     def remaining(self, timeout: float | None) -> float:
         """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""

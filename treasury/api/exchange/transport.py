@@ -59,7 +59,7 @@ class Clock(msgspec.Struct, frozen=True):
     """Where time comes from; tests bring their own."""
 
     monotonic: Callable[[], float] = boot_seconds
-    """It goes on while the machine sleeps: a deadline passes then, and a token expires."""
+    """It runs during suspend, so that a deadline passes and a token expires then as well."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[float, float], float] = SystemRandom().uniform

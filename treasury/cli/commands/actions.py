@@ -226,7 +226,7 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 @click.option("--record", help="The id of the record that it made, where you know it.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
-    """Say what became of an action whose outcome is unknown or doubtful."""
+    """Settle an action of unknown outcome, or one that may have been done twice."""
     carried_out = outcome == _OUTCOMES[0]
     _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 
