@@ -12,6 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -374,7 +375,33 @@ def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
             return datetime(2001, 1, 1, tzinfo=tz)
 
     journal.append("remark", "A-1", {}, actor=ANNA)
-    monkeypatch.setattr(journal_store, "datetime", WrongClock)
+    for module in (journal_store, engines):
+        monkeypatch.setattr(module, "datetime", WrongClock)
     years = {"sqlite": 2001, "postgresql": datetime.now(UTC).year}
     assert journal.wall_clock().year == years[url.partition("+")[0].partition(":")[0]]
     assert journal.wall_clock().utcoffset() == timedelta()
+
+
+def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot, asked = [100.0], list[int]()
+    monkeypatch.setattr(engines, "boot_seconds", lambda: boot[0])
+    with closing(Journal(postgresql.new_url(), now=lambda: NOON)) as journal:
+        reading = journal._reading
+
+        def counted() -> Any:
+            asked.append(1)
+            return reading()
+
+        monkeypatch.setattr(journal, "_reading", counted)
+        first = journal.wall_clock()
+        boot[0] += 10
+        assert journal.wall_clock() == first + timedelta(seconds=10)
+        assert len(asked) == 1
+        boot[0] += 3600  # a suspend, of which the server's own clock shows nothing here
+        assert journal.wall_clock() < first + timedelta(seconds=60)
+        assert len(asked) == 2
+        boot[0] -= 1
+        journal.wall_clock()
+        assert len(asked) == 3

@@ -94,6 +94,7 @@ class Journal:
             address = engines.address_of(self._engine.url)
         self._end = None if where is None else NotedEnd(where, address)
         self._guard = ChainGuard(self._file)
+        self._server_clock = engines.ServerClock()
         self._now = now
         self.who: Final = who
         self.signing: Final = signing or Signing()
@@ -261,11 +262,8 @@ class Journal:
 
         That is the database server's for PostgreSQL, and the machine's for a file.
         """
-        if self._file is not None or self._engine.dialect.name != "postgresql":
-            return datetime.now(UTC)
-        with self._reading() as connection:
-            now: datetime = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
-        return now.astimezone(UTC)
+        is_shared = self._file is None and self._engine.dialect.name == "postgresql"
+        return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
 
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
         """Walk the whole chain; JournalError names the first entry that is not as it was written.

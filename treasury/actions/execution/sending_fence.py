@@ -33,10 +33,17 @@ class SendingFence:
         Others may act only after the term, so the journal is read once, before the first byte of a
         request. Later pieces are checked against the clocks.
         """
-        if not has_begun:
-            self._require_newest()
-        # The clocks come last: to read the journal may have taken long.
-        passed = self._passed_by()
+        try:
+            if not has_begun:
+                self._require_newest()
+            # The clocks come last: to read the journal may have taken long.
+            passed = self._passed_by()
+        except JournalError as error:
+            raise JournalError(
+                f"{self._action.id}: {error.what}, so whether it may still be sent is not known;"
+                f" {self._consequence}",
+                do="make the journal readable, then run `treasury actions recover`",
+            ) from error
         if passed:
             term = self._action.departure.term_seconds
             raise ActionRefused(
@@ -48,7 +55,10 @@ class SendingFence:
 
     def after_bytes(self) -> None:
         """Take note whether the term passed while bytes were leaving."""
-        self._left_late = self._left_late or bool(self._passed_by())
+        try:
+            self._left_late = self._left_late or bool(self._passed_by())
+        except JournalError:  # its server's clock cannot be read, so it may be late
+            self._left_late = True
 
     def _passed_by(self) -> str:
         return self._action.departure.passed_by(self._context.wall(), self._context.boot())
@@ -60,15 +70,7 @@ class SendingFence:
     def _require_newest(self) -> None:
         """Raise if the entry of this sending is not the last one about the action."""
         sending = self._action.departure
-        try:
-            newest = self._context.book.newest_about(self._action.id)
-        except JournalError as error:
-            raise JournalError(
-                f"{self._action.id}: {error.what}, so whether it may still be sent is not known;"
-                f" {self._consequence}",
-                do="make the journal readable, then run `treasury actions recover`",
-            ) from error
-        if newest != Head(sending.seq, sending.hash):
+        if self._context.book.newest_about(self._action.id) != Head(sending.seq, sending.hash):
             raise ActionRefused(
                 f"{self._action.id}: the journal has a later entry about it; {self._consequence}",
                 do="look at it as it is now, then decide again",
