@@ -1,4 +1,6 @@
-"""Executes one action in a process that is killed at a named point; one process for each line read.
+"""Executes one action in a process that is cut at a named point; one process for each line read.
+
+A cut kills the process, or stops it with SIGSTOP until the next line is read.
 
 This process has one thread and has everything imported, so each line is a quick `fork`. The child
 wraps what the action goes through: the journal's entries and the one request that writes.
@@ -9,30 +11,34 @@ from __future__ import annotations
 import json
 import os
 import signal
-import ssl
 import sys
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 
 from benchmarks.torture.addresses import LIMITS, settings_for
 from treasury.actions import Actions
+from treasury.actions.execution.sending_fence import SendingFence
 from treasury.api import Client
+from treasury.api.exchange.network import Network
 from treasury.errors import TreasuryError
+from treasury.ground.boot_clock import BootTime, boot_time
 from treasury.journal import Actor, Draft, Entry, Journal
 
-_ENCRYPTION = ssl.create_default_context()
-"""Made once, for it takes longer than a whole execution; nothing on loopback is encrypted."""
 _SENDING = "action.sending"
 
 
-def die() -> NoReturn:
-    """As a power cut would: nothing is closed, nothing is said."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("unreachable")
+_SIGNALS: list[signal.Signals] = []
+"""The signal of the next cut; a process is cut once."""
+
+
+def cut() -> None:
+    """Stop without closing anything, as a power cut or a closed laptop does."""
+    if _SIGNALS:
+        os.kill(os.getpid(), _SIGNALS.pop())
 
 
 class CutJournal(Journal):
@@ -44,16 +50,16 @@ class CutJournal(Journal):
     def extend(self, drafts: Any, **condition: Any) -> list[Entry] | None:
         self._entry = _entry_name(drafts)
         if self.point == f"before the {self._entry} entry":
-            die()
+            cut()
         added = super().extend(drafts, **condition)
         if self.point == f"after the {self._entry} entry":
-            die()
+            cut()
         return added
 
     def _add(self, *what: Any) -> list[Entry]:
         added = super()._add(*what)
         if self.point == f"inside the {self._entry} entry":
-            die()
+            cut()
         return added
 
 
@@ -65,7 +71,7 @@ class CutTransport(httpx.BaseTransport):
     """Dies on the way of the write that has its number; reads and tokens pass."""
 
     def __init__(self, point: str, occurrence: int) -> None:
-        self._inner = httpx.HTTPTransport(verify=_ENCRYPTION, trust_env=False)
+        self._inner = Network(connections=4, trust_env=False, is_encrypted=False)
         self._point = point
         self._left = occurrence
 
@@ -76,14 +82,14 @@ class CutTransport(httpx.BaseTransport):
         if self._left:
             return self._inner.handle_request(request)
         if self._point == "before the request":
-            die()
+            cut()
         if self._point == "half of the request" and request.content:
             request.stream = _Half(request.content)
         if self._point == "while the service works":
             signal.setitimer(signal.ITIMER_REAL, 0.012)  # whose default is to die on the spot
         response = self._inner.handle_request(request)
         if self._point == "before the answer is read":
-            die()
+            cut()
         return response
 
     def close(self) -> None:
@@ -95,8 +101,10 @@ class _Half(httpx.SyncByteStream):
         self._content = content
 
     def __iter__(self) -> Iterator[bytes]:
-        yield self._content[: len(self._content) // 2]
-        die()
+        half = len(self._content) // 2
+        yield self._content[:half]
+        cut()
+        yield self._content[half:]
 
 
 def execute(spec: dict[str, Any]) -> str:
@@ -114,20 +122,62 @@ def execute(spec: dict[str, Any]) -> str:
             clients[name] = Client(services, credential, limits=LIMITS, inner=inner)
         return clients[name]
 
+    if spec["point"] == "after the last check":
+        _cut_after_check()
     folder = Path(spec["folder"])
     journal = CutJournal(spec.get("journal") or folder, folder=folder, now=lambda: now)
     who = Actor(spec["person"], "environment")
-    actions = Actions(journal, connect, settings, lambda: now, who=lambda: who)
+    clocks = _clocks(Path(spec["ahead"])) if "ahead" in spec else {}
+    actions = Actions(
+        journal, connect, settings, lambda: now, folder=folder, who=lambda: who, **clocks
+    )
     actions.list()  # what was written before is read before anything is cut
     journal.point = spec["point"]
+    _SIGNALS[:] = [signal.SIGSTOP if spec.get("freezes") else signal.SIGKILL]
     try:
         return actions.execute(spec["action"]).state
     except TreasuryError as error:
         return type(error).__name__
 
 
+def _cut_after_check() -> None:
+    """Cut between the check of the content that is about to leave and the system call."""
+    check = SendingFence.before_bytes
+
+    def checked(fence: SendingFence, has_begun: bool) -> None:
+        check(fence, has_begun)
+        if has_begun:
+            cut()
+
+    SendingFence.before_bytes = checked  # type: ignore[method-assign]
+
+
+def _clocks(ahead: Path) -> dict[str, Any]:
+    """The machine's clocks, ahead by the seconds that a file holds."""
+
+    def wall() -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=int(ahead.read_text()))
+
+    def boot() -> BootTime:
+        now = boot_time()
+        return BootTime(now.boot, now.milliseconds + 1000 * int(ahead.read_text()))
+
+    return {"wall": wall, "boot": boot}
+
+
+def _await(child: int) -> int:
+    """Return a child's exit status; continue it after the next line if it is stopped."""
+    _, status = os.waitpid(child, os.WUNTRACED)
+    while os.WIFSTOPPED(status):
+        print(json.dumps("stopped"), flush=True)
+        sys.stdin.readline()
+        os.kill(child, signal.SIGCONT)
+        _, status = os.waitpid(child, os.WUNTRACED)
+    return status
+
+
 def main() -> None:
-    for line in sys.stdin:
+    for line in iter(sys.stdin.readline, ""):
         specs = json.loads(line)
         running = {}
         for spec in specs:
@@ -142,8 +192,8 @@ def main() -> None:
         endings = []
         for child, reader in running.items():
             with os.fdopen(reader) as pipe:
+                status = _await(child)
                 ending = pipe.read()
-            _, status = os.waitpid(child, 0)
             if os.WIFEXITED(status) and status:  # an error that nothing expects, and no cut
                 raise SystemExit("a process failed by itself, and nothing cut it off")
             endings.append("killed" if status else ending)

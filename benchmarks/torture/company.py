@@ -23,12 +23,13 @@ from treasury.actions import KINDS, Action
 from treasury.api import CallLimits, Client
 from treasury.api.bodies import NewAccount, NewParty, NewRampRequest
 from treasury.errors import OutcomeUnknown
+from treasury.ground.boot_clock import BootTime, boot_time
 from treasury.sandbox import Sandbox
 
 __all__ = ["Company", "clients_at", "open_company", "path_of"]
 
-SETTLING: Final = timedelta(seconds=121)
-"""More than a policy without the key waits for an effect to show."""
+SETTLING: Final = timedelta(seconds=241)
+"""More than an effect takes to show, and than a term, a deadline and a skew take to pass."""
 KEY_RETENTION: Final = timedelta(hours=24)
 SENDER: Final = "f5520527-134b-49e6-ac6e-833cf327cb46"
 RECEIVER: Final = "aaaa0793-25d6-433b-ae47-6f2de3994601"
@@ -87,8 +88,18 @@ class Company:
         self.sandbox.clock.advance(span)
         self._machine_ahead += span
         if span >= KEY_RETENTION:
-            with self._world.lock:
-                self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
+            self.forget_keys()
+
+    def forget_keys(self) -> None:
+        """The service forgets the keys that it knows, as one that is restarted does."""
+        with self._world.lock:
+            self._world.keys._db.execute("delete from idempotency_keys")  # noqa: SLF001 - so do providers
+
+    def machine_boot(self) -> BootTime:
+        """The clock of the desk's machine that runs during suspend."""
+        now = boot_time()
+        ahead = self._machine_ahead // timedelta(milliseconds=1)
+        return BootTime(now.boot, now.milliseconds + ahead)
 
     # Its ledger
 

@@ -7,7 +7,8 @@ says afterwards.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from benchmarks.torture.company import Company
 from treasury.actions import Action, Actions
 from treasury.api import Client
 from treasury.errors import TreasuryError
+from treasury.ground.boot_clock import BootTime
 from treasury.journal import Journal
 from treasury.settings import FILE_NAME
 from treasury.workspace import Workspace
@@ -29,9 +31,10 @@ CHECKER: Final = "jonas"
 
 
 class Desk(Workspace):
-    """A workspace of the practice company, with its clients and the machine's clock given.
+    """A workspace of the practice company, with its clients and the machine's clocks given.
 
-    `shared` are settings of its own: a journal and a home that it shares with others.
+    `shared` are more settings: a journal and a home that it shares with others. `wall` and `boot`
+    replace the machine's clocks for this desk only.
     """
 
     def __init__(
@@ -41,20 +44,27 @@ class Desk(Workspace):
         base_url: str,
         clients: Mapping[str, Client],
         shared: str = "",
+        *,
+        wall: Callable[[], datetime] | None = None,
+        boot: Callable[[], BootTime] | None = None,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FILE_NAME).write_text(_settings_text(company, base_url) + shared, "utf-8")
         super().__init__(folder)
         self._company = company
         self._given = clients
+        self._clocks = {
+            "wall": wall or company.machine_time,
+            "boot": boot or company.machine_boot,
+        }
 
     @cached_property
     def actions(self) -> Actions:
         """The workspace's own actions, by the run's clients and its machine's clock."""
 
         def build(journal: Journal, _: object, *rest: Any, **more: Any) -> Actions:
-            wall = self._company.machine_time
-            return Actions(journal, lambda name: self._given[name], *rest, wall=wall, **more)
+            clocks: Any = self._clocks
+            return Actions(journal, lambda name: self._given[name], *rest, **clocks, **more)
 
         with patch.object(treasury.actions, "Actions", build):
             return super().actions
@@ -105,6 +115,15 @@ class Desk(Workspace):
             return self.actions.execute(action_id).state
         except Exception as error:  # noqa: BLE001 - the state that it leaves is what is judged
             return type(error).__name__
+
+    def execute_all(self, action_ids: Sequence[str]) -> str:
+        """How an execution of several ended: that of the first."""
+        _sit_down(MAKER)
+        try:
+            first, *_ = self.actions.execute_all(action_ids)
+        except Exception as error:  # noqa: BLE001 - as above
+            return type(error).__name__
+        return first.action.state if first.error is None else type(first.error).__name__
 
     def recover(self, action_id: str) -> str:
         """The state of an action once it is recovered, as far as that is possible now."""

@@ -10,16 +10,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache
 from itertools import product
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from benchmarks.torture.addresses import settings_for
-from benchmarks.torture.company import Company, clients_at, path_of
+from benchmarks.torture.company import SETTLING, Company, clients_at, path_of
 from benchmarks.torture.runs import Result, Run, Step, Subject, judge
 from treasury.actions import KINDS, Action, Actions
 from treasury.errors import TreasuryError
@@ -156,7 +156,7 @@ class Cutter:
         self._machine_time = datetime.now(UTC)
         if cleared:
             self._company.sandbox.faults.clear()
-            self._machine_time += timedelta(seconds=desk.policy.recovery.settling_seconds + 1)
+            self._machine_time += SETTLING
         try:
             [now] = desk.recover(action.id)
             if cleared and now.state == "ready":
@@ -208,6 +208,25 @@ def execute_lines(lines: Sequence[dict[str, Any]]) -> list[str]:
     parent.stdin.flush()
     endings: list[str] = json.loads(parent.stdout.readline())
     return endings
+
+
+def execute_frozen(line: dict[str, Any], meanwhile: Callable[[], None]) -> str:
+    """How an execution ended that was stopped at its point, and what was done `meanwhile`."""
+    parent = _parent()
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    parent.stdin.write(json.dumps([line | {"freezes": True}]) + "\n")
+    parent.stdin.flush()
+    answer = json.loads(parent.stdout.readline())
+    if answer == "stopped":
+        try:
+            meanwhile()
+        finally:
+            parent.stdin.write("\n")
+            parent.stdin.flush()
+            answer = json.loads(parent.stdout.readline())
+    [ending] = answer
+    return str(ending)
 
 
 @contextmanager

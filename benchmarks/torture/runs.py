@@ -1,7 +1,8 @@
 """A run, what came of it, and whether the promise held.
 
 The promise: never more than one effect; done only with its effect and refused only without; and
-whatever was sent is done or said to be unknown, and unknown only without key and version.
+every sending ends as done or unknown. Only a kind without version and without a look-up by key may
+end as unknown.
 """
 
 from __future__ import annotations
@@ -137,8 +138,11 @@ def judge(
         return result("LOST", "is kept waiting by an answer without an end, far past its deadline")
     if by_others:
         return result("beyond us")
-    if last == "unknown" and KINDS[run.kind].safety != "neither":
-        return result("LOST", f"is called unknown, although it is {KINDS[run.kind].safety}")
+    kind = KINDS[run.kind]
+    if last == "unknown" and (
+        kind.safety == "versioned" or (kind.safety == "keyed" and kind.look_up)
+    ):
+        return result("LOST", f"is called unknown, although it is {kind.safety}")
     if last in {"done", "unknown"}:
         return result(f"{last}, {effects}")
     return result("LOST", f"is {last} after it was settled")

@@ -129,6 +129,7 @@ def test_what_was_cut_off_is_looked_up_and_not_sent_again_under_a_stricter_polic
         practice.sandbox.faults.clear()
     write(practice, change.after.replace("9.99", "8.99").replace("USDC = 10}", "USDC = 9}"))
     before = len(practice.posts())
+    practice.wait()
     desk = by_hub(practice)
     [shown] = desk.recover(arrived.id)
     assert shown.outcome is not None

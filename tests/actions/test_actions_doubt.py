@@ -24,7 +24,7 @@ from action_practice import (
 )
 
 from treasury.actions import Actions
-from treasury.actions.execution import outcomes, recovery
+from treasury.actions.execution import outcomes
 from treasury.api.bodies import NewCryptoTransfer
 from treasury.errors import JournalError, OutcomeUnknown, ServiceError
 from treasury.journal import Actor, Journal
@@ -56,6 +56,7 @@ def test_an_answer_that_does_not_say_no_leaves_it_unknown(
         practice.ines.execute(action.id)
     practice.sandbox.faults.clear()
     assert practice.ines.get(action.id).state == "unknown"
+    practice.wait()
     [settled] = practice.ines.recover()
     assert settled.state == "done"
     assert len(practice.effects()) == 1
@@ -81,14 +82,15 @@ def test_such_an_answer_to_a_second_sending_says_nothing_of_the_first(
     practice: Practice, status: int
 ) -> None:
     action = practice.transfer()
-    lost(practice, action.id)
+    lost(practice, action.id, "before")
     practice.wall.pass_(hours=1)
     for code in (None, "CONCURRENT_MODIFICATION"):
         error = ServiceError(f"answered {status}", status=status, code=code)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(recovery, "post", _raising(error))
+            patch.setattr(outcomes, "post", _raising(error))
             [left] = practice.ines.recover()
         assert left.state == "unknown"
+        practice.wait()
     assert practice.ines.recover()[0].state == "done"
     assert len(practice.effects()) == 1
 
@@ -377,6 +379,7 @@ def test_what_was_changed_after_it_was_approved_is_not_sent(
 def test_what_was_changed_after_it_was_sent_is_not_sent_again(practice: Practice) -> None:
     action = practice.transfer()
     lost(practice, action.id, "before")
+    practice.wait()
     practice.journal.close()
     _rewrite(practice, "action.sending", "10.00", "99.00")
     fresh = practice.desk("ines", journal=Journal(practice.folder, now=lambda: MORNING))
@@ -409,6 +412,7 @@ def test_a_change_under_an_open_desk_stops_what_is_decided_and_sent(practice: Pr
     waits = practice.ines.propose("crypto_transfer.create", **transfer_fields("3.00"))
     ready, cut_off = practice.transfer(), practice.transfer("4.00")
     lost(practice, cut_off.id, "before")
+    practice.wait()
     practice.ines.recover(cut_off.id)
     writes = len(practice.posts())
     _rewrite(practice, "action.proposed", "USDC 3.00", "USDC 1.00")

@@ -70,6 +70,7 @@ def test_what_was_approved_for_one_client_is_not_sent_as_another(practice: Pract
 def test_a_key_is_not_sent_again_by_a_client_that_never_had_it(practice: Practice) -> None:
     action = cut_off(practice)
     before = practice.posts()
+    practice.wait()
     [left] = renewed(practice).recover(action)
     assert left.state == "unknown"
     assert "its key is of " in left.why

@@ -41,6 +41,7 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     def post(*given: Any) -> Any:  # while the first has not left, a colleague recovers it
         monkeypatch.setattr(outcomes, "post", real)
         practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+        practice.wait()
         [left] = practice.jonas.recover(action.id)
         practice.sandbox.faults.clear()
         assert left.state == "unknown"
@@ -56,22 +57,23 @@ def test_a_late_refusal_of_a_first_sending_says_nothing_of_a_second(
     assert len(practice.effects()) == 1
 
 
-def test_a_batch_that_stops_makes_nothing_ready_that_somebody_else_sent(
+def test_a_batch_journals_an_action_as_leaving_when_it_is_its_turn(
     practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (practice.transfer(amount).id for amount in ("10.00", "11.00"))
-    real = pinned_call.post
+    real, states = pinned_call.post, list[str]()
 
-    def post(*given: Any) -> Any:
+    def post(*given: Any) -> Any:  # a colleague carries the second one out meanwhile
         monkeypatch.setattr(outcomes, "post", real)
-        practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
-        assert practice.jonas.recover(second)[0].state == "unknown"
-        practice.sandbox.faults.clear()
-        raise OutcomeUnknown("no answer", look_up="look", operation="POST /x")
+        states.append(practice.jonas.get(second).state)
+        states.append(practice.jonas.execute(second).state)
+        return real(*given)
 
     monkeypatch.setattr(outcomes, "post", post)
-    practice.ines.execute_all([first, second])
-    assert practice.ines.get(second).state == "unknown"
+    ran = practice.ines.execute_all([first, second])
+    assert states == ["ready", "done"]
+    assert "was already carried out by jonas" in str(ran[1].error)
+    assert len(practice.effects()) == 2
 
 
 def _put_back(practice: Practice, copy: Path) -> None:
@@ -152,6 +154,7 @@ def test_who_said_that_a_request_was_made_names_it(practice: Practice) -> None:
     with pytest.raises(OutcomeUnknown):
         practice.ines.execute(made.id)
     practice.sandbox.faults.clear()
+    practice.wait()
     with pytest.raises(InputError, match="record: is missing"):
         practice.ines.settle(made.id, carried_out=True, reason="seen in the portal")
 

@@ -11,18 +11,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.torture import kills, proxy
+from benchmarks.torture import kills, pauses, proxy
 from benchmarks.torture.company import open_company
 from benchmarks.torture.playing import SUBJECTS, play, sample, shares
 from benchmarks.torture.runs import BROKEN, Result, Run, Step, draws, judge, judge_copies
 from benchmarks.torture.settling import relayed_desk
 from treasury.actions import KINDS
+from treasury.items import open_actions
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to cut a process off")
 
 SEED = 2026
 SAMPLES = {
     "kills": 104, "proxy": 78, "hostile": 52, "restores": 52, "copies": 26, "edits": 26, "team": 26,
+    "sleeps": 26, "frozen": 26, "forgotten": 26,
 }  # fmt: skip
 
 
@@ -74,6 +76,7 @@ def test_every_block_of_a_class_has_each_kind_once(name: str) -> None:
 
 RUN = Run("proxy", SEED, 0, "wallet.create", None)
 KEYED = RUN._replace(kind="crypto_transfer.create")
+UNLISTED = RUN._replace(kind="payment_request.create")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +92,7 @@ KEYED = RUN._replace(kind="crypto_transfer.create")
         (RUN, "OverflowError", [("sending", 1), ("done", 1)], "LOST"),
         (RUN, "killed", [("sending", 1), ("sending", 1)], "LOST"),
         (KEYED, "OutcomeUnknown", [("unknown", 1), ("unknown", 1)], "LOST"),
+        (UNLISTED, "OutcomeUnknown", [("unknown", 1), ("unknown", 1)], "unknown, 1"),
     ],
 )
 def test_a_broken_promise_is_called_one(
@@ -150,3 +154,41 @@ def test_a_create_without_key_that_never_left_is_executed_and_one_that_may_have_
     assert (maybe.ended, maybe.steps) == ("killed", (Step("sending", 0), Step("unknown", 0)))
     adopted = cut("before the answer is read")
     assert adopted.steps == (Step("sending", 1), Step("done", 1))
+
+
+def _frozen(point: str) -> pauses.PausePlan:
+    return pauses.PausePlan(
+        point, 1, minutes=60 * 60, fault="none", forgets=True, colleague="has it done anew",
+        clocks="both go on", actions=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[pauses.Bench]:
+    with open_company() as company, pauses.enter(company) as bench:
+        yield bench
+
+
+@pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
+@pytest.mark.parametrize("point", ["after the first entry", "before the request"])
+def test_a_stopped_process_sends_nothing_that_was_done_anew_meanwhile(
+    bench: pauses.Bench, kind: str, point: str
+) -> None:
+    plan = _frozen(point)
+    result = pauses.play_frozen(bench, Run("frozen", SEED, 0, kind, plan))
+    assert (result.ended, result.outcome) == ("ActionRefused", "done, 1")
+
+
+def test_a_process_that_is_stopped_after_the_check_doubles_and_it_is_said(
+    bench: pauses.Bench,
+) -> None:
+    kind = "crypto_transfer.create"
+    plan = _frozen("after the last check")
+    run = Run("frozen", SEED, 0, kind, plan)
+    with pauses.wish(bench, run) as wish:
+        assert pauses.execute_stopped(bench, wish) == "OutcomeUnknown"
+        [first, anew] = wish.desk.actions.list()
+        assert (first.state, anew.state, first.doubled != "") == ("done", "done", True)
+        [row] = open_actions(wish.desk.actions.list()).to_pylist()
+        assert (row["action_id"], row["state"]) == (first.id, "doubled")
+        assert wish.effects() == 2

@@ -20,8 +20,15 @@ from fake_service import services_at
 from hostile_service import Hostile, Way
 
 from treasury.api import CallLimits, Client, Clock
+from treasury.api.bodies import NewRampRequest
 from treasury.api.exchange.network import Network
-from treasury.errors import OutcomeUnknown, ServiceUnreachable, SettingsError, TreasuryError
+from treasury.errors import (
+    ActionRefused,
+    OutcomeUnknown,
+    ServiceUnreachable,
+    SettingsError,
+    TreasuryError,
+)
 from treasury.settings import Credential
 
 HOST = "pay.example.test"
@@ -192,3 +199,76 @@ def test_where_no_address_is_encrypted_no_certificate_is_read_and_none_is_truste
     assert network._tls.get_ca_certs() == []
     with pytest.raises(AssertionError, match="certificates"):
         Client(services_at(f"https://{HOST}"), credential)
+
+
+class Recording:
+    """A fence that records the requests that the service has received before each check."""
+
+    def __init__(self, served: Hostile, refuses_at: int = 0) -> None:
+        self._served, self._refuses_at = served, refuses_at
+        self.asked: list[tuple[bool, list[str]]] = []
+        self.left = 0
+
+    def before_bytes(self, has_begun: bool) -> None:
+        heads = [head.split(" HTTP")[0] for head in self._served.heads]
+        self.asked.append((has_begun, heads))
+        if len(self.asked) == self._refuses_at:
+            raise ActionRefused("its term has passed")
+
+    def after_bytes(self) -> None:
+        self.left += 1
+
+
+def create(client: Client, fence: Recording) -> None:
+    body = NewRampRequest(
+        ramp_type="OFF_RAMP", amount="1", company_bank_account_id="b", fiat_currency_id="f",
+        crypto_currency_id="c",
+    )  # fmt: skip
+    client.request("POST", "/ramp-requests", service="ramp", body=body, fence=fence)
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
+def test_the_fence_is_asked_last_when_token_tunnel_and_encryption_are_ready(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch, encrypted: bool
+) -> None:
+    with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=encrypted) as (
+        client,
+        served,
+        proxy,
+    ):
+        fence = Recording(served)
+        create(client, fence)
+        # The headers and the content of the one write; the token has been fetched by then.
+        assert [has_begun for has_begun, _ in fence.asked] == [False, True]
+        assert fence.asked[0][1] == ["POST /oauth/token"]
+        assert fence.left == 2
+        assert len(served.heads) == 2
+        assert all(head.startswith("CONNECT") for head in proxy.heads)
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["http", "https"])
+def test_what_the_fence_refuses_does_not_leave(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch, encrypted: bool
+) -> None:
+    with behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=encrypted) as (
+        client,
+        served,
+        _,
+    ):
+        with pytest.raises(ActionRefused, match="its term has passed"):
+            create(client, Recording(served, refuses_at=1))
+        assert [head.split(" HTTP")[0] for head in served.heads] == ["POST /oauth/token"]
+
+
+def test_a_write_that_the_fence_stops_after_its_headers_may_have_been_carried_out(
+    tls: ssl.SSLContext, credential: Credential, monkeypatch
+) -> None:
+    with (
+        behind_proxy(ways.good, tls, credential, monkeypatch, encrypted=False) as (
+            client,
+            served,
+            _,
+        ),
+        pytest.raises(OutcomeUnknown),
+    ):
+        create(client, Recording(served, refuses_at=2))

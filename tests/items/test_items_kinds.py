@@ -148,6 +148,7 @@ BY_KIND: Mapping[str, Mapping[str, Any]] = {
     },
     "ledger_difference": {"ledger": [LEDGER]},
     "unknown_outcome": {"actions": [action("unknown")]},
+    "done_twice": {"actions": [action("doubled")]},
     "approval_waits": {"actions": [action("proposed")]},
     "ready": {"actions": [action("ready")]},
     "notice_unknown": {"actions": [action("doubtful", amount=None, currency=None)]},
@@ -236,8 +237,11 @@ def test_an_item_that_began_after_the_month_is_not_the_months(october: Closing) 
     assert not len(items_of(october, internal_transfers=[sent]))
 
 
-def test_an_unknown_outcome_blocks_whenever_it_was_tried(october: Closing) -> None:
-    tried = action("unknown", proposed_at=datetime(2026, 11, 2, 8, tzinfo=UTC))
+@pytest.mark.parametrize("state", ["unknown", "sending", "doubled"])
+def test_what_may_have_moved_money_unseen_blocks_whenever_it_was_tried(
+    october: Closing, state: str
+) -> None:
+    tried = action(state, proposed_at=datetime(2026, 11, 2, 8, tzinfo=UTC))
     (item,) = items_of(october, actions=[tried])
     assert (item.month, item.blocks) == ("2026-11", "never acceptable")
     assert item.is_blocking

@@ -9,9 +9,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -19,7 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from benchmarks.postgres_server import Server
 from treasury.errors import ActionRefused, JournalError
-from treasury.journal import ADOPTED, Actor, Draft, Journal, engines
+from treasury.journal import ADOPTED, Actor, Draft, Head, Journal, engines, journal_store
 from treasury.journal.chain import FIRST
 from treasury.journal.journal_schema import SCHEMA_VERSION, entries
 
@@ -345,3 +346,62 @@ def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(
         journal.entries()
     assert "topsecret" not in str(caught.value)
     journal.close()
+
+
+def test_the_newest_entry_about_a_subject_is_one_read_of_an_index(
+    journal: Journal, url: str
+) -> None:
+    assert journal.newest_about("A-1") is None
+    journal.append("action.proposed", "A-1", {}, actor=ANNA)
+    last = journal.append("remark", "A-1", {}, actor=ANNA)
+    journal.append("action.proposed", "A-2", {}, actor=ANNA)
+    assert journal.newest_about("A-1") == Head(last.seq, last.hash)
+    assert journal.newest_about("A-3") is None
+    if url.startswith("sqlite"):
+        query = "SELECT seq, hash FROM entries WHERE subject = 'A-1' ORDER BY seq DESC LIMIT 1"
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            [plan] = connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+        assert "USING INDEX ix_entries_subject (subject=?)" in plan[-1]
+
+
+def test_desks_time_what_they_send_by_the_clock_of_their_database_server(
+    journal: Journal, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class WrongClock(datetime):
+        """The clock of a machine, years behind."""
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime(2001, 1, 1, tzinfo=tz)
+
+    journal.append("remark", "A-1", {}, actor=ANNA)
+    for module in (journal_store, engines):
+        monkeypatch.setattr(module, "datetime", WrongClock)
+    years = {"sqlite": 2001, "postgresql": datetime.now(UTC).year}
+    assert journal.wall_clock().year == years[url.partition("+")[0].partition(":")[0]]
+    assert journal.wall_clock().utcoffset() == timedelta()
+
+
+def test_the_servers_clock_is_read_again_once_the_machine_may_have_slept(
+    postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot, asked = [100.0], list[int]()
+    monkeypatch.setattr(engines, "boot_seconds", lambda: boot[0])
+    with closing(Journal(postgresql.new_url(), now=lambda: NOON)) as journal:
+        reading = journal._reading
+
+        def counted() -> Any:
+            asked.append(1)
+            return reading()
+
+        monkeypatch.setattr(journal, "_reading", counted)
+        first = journal.wall_clock()
+        boot[0] += 10
+        assert journal.wall_clock() == first + timedelta(seconds=10)
+        assert len(asked) == 1
+        boot[0] += 3600  # a suspend, of which the server's own clock shows nothing here
+        assert journal.wall_clock() < first + timedelta(seconds=60)
+        assert len(asked) == 2
+        boot[0] -= 1
+        journal.wall_clock()
+        assert len(asked) == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -14,15 +14,11 @@ from treasury.actions.authority.policy import Policy
 from treasury.actions.kinds.kind import Kind
 from treasury.api import Client
 from treasury.errors import ActionRefused
+from treasury.ground.boot_clock import BootTime, boot_time
 from treasury.journal import Actor, Draft
 from treasury.journal.workspace_copies import register, require_original
 from treasury.lake import Snapshot
 from treasury.settings import Settings, place_of
-
-
-def wall_clock() -> datetime:
-    """The machine's time: a practice company's clock may stand still, waiting does not."""
-    return datetime.now(UTC)
 
 
 class Present:
@@ -56,6 +52,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Callable[[], Snapshot] | None
     now: Callable[[], datetime]
     wall: Callable[[], datetime]
+    """The clock by which sendings are timed; `now` of a practice company may not move."""
+    boot: Callable[[], BootTime] = boot_time
+    """The clock that runs during suspend."""
     who: Present
     journal_folder: Path | None
     """Where the journal's file is; None for a database, of which there is one for everybody."""

@@ -83,6 +83,10 @@ class ActionBook:
             else:
                 self.refresh()
 
+    def newest_about(self, action_id: str) -> Head | None:
+        """The last entry about an action, read from the journal now; None where there is none."""
+        return self._journal.newest_about(action_id)
+
     def get(self, action_id: str) -> Action:
         """An action by its id; InputError where there is none."""
         with self._lock:
@@ -109,12 +113,12 @@ class ActionBook:
                 yield self.fold.actions[action_id]
 
     def blocking(self, fingerprint: str, *, but: str = "") -> Action | None:
-        """A twin that may have been carried out and is not known to have been.
+        """A twin that may have been carried out, once or twice, and is not known to have been.
 
         Of two that carry a version only one can take effect: those block nothing.
         """
         for twin in self.twins(fingerprint, but=but):
-            if twin.state in UNSETTLED and twin.safety != "versioned":
+            if (twin.state in UNSETTLED or twin.doubled) and twin.safety != "versioned":
                 return twin
         return None
 

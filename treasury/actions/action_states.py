@@ -12,15 +12,17 @@ What never left goes back to ready. An action of one person is ready when it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 import msgspec
 
 from treasury.actions.action_facts import Fact
+from treasury.actions.authority.policy import RecoveryTerms
 from treasury.actions.execution.twins import fingerprint_of
 from treasury.actions.kinds.kind import AssetAmount, Safety
 from treasury.actions.seen_request import RampSeen
+from treasury.ground.boot_clock import BootTime
 from treasury.ground.decoding import convert
 from treasury.journal import ADOPTED, Actor, Draft, Entry
 
@@ -33,6 +35,10 @@ DROPPED: Final = frozenset({"lapsed", "refused", "rejected", "withdrawn"})
 """What came to nothing."""
 UNSETTLED: Final = frozenset({"sending", "unknown"})
 """What may have been carried out and is not known to have been."""
+ALLOWED_SKEW: Final = timedelta(minutes=1)
+"""How far the wall clocks of two desks may be apart."""
+_EARLIER_DEADLINE: Final = 60
+"""The transport's deadline, in seconds, for entries of earlier versions."""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -56,13 +62,40 @@ class PinnedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sending(PinnedCall, frozen=True, kw_only=True):
-    """What left, or was about to, and when by the machine's clock and by ours."""
+    """What left, or was about to, and when by the clock of sendings and by ours.
+
+    `seq` and `hash` are its entry's. Entries of earlier versions have neither term nor boot clock:
+    the default term counts from `left_at`.
+    """
 
     seq: int
+    hash: str
     at: datetime
     left_at: datetime
+    left_boot: BootTime | None
     first_left_at: datetime
+    first_left_boot: BootTime | None
+    term_seconds: int
+    deadline_seconds: int
     actor: Actor
+    is_over: bool = False
+    """Whether its sender has journaled that it stopped sending."""
+
+    @property
+    def settled_from(self) -> datetime:
+        """From when anybody may settle it, by the wall clock: no byte is under way by then."""
+        seconds = timedelta(seconds=self.term_seconds + self.deadline_seconds)
+        return self.left_at + seconds + ALLOWED_SKEW
+
+    def passed_by(self, now: datetime, boot: BootTime) -> str:
+        """By which clock its term has passed; empty while it lasts."""
+        term = timedelta(seconds=self.term_seconds)
+        if now - self.left_at > term:
+            return "the wall clock"
+        awake = timedelta() if self.left_boot is None else self.left_boot.until(boot)
+        if awake is None:
+            return "a restart of the machine"
+        return "the clock that runs during suspend" if awake > term else ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +166,10 @@ class Action(ProposedContent, frozen=True, kw_only=True):
     """Why it is refused, unknown, lapsed, rejected or withdrawn."""
     refusal_in_doubt: bool = False
     """Whether the service refused it and may have meant a repeat: unknown until it is settled."""
+    is_settled: bool = False
+    """Whether it was settled as not carried out, so that a second one may have been executed."""
+    doubled: str = ""
+    """Why it may have been done twice, until a person settles that; empty where it was not."""
 
     def __str__(self) -> str:
         return f"{self.id} {self.state}: {self.text}"
@@ -221,24 +258,53 @@ def _refused(action: Action, entry: Entry) -> Action:
     return msgspec.structs.replace(action, state=state, why=str(body.get("why") or ""))
 
 
+def _recovered(action: Action, entry: Entry) -> Action:
+    """Take the finding that there was no effect, or no second one."""
+    if action.doubled:
+        return msgspec.structs.replace(action, doubled="", is_settled=True)
+    refused = _refused(action, entry)
+    return refused if refused is action else msgspec.structs.replace(refused, is_settled=True)
+
+
 def _unknown(action: Action, entry: Entry) -> Action:
-    if action.state == "done":
-        return action
+    """Take an unknown outcome: of an attempt if its sender wrote it, else of a look-up."""
     body = entry.body
+    why, attempt = str(body.get("why") or ""), body.get("attempt")
+    if body.get("left_late") and action.state not in UNSETTLED:
+        return _doubled(action, f"it was sent after its term, and got no answer: {why}")
+    is_late = attempt is not None and (attempt < action.attempts or action.state not in UNSETTLED)
+    if action.state == "done" or is_late:
+        return action
+    sending = action.sending
+    if attempt is not None and sending is not None:
+        sending = msgspec.structs.replace(sending, is_over=True)
     in_doubt = bool(body.get("refusal_in_doubt"))
-    why = str(body.get("why") or "")
-    return msgspec.structs.replace(action, state="unknown", why=why, refusal_in_doubt=in_doubt)
+    return msgspec.structs.replace(
+        action, state="unknown", why=why, refusal_in_doubt=in_doubt, sending=sending
+    )
+
+
+def _doubled(action: Action, why: str) -> Action:
+    """Mark an action that took effect, or may have, after it was settled."""
+    return msgspec.structs.replace(action, doubled=f"{why}; it was {action.state} before that")
 
 
 def _sent(action: Action, entry: Entry) -> Action:
     body = entry.body
     left_at = datetime.fromisoformat(body["left_at"])
-    first = action.sending.first_left_at if action.sending is not None else left_at
+    boot = body.get("boot")
+    left_boot = None if boot is None else BootTime(boot, body["boot_milliseconds"])
+    first = action.sending
     sending = Sending(
         seq=entry.seq,
+        hash=entry.hash,
         at=entry.at,
         left_at=left_at,
-        first_left_at=first,
+        left_boot=left_boot,
+        first_left_at=left_at if first is None else first.first_left_at,
+        first_left_boot=left_boot if first is None else first.first_left_boot,
+        term_seconds=body.get("term_seconds", RecoveryTerms().term_seconds),
+        deadline_seconds=body.get("deadline_seconds", _EARLIER_DEADLINE),
         ids=tuple(body["ids"]),
         body=body["body"],
         version=body.get("version"),
@@ -246,7 +312,12 @@ def _sent(action: Action, entry: Entry) -> Action:
         actor=entry.actor,
     )
     return msgspec.structs.replace(
-        action, state="sending", sending=sending, attempts=action.attempts + 1, why=""
+        action,
+        state="sending",
+        sending=sending,
+        attempts=action.attempts + 1,
+        why="",
+        is_settled=False,
     )
 
 
@@ -265,7 +336,16 @@ def _carried_out(action: Action, entry: Entry) -> Action:
         decided_by=entry.actor.name,
         at=entry.at,
     )
-    return msgspec.structs.replace(action, state="done", outcome=outcome, why="")
+    done = msgspec.structs.replace(action, state="done", outcome=outcome, why="")
+    if outcome.how == "said by a person":
+        return msgspec.structs.replace(done, doubled="")
+    if action.state in UNSETTLED or (outcome.how == "adopted" and not action.is_settled):
+        return done
+    before = action.outcome
+    if action.state == "done" and before is not None and before.record == outcome.record:
+        return done
+    late = _doubled(action, f"it was carried out, as record {outcome.record} shows")
+    return msgspec.structs.replace(done, doubled=late.doubled)
 
 
 _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
@@ -277,7 +357,7 @@ _STEPS: Final[dict[str, Callable[[Action, Entry], Action]]] = {
     "action.done": _carried_out,
     "action.refused": _refused,
     "action.unknown": _unknown,
-    "action.recovered": _refused,
+    "action.recovered": _recovered,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, get_args
@@ -10,7 +10,7 @@ from typing import Final, get_args
 import msgspec
 
 from treasury import errors
-from treasury.actions.action_context import Context, Present, wall_clock
+from treasury.actions.action_context import Context, Present
 from treasury.actions.action_history import ActionBook
 from treasury.actions.action_list import ActionList, Batch, batch_of
 from treasury.actions.action_states import OPEN, Action, State
@@ -18,14 +18,15 @@ from treasury.actions.authority.authorization import decided_today, refuse_maker
 from treasury.actions.authority.policy import Policy, load_policy
 from treasury.actions.drafting import Confirmation, draft, hold_day, lapse_draft, proposal
 from treasury.actions.execution.outcomes import OutcomeRecorder
-from treasury.actions.execution.recovery import ActionRecovery
-from treasury.actions.execution.sending import LiveServices, Sender, live_services
+from treasury.actions.execution.recovery import ActionRecovery, EarlyRecovery
+from treasury.actions.execution.sending import Sender, live_services
 from treasury.actions.kinds.action_fields import read_fields
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import AssetAmount, Kind
 from treasury.actions.seen_request import RampSeen
 from treasury.api import Client
 from treasury.errors import ActionRefused, InputError, JournalError, TreasuryError
+from treasury.ground.boot_clock import BootTime, boot_time
 from treasury.journal import ADOPTED, Actor, Draft, Journal
 from treasury.journal.person_names import same_name, same_person
 from treasury.journal.workspace_copies import adopt_copy, original_of
@@ -34,16 +35,12 @@ from treasury.settings import Settings
 from treasury.text import clean
 
 _Batched = list["Ran"]
-_Chunks = Iterator[list[str]]
 _Drafts = list[Draft]
-_Outcomes = dict[str, TreasuryError | None]
 _STOPS: Final = (errors.ServiceUnreachable, errors.OutcomeUnknown)
 _UNREAD: Final = (
     "this is a copy that was adopted, and it may have been carried out elsewhere or since: look at"
     " the service before it is proposed again"
 )
-TOGETHER: Final = 50
-"""How many are journaled together, and at most cut off together."""
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +54,9 @@ class Actions:
     """The actions of one workspace; `connect` gives the client of a named credential.
 
     What is proposed is checked against `snapshot`, the last sync, and against the services where
-    there is none. `now` is the desk's clock, `wall` the machine's, `who` the person at it, who is
-    the journal's where left out.
+    there is none. `now` is the desk's clock, `wall` the one by which sendings are timed, `who` the
+    person at the desk; the default of both is the journal's. `boot` is the clock that runs during
+    suspend.
     """
 
     def __init__(
@@ -70,7 +68,8 @@ class Actions:
         *,
         folder: Path | None = None,
         snapshot: Callable[[], Snapshot] | None = None,
-        wall: Callable[[], datetime] = wall_clock,
+        wall: Callable[[], datetime] | None = None,
+        boot: Callable[[], BootTime] = boot_time,
         who: Callable[[], Actor] | None = None,
     ) -> None:
         self._journal = journal
@@ -81,7 +80,8 @@ class Actions:
             load_policy=lambda: load_policy(folder) if folder is not None else Policy(),
             snapshot=snapshot,
             now=now,
-            wall=wall,
+            wall=wall or journal.wall_clock,
+            boot=boot,
             who=Present(who or journal.who),
             journal_folder=journal.folder,
         )
@@ -318,44 +318,20 @@ class Actions:
         """
         ids, services, ran = _each(action_ids), live_services(self._context.connect), _Batched()
         self._book.refresh()
-        for several in self._chunks(ids):
+        for action_id in ids:
             if progress is not None:
                 progress(len(ran), len(ids))
-            outcome = self._execute(several, services)
-            ran += [
-                Ran(action=self._book.get(action_id), error=outcome[action_id])
-                for action_id in several
-            ]
-            if any(isinstance(error, _STOPS) for error in outcome.values()):
+            error: TreasuryError | None = None
+            try:
+                self._sender.execute(action_id, services)
+            except JournalError:
+                raise
+            except TreasuryError as problem:
+                error = problem
+            ran.append(Ran(action=self._book.get(action_id), error=error))
+            if isinstance(error, _STOPS):
                 break
         return tuple(ran)
-
-    def _execute(self, several: Sequence[str], services: LiveServices) -> _Outcomes:
-        if len(several) > 1:
-            return self._sender.execute_all(several, services)
-        try:
-            self._sender.execute(several[0], services)
-        except JournalError:
-            raise
-        except TreasuryError as error:
-            return {several[0]: error}
-        return {several[0]: None}
-
-    def _chunks(self, ids: Sequence[str]) -> _Chunks:
-        """What may leave together: what is safe to send again, and no two of the same content."""
-        chunk: dict[str, str] = {}
-        for action_id in ids:
-            action = self._book.get(action_id)
-            alone = action.safety == "neither"
-            if chunk and (alone or action.fingerprint in chunk.values() or len(chunk) >= TOGETHER):
-                yield list(chunk)
-                chunk = {}
-            chunk[action_id] = action.fingerprint
-            if alone:
-                yield list(chunk)
-                chunk = {}
-        if chunk:
-            yield list(chunk)
 
     def carry_out(
         self,
@@ -376,19 +352,40 @@ class Actions:
 
         One named that was refused is done where the service's record carries its key.
         Nothing is sent that could take effect twice. What stays open says why; ServiceError where
-        the service is out of reach.
+        the service is out of reach. Actions that can only be settled later keep their state; if one
+        of them was named, ActionRefused gives the time, after all others are settled.
         """
-        ids = action_ids or tuple(action.id for action in self.unsettled())
-        return tuple(self._recovery.recover(action_id) for action_id in ids)
+        early: EarlyRecovery | None = None
+        ids, looked_at = action_ids or tuple(a.id for a in self.unsettled()), list[Action]()
+        for action_id in ids:
+            try:
+                looked_at.append(self._recovery.recover(action_id))
+            except EarlyRecovery as refusal:
+                early = early or refusal
+                looked_at.append(self._book.get(action_id))
+        if early is not None and action_ids:
+            raise early
+        return tuple(looked_at)
 
     def settling_until(self, action_id: str) -> datetime:
-        """By the machine's clock: until when a look-up of it may come too early."""
+        """From when an action that was cut off, or has no answer, can be settled.
+
+        By the wall clock, of the database server in PostgreSQL.
+        """
         return self._recovery.settling_until(self.get(action_id))
+
+    def wall(self) -> datetime:
+        """The time by the clock that sendings are timed by, in UTC."""
+        return self._context.wall()
 
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None = None
     ) -> Action:
-        """Say what became of an action whose outcome is unknown, and how one knows."""
+        """Settle an action of unknown outcome by a person's word, with the reason.
+
+        An action that may have been done twice is settled in the same way, once the second effect
+        is undone. ActionRefused gives the time if it is too early.
+        """
         self._book.refresh()
         return self._recovery.settle(
             action_id, carried_out=carried_out, reason=reason, record=record

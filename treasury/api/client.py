@@ -29,6 +29,7 @@ from treasury.api.codec import (
     split,
 )
 from treasury.api.exchange.auth import TokenAuth
+from treasury.api.exchange.network import Fence
 from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
 from treasury.api.finance_client import Finance
 from treasury.api.operations import FILES, OPTIONAL
@@ -151,14 +152,15 @@ class Client:
         kind: Kind | None = None,
         look_up: str | None = None,
         retry_unauthorized: bool = True,
+        fence: Fence | None = None,
     ) -> Reply:
         """Send any operation: `request("GET", "/accounts/{id}", account_id)`.
 
         The method says whether it writes. For a write, `kind` says whether sending it again is
         safe; by default that follows from its body. `look_up` is the advice of an OutcomeUnknown.
         `retry_unauthorized=False` keeps a write without key or version from being sent again after
-        a 401. Raises ActionRefused if writing is not allowed, InputError if `kind` contradicts the
-        method.
+        a 401. `fence` decides directly before each attempt whether it may still leave. Raises
+        ActionRefused if writing is not allowed, InputError if `kind` contradicts the method.
         """
         reading = method in _READING_METHODS or (service, method, route) in _CALCULATES
         if kind is not None and (kind == "read") is not reading:
@@ -184,6 +186,7 @@ class Client:
             key=key,
             look_up=look_up or advice,
             retry_unauthorized=retry_unauthorized,
+            fence=fence,
         )
         if not reading:
             self.require_writes(call.operation)

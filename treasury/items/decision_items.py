@@ -24,14 +24,17 @@ ACTIONS: Final = grouped_schema(
 )
 """The actions that have not ended, amounts in `currency`; `request_id` is what one is about.
 
-Notices that may not have arrived stand below them, a row in state `doubtful` for each channel.
+One that may have been done twice has not ended, and is in state `doubled`. Notices that may not
+have arrived stand below them, a row in state `doubtful` for each channel.
 """
+_DOUBLED: Final = "doubled"
 _DOUBTFUL: Final = "doubtful"
 _STATES: Final = {
     "sending": ("unknown_outcome", "UNKNOWN OUTCOME"),
     "unknown": ("unknown_outcome", "UNKNOWN OUTCOME"),
     "proposed": ("approval_waits", "WAITS FOR APPROVAL"),
     "ready": ("ready", "APPROVED"),
+    _DOUBLED: ("done_twice", "MAY HAVE BEEN DONE TWICE"),
     _DOUBTFUL: ("notice_unknown", "MAY NOT HAVE ARRIVED"),
 }
 """The states of an action or notice that are not its end: kind and word on screen."""
@@ -45,7 +48,7 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
     rows = [
         {
             "action_id": action.id,
-            "state": action.state,
+            "state": state,
             "text": action.masked or action.text,
             "proposed_at": action.proposed_at,
             "amount": None if action.money is None else action.money.amount,
@@ -53,7 +56,8 @@ def open_actions(actions: Iterable[Action], notices: Iterable[Notice] = ()) -> p
             "request_id": None if action.request is None else action.request.id,
         }
         for action in actions
-        if action.state in _STATES
+        for state in (_DOUBLED if action.doubled else action.state,)
+        if state in _STATES
     ]
     doubtful: dict[str, list[Notice]] = {}
     for notice in notices:

@@ -45,6 +45,7 @@ _MOST_NAMES: Final = 5
 """How many ids an error names."""
 _OF_MONEY: Final = ("line", "request", "transfer", "conversion")
 """Subjects that are an amount of money; others may concern none."""
+_OF_ANY_MONTH: Final = ("unknown_outcome", "done_twice")
 _Way: TypeAlias = Literal["in", "out", ""]
 
 
@@ -280,9 +281,9 @@ def _counted(facts: Facts) -> list[OpenItem]:
     items: dict[str, OpenItem] = {}
     for build in _BUILDERS:
         for item in build(facts):
-            # An outcome that is unknown may be about any month.
+            # These may have moved money in any month.
             begun = item.since is None or item.since <= facts.month.last
-            if begun or item.kind == "unknown_outcome":
+            if begun or item.kind in _OF_ANY_MONTH:
                 items.setdefault(item.item_id, item)
     counted = []
     for item in items.values():

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from treasury.errors import JournalError
+from treasury.ground.boot_clock import boot_seconds
 from treasury.ground.loading import Later
 from treasury.settings import Secret
 
@@ -23,8 +26,36 @@ else:
     sa = Later("sqlalchemy")  # a desk on which nothing was decided yet does without
 
 WAIT_SECONDS: Final = 10
+_CLOCK_SECONDS: Final = 60
+_CLOCK_SPAN: Final = timedelta(seconds=_CLOCK_SECONDS)
+"""For how long a reading of the server's clock is counted on."""
 WRITES: Final = "treasury_writes"
 """The option of a connection that will write: its transaction takes the lock at once."""
+
+
+class ServerClock:
+    """The clock of a database server: read once a minute, and counted on by the machine's clocks.
+
+    It is read again as soon as either clock of the machine shows that a minute has passed, so after
+    a suspend as well, or that it went back.
+    """
+
+    def __init__(self) -> None:
+        self._read: tuple[datetime, datetime, float] | None = None
+
+    def now(self, reading: Callable[[], AbstractContextManager[sa.Connection]]) -> datetime:
+        """The server's time in UTC; `reading` opens a connection."""
+        here, boot = datetime.now(UTC), boot_seconds()
+        if self._read is not None:
+            server, here_then, boot_then = self._read
+            passed = boot - boot_then
+            if 0 <= passed < _CLOCK_SECONDS and timedelta() <= here - here_then < _CLOCK_SPAN:
+                return server + timedelta(seconds=passed)
+        with reading() as connection:
+            server = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+        server = server.astimezone(UTC)
+        self._read = (server, here, boot)
+        return server
 
 
 def address_of(url: sa.URL) -> str:

@@ -94,6 +94,7 @@ class Journal:
             address = engines.address_of(self._engine.url)
         self._end = None if where is None else NotedEnd(where, address)
         self._guard = ChainGuard(self._file)
+        self._server_clock = engines.ServerClock()
         self._now = now
         self.who: Final = who
         self.signing: Final = signing or Signing()
@@ -248,6 +249,21 @@ class Journal:
         """The last entry; None while there is none."""
         rows = self._rows(_newest)
         return _entry(rows[0]) if rows else None
+
+    def newest_about(self, subject: str) -> Head | None:
+        """The last entry about a subject; None where there is none. One read of an index."""
+        entries = journal_schema.entries
+        about = sa.select(entries.c.seq, entries.c.hash).where(entries.c.subject == subject)
+        rows = self._rows(lambda: about.order_by(entries.c.seq.desc()).limit(1))
+        return Head(rows[0]["seq"], rows[0]["hash"]) if rows else None
+
+    def wall_clock(self) -> datetime:
+        """The time by the clock that the desks of this journal share, in UTC.
+
+        That is the database server's for PostgreSQL, and the machine's for a file.
+        """
+        is_shared = self._file is None and self._engine.dialect.name == "postgresql"
+        return self._server_clock.now(self._reading) if is_shared else datetime.now(UTC)
 
     def verify(self, *noted: Head, rules: SignatureRules | None = None) -> Head:
         """Walk the whole chain; JournalError names the first entry that is not as it was written.

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from treasury.actions.authority.policy import Policy
+from treasury.ground.boot_clock import boot_seconds
 from treasury.journal import Actor, current_actor
 from treasury.settings import Secret
 
@@ -27,7 +27,7 @@ class Identity:
     """The person at this process; the policy is read each time, the hub asked now and then."""
 
     def __init__(
-        self, load_policy: Callable[[], Policy], clock: Callable[[], float] = time.monotonic
+        self, load_policy: Callable[[], Policy], clock: Callable[[], float] = boot_seconds
     ) -> None:
         self._load_policy = load_policy
         self._clock = clock

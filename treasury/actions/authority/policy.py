@@ -20,11 +20,11 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 POLICY_FILE: Final = "policy.toml"
 EVERYBODY: Final = "*"
+_LONGEST_TERM: Final = 3600
+"""Seconds. An action that was cut off cannot be settled within its term."""
 
 Limits = Mapping[str, Decimal]
 
@@ -62,15 +64,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long the provider remembers a key, and how long its lists may lag behind."""
+    """How long the provider remembers a key, and how long its lists may lag behind.
+
+    `term_seconds`: for how long an approval to send holds, once it is journaled.
+    """
 
     key_retention_hours: int = 24
     settling_seconds: int = 120
+    term_seconds: Annotated[int, msgspec.Meta(ge=1, le=_LONGEST_TERM)] = 120
 
-    def remembers(self, created_at: datetime, now: datetime) -> bool:
-        """Whether a key is sure to be known when what leaves now arrives, which takes a while."""
-        arrives = now + timedelta(seconds=self.settling_seconds)
-        return arrives < created_at + timedelta(hours=self.key_retention_hours)
+    def remembers(self, age: timedelta) -> bool:
+        """Whether a key of that age is known when what leaves now arrives, which takes a while."""
+        arrives_at = age + timedelta(seconds=self.settling_seconds)
+        return arrives_at < timedelta(hours=self.key_retention_hours)
 
 
 class Hub(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,6 @@ second was told, so a refusal holds where the service does not show the effect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -21,8 +20,9 @@ from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_states import Action
 from treasury.actions.execution.pinned_call import post, sent_of
+from treasury.actions.execution.sending_fence import SendingFence
 from treasury.actions.kinds.all_kinds import kind_of
-from treasury.api import Record
+from treasury.api import Client, Record
 from treasury.api.models import RampRequest
 from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, ServiceError, TreasuryError
 from treasury.journal import Draft
@@ -57,6 +57,7 @@ class OutcomeRecorder:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._book = context.book
+        self._fences: dict[str, SendingFence] = {}
 
     def send(self, action: Action) -> End:
         """Send what its entry holds, and say what came of it; raises nothing."""
@@ -74,7 +75,7 @@ class OutcomeRecorder:
     def _send(self, action: Action) -> End:
         client = self._context.connect(action.credential)
         try:
-            record = post(client, kind_of(action.kind), action.departure, action.key)
+            record = self.post(client, action)
         except TreasuryError as error:
             return self._failed(action, error)
         if self.is_shown(action, record):
@@ -86,6 +87,11 @@ class OutcomeRecorder:
             may_have_executed=True,
         )
         return self._read_back(action, no_effect)
+
+    def post(self, client: Client, action: Action) -> Record[Any]:
+        """Send what the action's entry holds, as long as its fence allows."""
+        fence = self._fences[action.id] = SendingFence(self._context, action)
+        return post(client, kind_of(action.kind), action.departure, action.key, fence)
 
     def request(self, action: Action) -> Record[RampRequest]:
         """The ramp request that an action is about, as it is now."""
@@ -101,7 +107,8 @@ class OutcomeRecorder:
     def _failed(self, action: Action, error: TreasuryError) -> End:
         """What an error means for the action; the client says whether it may have left."""
         safety = kind_of(action.kind).safety
-        if not isinstance(error, ServiceError):  # no secret, no leave to write: it never left
+        # No secret, no leave to write, or the fence: it never left.
+        if not isinstance(error, ServiceError):
             return self.refused(action, error, again=True)
         if error.may_have_executed:
             return self._read_back(action, error)
@@ -180,7 +187,7 @@ class OutcomeRecorder:
     def _refusal_in_doubt(self, action: Action, error: ServiceError) -> End | None:
         """That it is unknown where the refusal may be that of a repeat; None where it holds."""
         try:
-            record = self._find(action)
+            record = self.find(action)
         except OutcomeUnknown as several:
             return self.unknown(action, f"{error.what}; {several.what}", error)
         except ServiceError as second:
@@ -196,11 +203,11 @@ class OutcomeRecorder:
     def look_up(self, action: Action) -> Record[Any] | None:
         """The record that shows the effect; None where there is none, or nobody can tell."""
         try:
-            return self._find(action)
+            return self.find(action)
         except OutcomeUnknown:
             return None
 
-    def _find(self, action: Action) -> Record[Any] | None:
+    def find(self, action: Action) -> Record[Any] | None:
         """The record that shows the effect; OutcomeUnknown where several might."""
         look_up = kind_of(action.kind).look_up
         if look_up is None:
@@ -256,8 +263,12 @@ class OutcomeRecorder:
         cause: ServiceError | None,
         *,
         refusal_in_doubt: bool = False,
+        is_end: bool = True,
     ) -> End:
-        """Nobody can tell; its twin is blocked from here on."""
+        """End with an unknown outcome; its twin is blocked from here on.
+
+        `is_end`: the sender writes this, so it has stopped sending.
+        """
         why = clean(why)[:_MOST_ERROR_CHARACTERS]
         error = OutcomeUnknown(
             f"{action.id} {action.name}: the service may have carried it out; {why}",
@@ -265,13 +276,18 @@ class OutcomeRecorder:
             operation=action.operation,
             key=action.key or None,
         )
-        in_doubt = {"refusal_in_doubt": True} if refusal_in_doubt else {}
+        more: dict[str, object] = {"refusal_in_doubt": True} if refusal_in_doubt else {}
+        if is_end:
+            more["attempt"] = action.attempts
         cause_words = clean(cause or error)[:_MOST_ERROR_CHARACTERS]
-        return self._end(action, "unknown", error, why=why, error=cause_words, **in_doubt)
+        return self._end(action, "unknown", error, why=why, error=cause_words, **more)
 
     def _end(
         self, action: Action, word: str, raised: TreasuryError | None = None, /, **more: object
     ) -> End:
+        fence = self._fences.get(action.id)
+        if fence is not None and fence.left_late(action.attempts):
+            more["left_late"] = True
         draft = action.draft(word, self._context.who.last(), **more)
         if len(canonical(draft.body)) > _MOST_ENTRY_CHARACTERS:
             raise errors.UnexpectedResponse(
@@ -279,18 +295,16 @@ class OutcomeRecorder:
             )
         return End(draft, raised)
 
-    def note(self, ends: Sequence[End]) -> None:
-        """Journal what came of what was sent; JournalError says that it was."""
-        if not ends:
-            return
+    def note(self, end: End) -> None:
+        """Journal the end of a sending; JournalError names it if that fails."""
         try:
-            self._book.note([end.draft for end in ends])
+            self._book.note([end.draft])
         except JournalError as error:
-            actions = ", ".join(
-                f"{e.draft.subject} ({e.draft.kind.partition('.')[2]})" for e in ends
-            )
+            ended = f"{end.draft.subject} ({end.draft.kind.partition('.')[2]}) was sent"
+            if end.error is not None and not isinstance(end.error, ServiceError):
+                ended = end.error.what
             raise JournalError(
-                f"{actions} was sent, and that could not be journaled: {error.what}",
+                f"{ended}, and that could not be journaled: {error.what}",
                 do="make the journal writable, then run `treasury actions recover`",
             ) from error
 

@@ -6,6 +6,7 @@ The text of the body in the entry is what is sent; nothing is put together a sec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.kind import Findings, Kind, Sent
 from treasury.api import Client, Record
 from treasury.api.bodies import Body
+from treasury.api.exchange.network import Fence
 from treasury.journal import Actor, Draft
 
 
@@ -33,7 +35,8 @@ class Pinned(Body, frozen=True, kw_only=True):
 
 
 def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCall) -> Draft:
-    """The entry that pins what is about to be sent."""
+    """The entry that pins what is about to be sent, and for how long it may be."""
+    boot = context.boot()
     return action.draft(
         "sending",
         actor,
@@ -46,6 +49,10 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
         policy=action.policy,
         attempt=action.attempts + 1,
         left_at=context.wall().isoformat(),
+        boot=boot.boot,
+        boot_milliseconds=boot.milliseconds,
+        term_seconds=context.load_policy().recovery.term_seconds,
+        deadline_seconds=ceil(context.connect(action.credential).limits.deadline),
         ids=call.ids,
         key=action.key,
         version=call.version,
@@ -54,8 +61,8 @@ def sending_draft(context: Context, action: Action, actor: Actor, call: PinnedCa
     )
 
 
-def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
-    """Send what the journal holds; the record that the service answers with."""
+def post(client: Client, kind: Kind, sending: Sending, key: str, fence: Fence) -> Record[Any]:
+    """Send what the journal holds, as long as the fence allows; return the service's record."""
     body: Body | None = None
     if sending.body:
         safe = kind.safety == "keyed"  # elsewhere a key is in the body as evidence only
@@ -69,6 +76,7 @@ def post(client: Client, kind: Kind, sending: Sending, key: str) -> Record[Any]:
         body=body,
         look_up="run `treasury actions recover`; it is never sent again blindly",
         retry_unauthorized=False,
+        fence=fence,
     )
     return reply.record(kind.model)
 

@@ -1,10 +1,14 @@
 """Settles what a crash, a timeout or a dropped connection left open, by what its operation allows.
 
-Keyed: the identical request again, as long as the provider remembers the key and nobody else did
-the same meanwhile; after that its record is looked up by the key. Versioned: the effect is read
-back; where it does not show and the version is still the one that was sent, the same again is safe,
-for only one of the two can take effect. Neither: never again. After a settling time one record that
-can only be ours settles it; otherwise the outcome is unknown and a person says what became of it.
+An action is settled only when its sender can act no more: when the sender has journaled its end, or
+when the term, the transport's deadline and an allowed skew of the clocks have passed.
+
+Keyed: the effect is looked up first. If the list shows nothing after the settling time, the
+identical request again, as long as the provider surely remembers the key; a kind that no list shows
+is never sent again. Versioned: the effect is read back; where it does not show and the version is
+still the one that was sent, the same again is safe, for only one of the two can take effect.
+Neither: never again. After a settling time one record that can only be ours settles it; otherwise
+the outcome is unknown and a person settles it.
 """
 
 from __future__ import annotations
@@ -15,22 +19,36 @@ from typing import Any, Final
 from treasury import errors
 from treasury.actions.action_context import Context
 from treasury.actions.action_history import MAKES
-from treasury.actions.action_states import UNSETTLED, Action, Sending
+from treasury.actions.action_states import UNSETTLED, Action
 from treasury.actions.authority.authorization import refuse_outdated
 from treasury.actions.execution.outcomes import End, OutcomeRecorder, has_passed
-from treasury.actions.execution.pinned_call import post, sending_draft, sent_of
+from treasury.actions.execution.pinned_call import sending_draft, sent_of
 from treasury.actions.execution.twins import LIKE, new_among, twins_since
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.actions.kinds.service_records import LiveSource, ServiceRecords
 from treasury.api import Client, Record
 from treasury.api.created_records import SKEW
-from treasury.errors import ActionRefused, InputError, JournalError, ServiceError, TreasuryError
+from treasury.api.models import RampRequest
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    OutcomeUnknown,
+    ServiceError,
+    TreasuryError,
+)
 from treasury.journal import Draft
 from treasury.journal.person_names import same_person
 from treasury.text import clean
 
+_NO_LIST: Final = (errors.Forbidden, errors.NotOffered, errors.NotFound)
+"""Answers of a service that does not list the records of a kind."""
 _JUDGED: Final = frozenset({400, 402, 415, 422})
 """The statuses of a service that has looked at the call itself, and does not do it."""
+
+
+class EarlyRecovery(ActionRefused):
+    """It is too early to settle an action: its sender may still act, or a list may lag behind."""
 
 
 class ActionRecovery:
@@ -54,6 +72,7 @@ class ActionRecovery:
             return self.adopt_by_key(action)
         self._context.require_original()
         self._context.require_place(action)
+        self._require_over(action)
         try:
             match kind_of(action.kind).safety:
                 case "keyed":
@@ -61,17 +80,34 @@ class ActionRecovery:
                 case "versioned":
                     return self._versioned(action)
                 case _:
-                    if self._context.wall() < self.settling_until(action):
-                        return action
+                    self._require_listed(action)
                     return self._looked_up(action, "it is not sent a second time")
         except Exception as error:
             now = self._book.get(action_id)
-            left_again = now.attempts > action.attempts
-            if isinstance(error, JournalError) or (
-                isinstance(error, TreasuryError) and not left_again
-            ):
+            if now.attempts > action.attempts:  # it left again
+                if isinstance(error, JournalError) or now.state not in UNSETTLED:
+                    raise
+                return self._ended(self._outcomes.unreadable(now, error))
+            if isinstance(error, TreasuryError):
                 raise  # nobody answers, or nothing may be sent: it stays as it is
-            return self._ended(self._outcomes.unreadable(now, error))
+            return self._open(now, f"looking it up failed: {type(error).__name__}")
+
+    def _require_over(self, action: Action) -> None:
+        """Raise EarlyRecovery while its sender may still act."""
+        sending = action.departure
+        if not sending.is_over and self._context.wall() < sending.settled_from:
+            raise EarlyRecovery(
+                f"{action.id} may still be sent by {sending.actor.name}; nothing was settled",
+                do=f"recover it from {_instant(sending.settled_from)} on",
+            )
+
+    def _require_listed(self, action: Action) -> None:
+        """Raise EarlyRecovery while an effect may not be listed yet."""
+        if self._context.wall() < self.settling_until(action):
+            raise EarlyRecovery(
+                f"{action.id} may have been carried out and not be listed yet; nothing was settled",
+                do=f"recover it from {_instant(self.settling_until(action))} on",
+            )
 
     def adopt_by_key(self, action: Action) -> Action:
         """What is said not to have been carried out is done where a record carries its key."""
@@ -88,34 +124,54 @@ class ActionRecovery:
         return self._done(action, record, "adopted")
 
     def settling_until(self, action: Action) -> datetime:
-        """Until when an effect may be on its way, or not listed yet."""
-        return action.departure.left_at + self._settling_time()
+        """Until when an action may still be sent, its effect be on its way, or not listed yet."""
+        sending = action.departure
+        listed = sending.left_at + self._settling_time()
+        return listed if sending.is_over else max(listed, sending.settled_from)
 
     def _settling_time(self) -> timedelta:
         return timedelta(seconds=self._context.load_policy().recovery.settling_seconds)
 
     def _keyed(self, action: Action) -> Action:
-        why = self._why_not_again(action)
-        if why:
-            return self._looked_up(action, why)
+        """Look for the effect; send the same again only if it certainly did not take place."""
+        if kind_of(action.kind).look_up is None:
+            return self._open(action, "OUTCOME UNKNOWN: the service lists none")
+        try:
+            record = self._outcomes.find(action)
+        except (OutcomeUnknown, *_NO_LIST) as error:
+            return self._open(action, f"OUTCOME UNKNOWN: {error.what}")
+        if record is not None and self._may_be_ours(action, record):
+            return self._done(action, record, "adopted")
+        self._require_listed(action)
         elsewhere = self._done_elsewhere(action)
         if elsewhere:
             why = f"OUTCOME UNKNOWN: {LIKE} there is {elsewhere}, which this did not make"
-            return self._with_its_key(action) or self._open(action, why)
+            return self._open(action, why)
+        why = self._why_not_again(action)
+        if why:
+            return self._open(action, f"OUTCOME UNKNOWN: {why}; no record shows it")
         client, action = self._leave_again(action)
         try:
-            record = post(client, kind_of(action.kind), action.departure, action.key)
+            record = self._outcomes.post(client, action)
         except errors.KeySpent as error:
             return self._looked_up(action, error.what)
         except ServiceError as error:
             return self._refused_again(action, error)
+        except TreasuryError as error:
+            return self._not_sent_again(action, error)
         if not self._outcomes.is_shown(action, record):
-            return self._open(action, "the answer does not show what was sent")
+            return self._open(action, "the answer does not show what was sent", is_end=True)
         return self._done(action, record, "sent again")
+
+    def _not_sent_again(self, action: Action, error: TreasuryError) -> Action:
+        """The fence kept it from leaving, so what became of the first sending is still open."""
+        self._book.refresh()
+        now = self._book.get(action.id)
+        return now if now.state not in UNSETTLED else self._open(now, error.what, is_end=True)
 
     def _why_not_again(self, action: Action) -> str:
         """Why the identical request must not be sent; empty where it is carried out once."""
-        forgotten = self._forgotten(action.departure)
+        forgotten = self._forgotten(action)
         if forgotten:
             return forgotten
         if not self._context.is_same_client(action):  # whose keys the provider keeps apart
@@ -127,28 +183,28 @@ class ActionRecovery:
             return "this journal is of an older copy, which was adopted since"
         return outdated
 
+    def _may_be_ours(self, action: Action, record: Record[Any]) -> bool:
+        """Whether a record carries our key, or none and was made before ours had long arrived."""
+        key = getattr(record.value, "idempotency_key", None)
+        created_at = getattr(record.value, "created_at", None)
+        arrived_at = action.departure.at + self._settling_time() + SKEW
+        return key == action.key or (
+            key is None and (created_at is None or created_at <= arrived_at)
+        )
+
     def _done_elsewhere(self, action: Action) -> str:
-        """A record that does the same and is another's; empty where none is, or no list tells.
+        """A record that does the same and is not known to be another's; empty where none is.
 
         Somebody did it meanwhile, or this journal did under another key before it was put back from
-        an older copy. Another's carries another key, or was made when ours had long arrived.
+        an older copy, or it is ours and the service does not show its key.
         """
         kind, sent = kind_of(action.kind), sent_of(action)
         if kind.twins is None or sent.body is None:
             return ""
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         service = LiveSource(lambda: self._context.connect(action.credential))
-        try:
-            twins = [*kind.twins(ServiceRecords(service, since=since), sent.fields, sent.body)]
-        except (errors.Forbidden, errors.NotOffered, ActionRefused):
-            return ""
-        arrived = action.departure.at + self._settling_time() + SKEW
-        others = [
-            twin
-            for twin in self._book.strangers(twins)
-            if twin.key is not None or (twin.at is not None and twin.at > arrived)
-        ]
-        moved = new_among(twins_since(others, since), action.facts)
+        twins = [*kind.twins(ServiceRecords(service, since=since), sent.fields, sent.body)]
+        moved = new_among(twins_since(self._book.strangers(twins), since), action.facts)
         return "" if moved is None else moved.now
 
     def _outdated(self, action: Action) -> str:
@@ -162,25 +218,27 @@ class ActionRecovery:
             return refusal.what
         return ""
 
-    def _forgotten(self, sending: Sending) -> str:
+    def _forgotten(self, action: Action) -> str:
         """Why the provider may not know the key any more; empty where it is sure to.
 
-        A clock that went back says no age at all.
+        After the wall clock went back the age is unknown. Within one boot the age by the clock that
+        runs during suspend counts if it is greater.
         """
         policy, now = self._context.load_policy().recovery, self._context.wall()
         if now + SKEW < self._book.fold.last_left:
             return "the clock went back since, so how old its key is nobody can tell"
-        if policy.remembers(sending.first_left_at, now):
+        age, boot = now - action.departure.first_left_at, action.departure.first_left_boot
+        awake = None if boot is None else boot.until(self._context.boot())
+        if policy.remembers(age if awake is None else max(age, awake)):
             return ""
         return f"its key is older than {policy.key_retention_hours} hours"
 
     def _versioned(self, action: Action) -> Action:
         record = self._outcomes.request(action)
+        settled = self._settled_by(action, record)
+        if settled is not None:
+            return settled
         sent_version = action.departure.version
-        if self._outcomes.is_shown(action, record):
-            return self._done(action, record, "read back")
-        if has_passed(action, record):
-            return self._not_carried_out(action, record)
         if record.value.version != sent_version:  # an old answer, or none at all
             why = f"it was sent on version {sent_version}, and the record is shown at"
             return self._open(action, f"{why} {record.value.version}")
@@ -189,25 +247,30 @@ class ActionRecovery:
             return self._open(action, outdated)
         client, action = self._leave_again(action)
         try:
-            record = post(client, kind_of(action.kind), action.departure, action.key)
+            record = self._outcomes.post(client, action)
         except errors.VersionConflict as conflict:
-            record = self._outcomes.request(action)
-            if self._outcomes.is_shown(action, record):
-                return self._done(action, record, "read back")
-            if has_passed(action, record):
-                return self._not_carried_out(action, record)
-            return self._open(action, conflict.what, conflict)
+            settled = self._settled_by(action, self._outcomes.request(action))
+            return settled or self._open(action, conflict.what, conflict, is_end=True)
         except ServiceError as error:
             return self._refused_again(action, error)
+        except TreasuryError as error:
+            return self._not_sent_again(action, error)
         if not self._outcomes.is_shown(action, record):
-            return self._open(action, f"the service shows it {clean(record.value.status)}")
+            why = f"the service shows it {clean(record.value.status)}"
+            return self._open(action, why, is_end=True)
         return self._done(action, record, "sent again")
+
+    def _settled_by(self, action: Action, record: Record[RampRequest]) -> Action | None:
+        """The action, where its record shows the effect or that none can come; else None."""
+        if self._outcomes.is_shown(action, record):
+            return self._done(action, record, "read back")
+        return self._not_carried_out(action, record) if has_passed(action, record) else None
 
     def _done(self, action: Action, record: Record[Any], how: str) -> Action:
         return self._ended(self._outcomes.carried_out(action, record, how))
 
     def _ended(self, end: End) -> Action:
-        self._outcomes.note([end])
+        self._outcomes.note(end)
         return self._book.get(end.draft.subject)
 
     def _leave_again(self, action: Action) -> tuple[Client, Action]:
@@ -257,11 +320,13 @@ class ActionRecovery:
         listing = "no record shows it" if is_listed else "the service lists none"
         return self._open(action, f"OUTCOME UNKNOWN: {why}; {listing}")
 
-    def _open(self, action: Action, why: str, cause: ServiceError | None = None) -> Action:
-        """It stays unknown; said once, however often it is asked."""
+    def _open(
+        self, action: Action, why: str, cause: ServiceError | None = None, *, is_end: bool = False
+    ) -> Action:
+        """Leave it unknown, with one entry for the same reason. `is_end`: it was sent again."""
         if (action.state, action.why) == ("unknown", why):
             return action
-        return self._ended(self._outcomes.unknown(action, why, cause))
+        return self._ended(self._outcomes.unknown(action, why, cause, is_end=is_end))
 
     def _recovered(self, action: Action, why: str, *, again: bool) -> Action:
         more = {"carried_out": False, "why": why, "again": again, "attempt": action.attempts}
@@ -271,18 +336,14 @@ class ActionRecovery:
     def settle(
         self, action_id: str, *, carried_out: bool, reason: str, record: str | None
     ) -> Action:
-        """A person says what became of it, who is not the one who made it."""
+        """Settle it by the word of a person who did not make it."""
         if not reason.strip():
             raise InputError("reason: is missing", do="say how you know")
         actor, policy = self._context.who(), self._context.load_policy()
 
         def entries() -> list[Draft]:
             action = self._book.get(action_id)
-            if action.state != "unknown":
-                raise ActionRefused(
-                    f"{action_id} is {action.state}, not unknown; nothing was settled",
-                    do=f"run `treasury actions recover {action_id}` first",
-                )
+            self._require_open(action, carried_out=carried_out)
             kind = kind_of(action.kind)
             policy.check("approve", kind, None, actor, ())
             alone = policy.people(kind, action.money, action.facts) <= 1
@@ -297,15 +358,44 @@ class ActionRecovery:
                 "policy": policy.hash,
                 "carried_out": carried_out,
             }
-            if carried_out and kind.name in MAKES and not record:
+            before = action.outcome if action.doubled else None
+            made = record or (before and before.record)
+            if carried_out and kind.name in MAKES and not made:
                 raise InputError(
                     "record: is missing",
                     do="give the id of the request: its maker does not approve it",
                 )
             if carried_out:
-                settlement |= {"how": "said by a person", "record": record, "response": None}
+                response = before and before.response
+                settlement |= {"how": "said by a person", "record": made, "response": response}
                 return [action.draft("done", actor, **settlement)]
             return [action.draft("recovered", actor, why=reason, **settlement)]
 
         self._book.decide(entries)
         return self._book.get(action_id)
+
+    def _require_open(self, action: Action, *, carried_out: bool) -> None:
+        """ActionRefused where there is nothing to settle, or it is too early."""
+        if action.doubled:
+            if not carried_out and action.state == "done" and action.outcome is not None:
+                raise ActionRefused(
+                    f"{action.id} was carried out, as record {action.outcome.record} shows; nothing"
+                    " was settled",
+                    do="settle it as carried out, with how the second one was undone as the reason",
+                )
+            return
+        if action.state != "unknown":
+            raise ActionRefused(
+                f"{action.id} is {action.state}, not unknown; nothing was settled",
+                do=f"run `treasury actions recover {action.id}` first",
+            )
+        settled_from = action.departure.settled_from
+        if self._context.wall() < settled_from:
+            raise ActionRefused(
+                f"{action.id} left a moment ago and may still arrive; nothing was settled",
+                do=f"settle it from {_instant(settled_from)} on",
+            )
+
+
+def _instant(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -18,7 +18,7 @@ from treasury.actions.action_context import Context
 from treasury.actions.action_facts import Moved, changed
 from treasury.actions.action_states import Action, PinnedCall
 from treasury.actions.authority.authorization import refuse_outdated
-from treasury.actions.execution.outcomes import End, OutcomeRecorder
+from treasury.actions.execution.outcomes import OutcomeRecorder
 from treasury.actions.execution.pinned_call import sending_draft
 from treasury.actions.execution.transaction_hashes import new_uses, requests_with_hash
 from treasury.actions.execution.twins import new_among, twins_since
@@ -71,70 +71,18 @@ class Sender:
         for _ in range(_ROUNDS):
             prepared = self._prepare(self._ready(action_id), services, findings)
             findings = None
-            self._leave([prepared])
+            self._leave(prepared)
             end = self._outcomes.send(self._book.get(action_id))
-            self._outcomes.note([end])
+            self._outcomes.note(end)
             if end.bumped:
                 continue
             if end.error is not None:
                 raise end.error
-            return self._book.get(action_id)
+            return _once(self._book.get(action_id))
         raise ActionRefused(
             f"{action_id}: its record is being changed by others all the time",
             do="run it again in a moment",
         )
-
-    def execute_all(
-        self, action_ids: Sequence[str], services: LiveServices
-    ) -> dict[str, TreasuryError | None]:
-        """Carry out several that may safely be sent again, journaled together.
-
-        That they leave is in the journal before the first of them does. What has not left when
-        something stops this is ready again; what a crash cuts off is settled by `recover`, as for
-        one. By id: what was in its way, or None.
-        """
-        outcome: dict[str, TreasuryError | None] = {}
-        prepared: list[_Prepared] = []
-        for action_id in action_ids:
-            try:
-                prepared.append(self._prepare(self._ready(action_id), services))
-            except TreasuryError as error:
-                outcome[action_id] = error
-        prepared = self._leave(prepared, outcome)
-        leaving = {call.action.id: self._book.get(call.action.id) for call in prepared}
-        ends: dict[str, End] = {}
-        begun: set[str] = set()
-        try:
-            for call in prepared:
-                begun.add(call.action.id)
-                end = ends[call.action.id] = self._outcomes.send(leaving[call.action.id])
-                if isinstance(end.error, errors.ServiceUnreachable | errors.OutcomeUnknown):
-                    break
-        finally:  # one that was begun and has no end stays as it is: it may have been carried out
-            unsent = [
-                self._outcomes.refused(
-                    action,
-                    errors.ServiceUnreachable(
-                        f"{name} was not sent: what was before it was stopped",
-                        do="execute it again when that is settled",
-                        operation=action.operation,
-                    ),
-                    again=True,
-                )
-                for name, action in leaving.items()
-                if name not in begun
-            ]
-            self._outcomes.note([*ends.values(), *unsent])
-        for end in (*ends.values(), *unsent):
-            outcome[end.draft.subject] = end.error
-        for action_id, end in ends.items():
-            if end.bumped:
-                outcome[action_id] = None
-                try:
-                    self.execute(action_id, services)
-                except TreasuryError as error:
-                    outcome[action_id] = error
-        return outcome
 
     def carry_out(
         self,
@@ -223,36 +171,35 @@ class Sender:
         if uses is not None:
             self._lapsed(action, [uses])
         body = drafting.body_of(kind, fields, findings, action.key)
-        self._refuse_strangers(kind, action, fields, body, live)
+        alike = self._refuse_strangers(kind, action, fields, body, live)
         if findings.drawn is not None:
             live.draw(*findings.drawn)
-        foreign_ids: tuple[str, ...] = ()
         if kind.alike is not None and body is not None:
-            foreign_ids = tuple(str(record.id) for record in kind.alike(client, fields, body))
+            alike = [str(record.id) for record in kind.alike(client, fields, body)]
         text = "" if body is None else encode(body.wire()).decode()
         return _Prepared(
             action=action,
             ids=kind.ids_of(fields),
             body=text,
             version=findings.version,
-            foreign_ids=foreign_ids,
+            foreign_ids=tuple(alike),
         )
 
     def _refuse_strangers(
         self, kind: Kind, action: Action, fields: Any, body: Body | None, live: LiveSource
-    ) -> None:
-        """The approval lapses where the service has what does the same and nobody was shown.
+    ) -> list[str]:
+        """Return the ids of records that do the same; the approval lapses if one was not shown.
 
         Somebody else made it, or this journal did before it was put back from an older copy. The
         same holds where only the key would tell, and the provider may have forgotten that.
         """
         if body is None:
-            return
+            return []
         forgotten = self._forgotten(action) if kind.safety == "keyed" else ""
         if kind.twins is None:
             if forgotten:
                 self._lapse_untold(action, f"{forgotten}, and the service lists none")
-            return
+            return []
         since = self._book.wished_since(action.fingerprint, action.proposed_at)
         try:
             twins = [*kind.twins(ServiceRecords(live, since=since), fields, body)]
@@ -261,13 +208,14 @@ class Sender:
                 raise
             if forgotten:
                 self._lapse_untold(action, f"{forgotten}, and no list tells: {error.what}")
-            return
+            return []
         if self._book.strangers(twins):
             self._book.refresh()  # a colleague may have made it from here a moment ago
         recent = twins_since(self._book.strangers(twins), since)
         moved = new_among(recent, action.facts)
         if moved is not None:
             self._lapsed(action, [moved])
+        return [str(twin.id) for twin in twins]
 
     def _forgotten(self, action: Action) -> str:
         """Why the provider may not know a key that this journal has not used; empty if it would.
@@ -278,7 +226,7 @@ class Sender:
         key = f"its key is of {action.proposed_at:%Y-%m-%d %H:%M} UTC"
         if now + SKEW < action.proposed_at:
             return f"{key}, which is later than now, so how old it is nobody can tell"
-        if recovery.remembers(action.proposed_at, now):
+        if recovery.remembers(now - action.proposed_at):
             return ""
         return f"{key}, older than the {recovery.key_retention_hours} hours that it is remembered"
 
@@ -305,43 +253,38 @@ class Sender:
         self._book.decide(entries)
         raise error
 
-    def _leave(
-        self,
-        prepared: Sequence[_Prepared],
-        outcome: dict[str, TreasuryError | None] | None = None,
-    ) -> list[_Prepared]:
-        """Journal that they leave; from here on they may have been carried out.
-
-        One that may not raises, or is left out and its error put in `outcome`.
-        """
-        actor, leaving = self._context.who(), list[_Prepared]()
+    def _leave(self, call: _Prepared) -> None:
+        """Journal that it leaves; from here on it may have been carried out."""
+        actor = self._context.who()
 
         def entries() -> list[Draft]:
-            leaving.clear()
-            for call in prepared:
-                try:
-                    now = self._book.get(call.action.id)
-                    _require_ready(now)
-                    self._refuse_blocked(now)
-                except ActionRefused as error:
-                    if outcome is None:
-                        raise
-                    outcome[call.action.id] = error
-                    continue
-                leaving.append(call)
-            return [sending_draft(self._context, call.action, actor, call) for call in leaving]
+            now = self._book.get(call.action.id)
+            _require_ready(now)
+            self._refuse_blocked(now)
+            return [sending_draft(self._context, call.action, actor, call)]
 
         self._book.decide(entries, thorough=True)
-        return leaving
 
     def _refuse_blocked(self, action: Action) -> None:
         twin = self._book.blocking(action.fingerprint, but=action.id)
         if twin is not None:
             raise ActionRefused(
-                f"{action.id} is the same as {twin.id}, and whether that was carried out is not"
-                " known: nothing was sent",
+                f"{action.id} is the same as {twin.id}, and whether that was carried out, or twice,"
+                " is not known: nothing was sent",
                 do=f"run `treasury actions recover {twin.id}`, or settle it, first",
             )
+
+
+def _once(action: Action) -> Action:
+    """The action, if it took effect once; OutcomeUnknown if that is in doubt."""
+    if not action.doubled:
+        return action
+    raise errors.OutcomeUnknown(
+        f"{action.id} may have been done twice: {action.doubled}",
+        look_up="find out whether a second one was executed meanwhile, then run"
+        f" `treasury actions settle {action.id}`",
+        operation=action.operation,
+    )
 
 
 def _require_ready(action: Action) -> None:
@@ -356,7 +299,7 @@ def _require_ready(action: Action) -> None:
     }.get(action.state, f"is {action.state}: {action.why}")
     advice = {
         "proposed": "have a colleague approve it",
-        "sending": f"run `treasury actions recover {action.id}` if nobody is sending it",
+        "sending": f"run `treasury actions recover {action.id}` if it was cut off",
         "unknown": f"run `treasury actions recover {action.id}`",
     }.get(action.state, "propose it again if it is still wanted")
     raise ActionRefused(f"{action.id} {state_words}; nothing was sent", do=advice)

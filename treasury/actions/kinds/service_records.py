@@ -11,7 +11,6 @@ A list that does not come newest first, as it was asked for, is read to its end.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,6 +20,7 @@ import msgspec
 
 from treasury.api import models
 from treasury.errors import ActionRefused, Forbidden, InputError, NotFound, NotOffered
+from treasury.ground.boot_clock import boot_seconds
 from treasury.ground.decoding import decode_json
 from treasury.lake import Snapshot
 from treasury.money import total
@@ -32,6 +32,8 @@ T = TypeVar("T")
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 _FRESH_SECONDS: Final = 5.0
 """For how long an answer of the service serves within a batch."""
+_LIST_SECONDS: Final = 60.0
+"""For how long a list that was read back does."""
 
 
 class RecordType(msgspec.Struct, Generic[T], frozen=True):
@@ -311,13 +313,13 @@ class LiveSource:
         connect: Callable[[], Client],
         *,
         seconds: float = _FRESH_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = boot_seconds,
     ) -> None:
         self._connect = connect
         self._seconds = seconds
         self._clock = clock
         self._records: dict[tuple[str, str], tuple[float, Any]] = {}
-        self._latest: dict[tuple[str, str], tuple[datetime, Sequence[Any]]] = {}
+        self._latest: dict[tuple[str, str], tuple[float, datetime, Sequence[Any]]] = {}
 
     def read(self, record_type: RecordType[Any], record_id: str) -> Any:
         """The record as the service tells it; None where it has none or does not say."""
@@ -340,13 +342,14 @@ class LiveSource:
         return record
 
     def latest(self, feed: RecordFeed[Any], record_id: str, since: datetime) -> Sequence[Any]:
-        """What the service lists, read once for a batch and again only to look back a day more."""
-        name = (feed.words, record_id)
-        if name not in self._latest or since < self._latest[name][0]:
+        """Return the records of a list, read again after a minute or to look back more."""
+        name, now = (feed.words, record_id), self._clock()
+        cached = self._latest.get(name)
+        if cached is None or since < cached[1] or now - cached[0] >= _LIST_SECONDS:
             day = since.replace(hour=0, minute=0, second=0, microsecond=0)
             pages = feed.ask(self._connect(), record_id)
-            self._latest[name] = (day, _created_since(pages, day, feed.words))
-        return self._latest[name][1]
+            cached = self._latest[name] = (now, day, _created_since(pages, day, feed.words))
+        return cached[2]
 
     def draw(self, account_id: str, asset: str, amount: Decimal) -> None:
         """Count an amount that was just sent against the balance that was read before it."""

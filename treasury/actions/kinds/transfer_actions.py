@@ -29,6 +29,7 @@ from treasury.actions.kinds.kind import (
     lately_like,
 )
 from treasury.api import Client, Record, bodies, models
+from treasury.api.created_records import SKEW, only_one
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
@@ -286,14 +287,51 @@ def _described(description: str | None) -> str:
 
 
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
-    """The sender's transfer that carries our key; a service that shows no key shows nothing."""
-    listed = client.finance.transfers.iterate(*sent.ids, sort_order="DESC")
+    """The sender's transfer that carries our key.
+
+    OutcomeUnknown where several do, and where the list has transfers and shows the key of none.
+    """
+    listed = list(client.finance.transfers.iterate(*sent.ids, sort_order="DESC"))
     keyed = [record for record in listed if record.value.idempotency_key == sent.key]
     if len(keyed) > 1:
         raise OutcomeUnknown(
             f"{len(keyed)} transfers carry the key {sent.key}", look_up="ask the provider"
         )
+    if listed and not any(record.value.idempotency_key for record in listed):
+        raise OutcomeUnknown(
+            "the service shows no keys, so whether one of its transfers is this one is not known",
+            look_up="ask the provider",
+        )
     return keyed[0] if keyed else None
+
+
+_BETWEEN: Final = ("source_account_id", "destination_account_id", "cryptocurrency", "amount")
+"""Fields that identify a transfer between two accounts: its records have no key or reference."""
+
+
+def _between_accounts(client: Client, sent: Sent) -> Record[Any] | None:
+    """The transfer with our accounts and amount that was not there before.
+
+    OutcomeUnknown where several have them, and where one since then does not show them all.
+    """
+    source = sent.fields.source_account_id
+    transfers = client.finance.account_to_account_transfers
+    alike = []
+    for record in transfers.iterate(source_account_id=source, sort_order="DESC"):
+        value, created_at = record.value, record.value.created_at
+        is_older = created_at is not None and created_at < sent.at - SKEW
+        if is_older or value.id in sent.foreign_ids:
+            continue
+        shown = [getattr(value, name) for name in _BETWEEN]
+        if None in shown:
+            raise OutcomeUnknown(
+                f"transfer {value.id} does not show its accounts and amount, so whether it is this"
+                " one is not known",
+                look_up="ask the provider",
+            )
+        if shown == [getattr(sent.fields, name) for name in _BETWEEN]:
+            alike.append(record)
+    return only_one(alike, "GET /account-to-account-transfers") if alike else None
 
 
 def _same_way(
@@ -362,14 +400,12 @@ TRANSFER_KINDS: Final = (
         fields=AccountTransfer,
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
-        shows=echoes("source_account_id", "destination_account_id", "cryptocurrency", "amount"),
+        shows=echoes(*_BETWEEN),
+        look_up=_between_accounts,
         twins=lately_like(
             service.INNER_TRANSFERS,
             "source_account_id",
-            "source_account_id",
-            "destination_account_id",
-            "cryptocurrency",
-            "amount",
+            *_BETWEEN,
         ),
     ),
 )

@@ -12,10 +12,10 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
@@ -42,6 +42,16 @@ class UnreadableAnswer(httpx.RequestError):
     """An answer that is not read to its end: too long, or in an encoding nobody asked for."""
 
 
+class Fence(Protocol):
+    """Decides directly before bytes of a write leave whether they still may."""
+
+    def before_bytes(self, has_begun: bool) -> None:
+        """Raise if they may not; `has_begun`: bytes of this attempt may have left before."""
+
+    def after_bytes(self) -> None:
+        """Take note that bytes were handed to the system."""
+
+
 class Exchange(msgspec.Struct):
     """What one attempt of a call may still take: time, and bytes from the network."""
 
@@ -50,11 +60,38 @@ class Exchange(msgspec.Struct):
     monotonic: Callable[[], float]
     brings_token: bool = False
     left: int = FRAMING
+    start: bytes = b""
+    """The first bytes of the request itself: those of a tunnel's or of SOCKS are others."""
+    fence: Fence | None = None
+    has_begun: bool = False
+    """Whether bytes of the request may have left."""
+    stopped_by: Exception | None = None
+    """The error by which the fence refused the first byte."""
 
     def remaining(self, timeout: float | None) -> float:
         """Seconds to wait at most, `timeout` or less; zero or less where the exchange is late."""
         seconds = self.until - self.monotonic()
         return seconds if timeout is None else min(timeout, seconds)
+
+    @contextmanager
+    def fenced(self, piece: bytes) -> Iterator[None]:
+        """Send a piece within this; the fence decides about those of the request itself.
+
+        Tunnels, SOCKS and TLS have bytes of their own, and are set up by then.
+        """
+        if self.fence is None or not (self.has_begun or piece.startswith(self.start)):
+            yield
+            return
+        try:
+            self.fence.before_bytes(self.has_begun)
+        except Exception as error:
+            self.stopped_by = None if self.has_begun else error
+            raise
+        self.has_begun = True
+        try:
+            yield
+        finally:
+            self.fence.after_bytes()
 
     def expect_body(self) -> None:
         """Allow for a body, now that the headers of an answer are complete."""
@@ -251,9 +288,12 @@ class _Stream(httpcore.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send all of `buffer`; httpcore.WriteTimeout where time is up."""
+        exchange = _CURRENT.get()
         for start in range(0, len(buffer), _PIECE):
-            wait = _remaining(timeout, httpcore.WriteTimeout)
-            self._inner.write(buffer[start : start + _PIECE], wait)
+            piece = buffer[start : start + _PIECE]
+            with nullcontext() if exchange is None else exchange.fenced(piece):
+                wait = _remaining(timeout, httpcore.WriteTimeout)
+                self._inner.write(piece, wait)
 
     def close(self) -> None:
         self._inner.close()

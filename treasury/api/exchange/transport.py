@@ -28,6 +28,7 @@ from treasury import errors
 from treasury.api.exchange.limiter import Limiter
 from treasury.api.exchange.network import (
     Exchange,
+    Fence,
     Network,
     UnreadableAnswer,
     current_exchange,
@@ -35,6 +36,7 @@ from treasury.api.exchange.network import (
 )
 from treasury.api.exchange.response_body import BoundedTransport, Redactor
 from treasury.api.service_errors import error_for, is_refusal, one_line, read_refusal, where
+from treasury.ground.boot_clock import boot_seconds
 from treasury.settings import FILE_NAME, is_loopback, require_https
 
 Kind = Literal["read", "keyed", "versioned", "write"]
@@ -56,7 +58,8 @@ _PASSING = frozenset({429, 500, 502, 503, 504})
 class Clock(msgspec.Struct, frozen=True):
     """Where time comes from; tests bring their own."""
 
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Callable[[], float] = boot_seconds
+    """It runs during suspend, so that a deadline passes and a token expires then as well."""
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[float, float], float] = SystemRandom().uniform
@@ -115,6 +118,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it asks for an access token: its answer is short."""
     retry_unauthorized: bool = True
     """Whether a plain write is sent once more, with a new token, after the service's own 401."""
+    fence: Fence | None = None
+    """Asked directly before each attempt's first byte, and before each later piece."""
 
     def __repr__(self) -> str:
         return f"<Call {self.operation}>"  # its content may be a secret
@@ -188,7 +193,11 @@ class Transport:
                 outcome = self._in_turn(call, auth, until)
             except Exception as error:  # this attempt did not leave, as where no token is to be had
                 if unsure:
-                    raise unknown(call, f"gave no answer, then {type(error).__name__}") from error
+                    reason = type(error).__name__
+                    if isinstance(error, errors.TreasuryError):
+                        reason = error.what
+                    how = f"gave no answer, and it was not sent again: {reason}"
+                    raise unknown(call, how) from error
                 raise
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
@@ -237,7 +246,14 @@ class Transport:
             content=call.content,
             timeout=httpx.Timeout(wait, connect=min(limits.connect, wait)),
         )
-        exchange = Exchange(until, most, self.clock.monotonic, brings_token=call.brings_token)
+        exchange = Exchange(
+            until,
+            most,
+            self.clock.monotonic,
+            brings_token=call.brings_token,
+            start=f"{call.method} ".encode(),
+            fence=call.fence,
+        )
         try:
             with exchanging(exchange):
                 return self._http.send(request, auth=auth)
@@ -245,6 +261,8 @@ class Transport:
             return error
         except Exception as error:
             if call.kind == "read" or _HANDED_OVER not in request.extensions:
+                raise
+            if error is exchange.stopped_by:
                 raise
             return _BrokenAnswer(type(error).__name__)
 

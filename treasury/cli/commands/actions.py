@@ -46,7 +46,7 @@ _COLUMNS: Final[dict[str, tuple[pa.DataType, Callable[[Action], Any]]]] = {
     "target": (_TEXT, lambda action: action.target or None),
     "record": (_TEXT, lambda action: action.outcome and action.outcome.record),
     "status": (_TEXT, lambda action: action.outcome and action.outcome.status),
-    "why": (_TEXT, lambda action: action.why or None),
+    "why": (_TEXT, lambda action: _why(action) or None),
 }
 
 
@@ -134,8 +134,8 @@ def show(view: CommandView, action_id: str) -> None:
         at = instant_words(outcome.at.astimezone(view.zone), "%Y-%m-%d %H:%M")
         click.echo(f"done at {at} ({outcome.how}): {clean(outcome.status)}")
         click.echo(f"record {clean(outcome.record)}; service user {clean(outcome.service_user)}")
-    if action.why:
-        click.echo(clean(action.why))
+    if _why(action):
+        click.echo(clean(_why(action)))
     click.echo(f"content {action.content_hash}")
 
 
@@ -206,10 +206,17 @@ def execute(view: CommandView, action_ids: Sequence[str], yes: bool) -> None:
 @pass_view
 def recover(view: CommandView, action_ids: Sequence[str]) -> None:
     """Settle what a crash or a lost answer left open; sends nothing that could act twice."""
-    settled = desk_of(view).recover(*action_ids)
-    if not settled:
+    from treasury.actions import UNSETTLED
+
+    desk = desk_of(view)
+    looked_at = desk.recover(*action_ids)
+    if not looked_at:
         click.echo("nothing is open")
-    _print_actions(settled)
+    for action in looked_at:
+        _print_actions([action])
+        if action.state in UNSETTLED and desk.wall() < desk.settling_until(action.id):
+            until = desk.settling_until(action.id).astimezone(view.zone)
+            click.echo(f"  to be recovered from {instant_words(until, '%Y-%m-%d %H:%M:%S')} on")
 
 
 @actions.command()
@@ -219,7 +226,7 @@ def recover(view: CommandView, action_ids: Sequence[str]) -> None:
 @click.option("--record", help="The id of the record that it made, where you know it.")
 @pass_view
 def settle(view: CommandView, action_id: str, outcome: str, **known: Any) -> None:
-    """Say what became of an action whose outcome is unknown."""
+    """Settle an action of unknown outcome, or one that may have been done twice."""
     carried_out = outcome == _OUTCOMES[0]
     _print_actions([desk_of(view).settle(action_id, carried_out=carried_out, **known)])
 
@@ -258,11 +265,16 @@ def _table(several: Iterable[Action]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
+def _why(action: Action) -> str:
+    """Why an action is where it is, or may have been done twice."""
+    return f"may have been done twice: {action.doubled}" if action.doubled else action.why
+
+
 def _print_actions(several: Iterable[Action]) -> None:
     for action in several:
         waits = f", waits for {action.waits_for} to approve" if action.waits_for else ""
         outcome = "" if action.outcome is None else f" ({clean(action.outcome.status)})"
-        why = f": {clean(action.why)}" if action.why else ""
+        why = f": {clean(_why(action))}" if _why(action) else ""
         click.echo(f"{action.id}  {action.state}{outcome}{waits}{why}  {clean(action.text)}")
 
 

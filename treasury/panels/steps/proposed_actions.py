@@ -45,6 +45,7 @@ ACTIONS: Final = grouped_schema(
     (INSTANT, "proposed_at", "changed_at"),
     (TEXT, "why"),
 )
+_DOUBLED: Final = "doubled"
 COLUMNS: Final = (
     Heading("Action"),
     Heading("What will happen", wide=True),
@@ -100,11 +101,12 @@ def action_table(actions: Iterable[Action]) -> pa.Table:
     """What is open or unsettled; `amount` in `currency`."""
     rows = [
         {name: getattr(action, name, None) for name in ACTIONS.names}
+        | ({"state": _DOUBLED, "why": action.doubled} if action.doubled else {})
         | {"people": ", ".join(action.people)}
         | ({} if money is None else {"amount": money.amount, "currency": money.currency})
         for action in actions
         for money in (action.money,)
-        if action.state in OPEN | UNSETTLED
+        if action.state in OPEN | UNSETTLED or action.doubled
     ]
     return pa.Table.from_pylist(rows, schema=ACTIONS)
 
@@ -136,6 +138,8 @@ def _state(row: Mapping[str, Any]) -> tuple[Text, ...]:
         case "ready":
             return (Text("Ready", "good"), Text(f"by {row['people']}", "quiet"))
     lines = [Text(row["why"], "quiet")] if row["why"] else []
+    if row["state"] == _DOUBLED:
+        return (Text("MAY HAVE BEEN DONE TWICE: settle it", "warn"), *lines)
     return (Text("OUTCOME UNKNOWN: recover it", "warn"), *lines)
 
 

@@ -1,0 +1,506 @@
+"""An approval to send has a term: a desk that slept does not send what others have settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from action_practice import OPERATIONS, QUICK, TREASURY, Practice, refused, transfer_fields
+
+from treasury.actions import KINDS, Action, Actions
+from treasury.actions.action_states import actions_of
+from treasury.actions.execution.sending_fence import SendingFence
+from treasury.api import Client
+from treasury.api.exchange.transport import Clock
+from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, SettingsError
+from treasury.ground.boot_clock import BootTime
+from treasury.items import open_actions
+from treasury.journal import Actor, Draft
+
+FINANCE = "/finance/v1"
+CARD = {"type": "p", "reference_id": "c", "amount": "1.00", "currency": "EUR"}
+KEYED: dict[str, dict[str, Any]] = {
+    "crypto_transfer.create": transfer_fields(),
+    "fiat_transfer.create": {
+        "sender_account_id": TREASURY, "receiver_account_id": OPERATIONS, "currency": "EUR",
+        "amount": "2.00",
+    },
+    "account_transfer.create": {
+        "source_account_id": TREASURY, "destination_account_id": OPERATIONS, "amount": "3.00",
+        "cryptocurrency": "USDC",
+    },
+    "payment_session.create": {
+        "account_id": TREASURY, "in_amount": "5.00", "in_currency": "EUR",
+        "out_cryptocurrency": "USDC", "callback_url": "https://callback.test/1",
+    },
+    "payment_request.create": CARD,
+    "virtual_account.create": {
+        "account_id": TREASURY, "name": "Pay-in", "in_currency": "EUR",
+        "target_cryptocurrency": "USDC",
+    },
+}  # fmt: skip
+
+
+class BootClock:
+    """The clock that runs during suspend, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = BootTime("this boot", 0)
+
+    def __call__(self) -> BootTime:
+        return self.now
+
+    def pass_(self, **span: float) -> None:
+        milliseconds = timedelta(**span) // timedelta(milliseconds=1)
+        self.now = BootTime(self.now.boot, self.now.milliseconds + milliseconds)
+
+
+Happening = Callable[[], Any]
+
+
+def once_journaled(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, happening: Happening
+) -> None:
+    """Have something happen between the entry of the next sending and its first byte."""
+    extend, happened = practice.journal.extend, list[int]()
+
+    def extended(drafts: list[Draft], **more: Any) -> Any:
+        added = extend(drafts, **more)
+        if added and drafts[0].kind == "action.sending" and not happened:
+            happened.append(1)
+            happening()
+        return added
+
+    monkeypatch.setattr(practice.journal, "extend", extended)
+
+
+def once_checked(
+    monkeypatch: pytest.MonkeyPatch, happening: Happening, *, of_content: bool = True
+) -> None:
+    """Have something happen between a check of a fence and the system call.
+
+    That of the content comes last; before it the headers have left.
+    """
+    check, happened = SendingFence.before_bytes, list[int]()
+
+    def checked(fence: SendingFence, has_begun: bool) -> None:
+        check(fence, has_begun)
+        if has_begun is of_content and not happened:
+            happened.append(1)
+            happening()
+
+    monkeypatch.setattr(SendingFence, "before_bytes", checked)
+
+
+def between_attempts(practice: Practice, happening: Happening) -> None:
+    """Have something happen while the maker's client waits for its second attempt."""
+    assert practice.settings.services is not None
+    client = Client(
+        practice.settings.services,
+        practice.settings.credential("maker"),
+        limits=QUICK,
+        clock=Clock(sleep=lambda _: happening()),
+    )
+    practice._clients["maker"] = practice._stack.enter_context(client)
+
+
+def test_nothing_leaves_once_the_term_has_passed_by_the_wall_clock(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    once_journaled(practice, monkeypatch, lambda: practice.wall.pass_(seconds=121))
+    assert refused(lambda: practice.ines.execute(action.id)) == (
+        f"{action.id}: its term of 120 s to be sent has passed by the wall clock; nothing was sent"
+        " - look at it as it is now, then decide again"
+    )
+    assert practice.posts() == []
+    assert practice.ines.get(action.id).state == "ready"
+    assert practice.ines.execute(action.id).state == "done"
+
+
+def test_nothing_leaves_once_the_term_has_passed_by_the_clock_that_runs_during_suspend(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action, boot = practice.transfer(), BootClock()
+    desk = practice.desk("ines", boot=boot)
+    once_journaled(practice, monkeypatch, lambda: boot.pass_(seconds=121))
+    said = refused(lambda: desk.execute(action.id))
+    assert "has passed by the clock that runs during suspend; nothing was sent" in said
+    assert practice.posts() == []
+
+
+def test_nothing_leaves_from_a_process_that_outlived_the_boot_of_its_machine(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action, boot = practice.transfer(), BootClock()
+    desk = practice.desk("ines", boot=boot)
+
+    def restart() -> None:
+        boot.now = BootTime("another boot", 0)
+
+    once_journaled(practice, monkeypatch, restart)
+    assert "has passed by a restart of the machine" in refused(lambda: desk.execute(action.id))
+    assert practice.posts() == []
+
+
+def test_nothing_leaves_once_anybody_has_journaled_anything_about_it(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action, nora = practice.transfer(), Actor("nora", "environment")
+    once_journaled(
+        practice, monkeypatch, lambda: practice.journal.append("remark", action.id, {}, actor=nora)
+    )
+    said = refused(lambda: practice.ines.execute(action.id))
+    assert "the journal has a later entry about it; nothing was sent" in said
+    assert practice.posts() == []
+
+
+def test_a_journal_that_cannot_be_read_before_the_first_attempt_lets_nothing_leave(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    monkeypatch.setattr(practice.journal, "newest_about", _raising)
+    with pytest.raises(
+        JournalError, match=r"the disk is gone, so whether it may .*; nothing was sent"
+    ):
+        practice.ines.execute(action.id)
+    assert practice.posts() == []
+    assert practice.ines.get(action.id).state == "ready"
+
+
+def _raising(_: str) -> None:
+    raise JournalError("the disk is gone")
+
+
+def test_a_journal_that_cannot_be_read_before_the_second_attempt_leaves_it_unknown(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
+    between_attempts(
+        practice, lambda: monkeypatch.setattr(practice.journal, "newest_about", _raising)
+    )
+    with pytest.raises(OutcomeUnknown, match=r"gave no answer, .*the disk is gone"):
+        practice.ines.execute(action.id)
+    assert practice.ines.get(action.id).state == "unknown"
+    assert len(practice.posts()) == len(practice.effects()) == 1
+
+
+@pytest.mark.parametrize("kind", KEYED)
+def test_a_lost_answer_and_a_sleep_of_sixty_hours_take_effect_once(
+    practice: Practice, kind: str
+) -> None:
+    action = practice.approved(kind, **KEYED[kind])
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
+
+    def sleep() -> None:
+        practice.pass_(hours=60)
+        practice.forget_keys()
+
+    between_attempts(practice, sleep)
+    with pytest.raises(OutcomeUnknown, match="its term of 120 s to be sent has passed"):
+        practice.ines.execute(action.id)
+    [settled] = practice.ines.recover()
+    assert settled.state == ("done" if KINDS[kind].look_up else "unknown")
+    assert len(practice.effects()) == 1
+
+
+def test_what_a_colleague_recovers_while_the_sender_sleeps_is_done_once_and_not_in_doubt(
+    practice: Practice,
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after")
+
+    def sleep() -> None:
+        practice.pass_(hours=60)
+        practice.forget_keys()
+        assert practice.jonas.recover(action.id)[0].state == "done"
+
+    between_attempts(practice, sleep)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    done = practice.jonas.get(action.id)
+    assert (done.state, done.doubled) == ("done", "")
+    assert len(practice.effects()) == 1
+
+
+def test_a_batch_whose_machine_sleeps_after_the_first_does_none_of_the_rest_twice(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [practice.transfer(f"{number}.00").id for number in range(1, 6)]
+
+    def sleep() -> None:
+        practice.pass_(hours=60)
+        practice.forget_keys()
+        practice.jonas.recover()
+        for action_id in ids[1:]:
+            practice.jonas.execute(action_id)
+
+    once_journaled(practice, monkeypatch, sleep)
+    ran = practice.ines.execute_all(ids)
+    assert [one.action.state for one in ran] == ["ready", "done", "done", "done", "done"]
+    assert len(practice.effects()) == 4
+    practice.ines.execute(ids[0])
+    assert len(practice.effects()) == 5
+
+
+def test_facts_that_were_read_before_a_sleep_are_read_again(practice: Practice) -> None:
+    from treasury.actions.kinds.service_records import ACCOUNT, LiveSource
+
+    boot = [0.0]
+    live = LiveSource(lambda: practice.client("maker"), clock=lambda: boot[0])
+    assert live.read(ACCOUNT, OPERATIONS).status == "ACTIVE"
+    practice.sandbox.finance.suspend_account(OPERATIONS)
+    assert live.read(ACCOUNT, OPERATIONS).status == "ACTIVE"
+    boot[0] += 6
+    assert live.read(ACCOUNT, OPERATIONS).status == "SUSPENDED"
+
+
+# When others may settle it
+
+
+def cut_off(practice: Practice, action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the sender for good between its entry and its first byte."""
+    with monkeypatch.context() as patch:
+        once_journaled(practice, patch, _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            practice.ines.execute(action.id)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["crypto_transfer.create", "wallet.create"])
+def test_nobody_recovers_an_action_that_may_still_be_sent_and_is_told_from_when(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    fields = {"account_id": TREASURY, "chain": "BASE"}
+    action = practice.approved(kind, **KEYED.get(kind, fields))
+    cut_off(practice, action, monkeypatch)
+    until = practice.wall() + timedelta(seconds=120 + 30 + 60)  # of QUICK the deadline is 30 s
+    assert practice.jonas.settling_until(action.id) == until
+    practice.wall.now = until - timedelta(milliseconds=1)
+    assert refused(lambda: practice.jonas.recover(action.id)) == (
+        f"{action.id} may still be sent by ines; nothing was settled - recover it from"
+        f" {until:%Y-%m-%d %H:%M:%S} UTC on"
+    )
+    assert practice.jonas.recover() == (practice.jonas.get(action.id),)
+    assert "is sending, not unknown" in refused(
+        lambda: practice.jonas.settle(action.id, carried_out=False, reason="not there")
+    )
+    practice.wall.now = until
+    assert practice.jonas.recover(action.id)[0].state in {"done", "unknown"}
+
+
+def test_the_others_that_were_named_are_recovered_before_the_early_one_is_refused(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early, due = practice.transfer("1.00"), practice.transfer("2.00")
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(due.id)
+    cut_off(practice, early, monkeypatch)
+    assert "may still be sent" in refused(lambda: practice.jonas.recover(early.id, due.id))
+    assert practice.jonas.get(due.id).state == "done"
+
+
+def test_the_term_is_a_setting_that_each_sending_keeps(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = practice.folder / "policy.toml"
+    policy.write_text("[recovery]\nterm_seconds = 30\n", "utf-8")
+    action = practice.transfer()
+    cut_off(practice, action, monkeypatch)
+    policy.write_text("", "utf-8")
+    [entry] = practice.journal.entries("action.sending")
+    assert (entry.body["term_seconds"], entry.body["deadline_seconds"]) == (30, 30)
+    assert practice.jonas.settling_until(action.id) == practice.wall() + timedelta(seconds=120)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "3601", "1.5"])
+def test_a_term_that_is_none_is_refused(practice: Practice, seconds: str) -> None:
+    policy = practice.folder / "policy.toml"
+    policy.write_text(f"[recovery]\nterm_seconds = {seconds}\n", "utf-8")
+    with pytest.raises(SettingsError, match="term_seconds"):
+        practice.ines.policy  # noqa: B018 - reading it is the test
+
+
+def test_a_sending_of_an_earlier_version_has_the_default_term_from_when_it_left(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    cut_off(practice, action, monkeypatch)
+    [entry] = practice.journal.entries("action.sending")
+    terms = {"term_seconds", "deadline_seconds", "boot", "boot_milliseconds"}
+    earlier = {name: value for name, value in entry.body.items() if name not in terms}
+    practice.journal.append("action.sending", action.id, earlier, actor=entry.actor)
+    left_at = practice.wall()
+    assert practice.jonas.settling_until(action.id) == left_at + timedelta(seconds=240)
+    assert practice.jonas.recover()[0].state == "sending"
+    practice.wall.pass_(seconds=240)
+    assert practice.jonas.recover()[0].state == "done"
+    assert len(practice.effects()) == 1
+
+
+# Repeated keys
+
+
+@pytest.mark.parametrize("kind", KEYED)
+def test_a_key_that_the_service_has_forgotten_is_not_repeated_next_to_its_record(
+    practice: Practice, kind: str
+) -> None:
+    action = practice.approved(kind, **KEYED[kind])
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.forget_keys()
+    practice.pass_(minutes=5)
+    [settled] = practice.ines.recover()
+    assert settled.state == ("done" if KINDS[kind].look_up else "unknown")
+    assert len(practice.effects()) == 1
+
+
+def test_a_wall_clock_that_stood_still_makes_no_key_young(practice: Practice) -> None:
+    action, boot = practice.transfer(), BootClock()
+    desk = practice.desk("ines", boot=boot)
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="before", times=2)
+    with pytest.raises(OutcomeUnknown):
+        desk.execute(action.id)
+    practice.wait()
+    boot.pass_(hours=25)
+    [left] = desk.recover()
+    assert left.why == "OUTCOME UNKNOWN: its key is older than 24 hours; no record shows it"
+    assert practice.effects() == []
+    boot.now = BootTime("another boot", 0)  # its age is unknown there, so the wall clock counts
+    assert desk.recover()[0].state == "done"
+
+
+def test_a_list_that_shows_no_keys_proves_nothing(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    practice.wait()
+    listing = type(practice.client("maker").finance.transfers)
+    iterate = listing.iterate
+
+    def keyless(self: Any, *ids: str, **how: Any) -> Iterator[Any]:
+        for record in iterate(self, *ids, **how):
+            value = msgspec.structs.replace(record.value, idempotency_key=None)
+            yield msgspec.structs.replace(record, value=value)
+
+    monkeypatch.setattr(listing, "iterate", keyless)
+    [left] = practice.ines.recover()
+    assert left.state == "unknown"
+    assert "the service shows no keys" in left.why
+    assert len(practice.effects()) == 1
+
+
+def test_a_normal_sending_asks_the_service_nothing_more(practice: Practice) -> None:
+    action = practice.transfer()
+    before = len(practice.served.requests)
+    practice.ines.execute(action.id)
+    asked = [f"{method} {path}" for method, path, _ in practice.served.requests[before:]]
+    transfers = f"{FINANCE}/accounts/{TREASURY}/transfers"
+    assert sum(one.startswith("POST") for one in asked if "token" not in one) == 1
+    assert sum(transfers in one for one in asked if one.startswith("GET")) == 1
+
+
+# Actions that may have been done twice
+
+
+def settled_and_done_anew(practice: Practice, action: Action) -> Happening:
+    """A colleague finds no effect, settles it truthfully, and executes a second one."""
+
+    def happening() -> None:
+        practice.pass_(hours=60)
+        practice.forget_keys()
+        assert practice.jonas.recover(action.id)[0].state == "unknown"
+        practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
+        again = practice.jonas.again(action.id)
+        practice.ines.approve(again.id)
+        assert practice.jonas.execute(again.id).state == "done"
+
+    return happening
+
+
+def doubled(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> Action:
+    """Execute an action in a process that is stopped between the check and the system call."""
+    action = practice.transfer()
+    once_checked(monkeypatch, settled_and_done_anew(practice, action))
+    with pytest.raises(OutcomeUnknown, match="may have been done twice: it was carried out, as re"):
+        practice.ines.execute(action.id)
+    assert len(practice.effects()) == 2
+    return practice.ines.get(action.id)
+
+
+def items(desk: Actions) -> list[tuple[str, str]]:
+    rows = open_actions(desk.list()).to_pylist()
+    return [(row["action_id"], row["state"]) for row in rows]
+
+
+def test_an_answer_that_comes_after_it_was_settled_raises_an_item_until_a_person_settles_it(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = doubled(practice, monkeypatch)
+    assert action.state == "done"
+    assert "it was refused before that" in action.doubled
+    assert items(practice.jonas) == [(action.id, "doubled")]
+    assert actions_of(practice.journal.entries("action."))[0].doubled == action.doubled
+    with pytest.raises(ActionRefused, match="A-1 is the same, and whether it was carried out"):
+        practice.ines.propose("crypto_transfer.create", **action.fields)
+    with pytest.raises(ActionRefused, match="was carried out, as record"):
+        practice.jonas.settle(action.id, carried_out=False, reason="no")
+    settled = practice.jonas.settle(
+        action.id, carried_out=True, reason="the second one was paid back on 6 November"
+    )
+    assert (settled.state, settled.doubled, settled.outcome) != ("done", "", None)
+    assert settled.outcome is not None
+    assert action.outcome is not None
+    assert settled.outcome.record == action.outcome.record
+    assert settled.outcome.response == action.outcome.response
+    assert items(practice.jonas) == []
+
+
+def test_bytes_that_left_late_and_had_no_answer_raise_the_item_too(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+    anew = settled_and_done_anew(practice, action)
+
+    def happening() -> None:
+        anew()
+        practice.sandbox.faults.add(FINANCE, method="POST", drop="after", times=2)
+
+    once_checked(monkeypatch, happening, of_content=False)
+    with pytest.raises(OutcomeUnknown):
+        practice.ines.execute(action.id)
+    left = practice.ines.get(action.id)
+    assert left.state == "refused"
+    assert left.doubled.startswith("it was sent after its term, and got no answer:")
+    assert items(practice.jonas) == [(action.id, "doubled")]
+    assert practice.jonas.recover() == ()
+    settled = practice.jonas.settle(action.id, carried_out=False, reason="the provider was asked")
+    assert (settled.state, settled.doubled) == ("refused", "")
+    assert items(practice.jonas) == []
+
+
+def test_a_late_answer_with_the_record_that_a_colleague_found_is_no_doubt(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    action = practice.transfer()
+
+    def recovered() -> None:
+        practice.wait()
+        assert practice.jonas.recover(action.id)[0].state == "done"
+
+    once_checked(monkeypatch, recovered)
+    done = practice.ines.execute(action.id)
+    assert (done.state, done.doubled) == ("done", "")
+    assert len(practice.effects()) == 1

@@ -1,0 +1,74 @@
+"""The clock that runs during suspend, and the boot of the machine that it counts from.
+
+`time.monotonic` stops during suspend on Linux and macOS. Linux has CLOCK_BOOTTIME, macOS the
+continuous time (`CLOCK_MONOTONIC_RAW`). Windows has no other monotonic clock, and counts sleep in
+that one. Any other system gives `time.monotonic`, so there only the wall clock shows a suspend.
+
+Two readings can be compared within one boot. Where the system does not name its boots (Windows, and
+others), this process stands for the boot, so that readings of two processes are never compared.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import msgspec
+
+_CLOCKS: Final = {"linux": "CLOCK_BOOTTIME", "darwin": "CLOCK_MONOTONIC_RAW"}
+_CLOCK: Final[int | None] = getattr(time, _CLOCKS.get(sys.platform, ""), None)
+_UUID_BYTES: Final = 37
+"""Bytes of a UUID as text, and the zero after it."""
+
+
+class BootTime(msgspec.Struct, frozen=True):
+    """A reading of the clock: whole milliseconds, and the boot that they count from."""
+
+    boot: str
+    milliseconds: int
+
+    def until(self, later: BootTime) -> timedelta | None:
+        """The time from this reading to a later one; None for readings of two boots."""
+        if self.boot != later.boot:
+            return None
+        return timedelta(milliseconds=later.milliseconds - self.milliseconds)
+
+
+def boot_seconds() -> float:
+    """Seconds on the clock, including those of a suspend."""
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
+
+
+def boot_time() -> BootTime:
+    """The clock as it reads now."""
+    return BootTime(_boot(), int(boot_seconds() * 1000))
+
+
+@cache
+def _boot() -> str:
+    """The name of this boot, the same in every process; a random one where there is none."""
+    try:
+        name = _NAMES[sys.platform]()
+    except (KeyError, OSError, ValueError, AttributeError):  # another system, or a lack of access
+        name = ""
+    return name.strip() or f"process {uuid4()}"
+
+
+def _linux_boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+
+
+def _macos_boot() -> str:
+    text, size = ctypes.create_string_buffer(_UUID_BYTES), ctypes.c_size_t(_UUID_BYTES)
+    sysctl = ctypes.CDLL(None).sysctlbyname
+    failed = sysctl(b"kern.bootsessionuuid", text, ctypes.byref(size), None, ctypes.c_size_t(0))
+    return "" if failed else text.value.decode("ascii")
+
+
+_NAMES: Final = {"linux": _linux_boot, "darwin": _macos_boot}
