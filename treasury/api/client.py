@@ -18,6 +18,7 @@ import httpx
 import msgspec
 
 from treasury import errors
+from treasury.api.answer_identity import other_record
 from treasury.api.bodies import Body
 from treasury.api.codec import (
     Pagination,
@@ -29,7 +30,7 @@ from treasury.api.codec import (
     split,
 )
 from treasury.api.exchange.auth import TokenAuth
-from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport, unknown
 from treasury.api.finance_client import Finance
 from treasury.api.operations import OPTIONAL
 from treasury.api.ramp_client import Ramp
@@ -189,13 +190,16 @@ class Client:
             if response.content or reading:  # a write may answer with no body at all
                 envelope = open_envelope(response.content, call.operation)
                 pagination, result = envelope.pagination, result_bytes(envelope)
-            return Reply(
-                call=call,
-                status=response.status_code,
-                result=result,
-                pagination=pagination,
-                credential=self.client_id,
-            )
+            other = other_record(call.operation, ids, call.content, result)
+        if other:
+            raise _wrong_record(call, other)
+        return Reply(
+            call=call,
+            status=response.status_code,
+            result=result,
+            pagination=pagination,
+            credential=self.client_id,
+        )
 
     def require_answers(self) -> None:
         """Ask each service for one record with this credential; ServiceError where one has none.
@@ -220,7 +224,8 @@ class Client:
         account, *wallets = ids
         try:
             if not wallets:
-                return self.finance.accounts.get(account).value.id == account
+                self.finance.accounts.get(account)
+                return True
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
         except errors.ServiceError:  # then what was answered first stands
@@ -239,6 +244,18 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
             raise errors.InputError(f"{route}: {value!r} is not an id", do=f"give the {place}")
         route = route.replace(place, quote(value, safe=""), 1)
     return route
+
+
+def _wrong_record(call: Call, other: str) -> errors.ServiceError:
+    """The error of an answer about another record; after a write the outcome is unknown."""
+    if call.kind != "read":
+        return unknown(call, f"answered {other}")
+    return errors.UnexpectedResponse(
+        f"{call.operation}: the answer is {other}",
+        do="read it again; if that does not help, a proxy on the way mixes up answers",
+        operation=call.operation,
+        ids=call.ids,
+    )
 
 
 @contextmanager

@@ -4,7 +4,7 @@
 authorities are the documented ones of deployed services (`docs/assumptions.md`): a 403 names them
 as likely, and they decide nothing. Every write may be refused for its content, token, right,
 record, method or rate, and one that has a body for its media type; 409 is a conflict, 422 or 409 a
-key that was used for another body.
+key that was used for another body. What identifies an answer is read by `answer_identity`.
 """
 
 from __future__ import annotations
@@ -25,3 +25,5 @@ LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["a
 """Where a 404 may speak of the operation as well as of the record: the answers look the same."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
 """Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
+IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}
+"""What the answer of an operation has in common with the request (`answer_identity`)."""
