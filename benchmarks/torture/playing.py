@@ -10,6 +10,7 @@ from benchmarks.torture.company import open_company
 from benchmarks.torture.edits import EDITED
 from benchmarks.torture.hostile import HOSTILE
 from benchmarks.torture.kills import KILLS
+from benchmarks.torture.mixups import MIXUPS
 from benchmarks.torture.proxy import PROXY
 from benchmarks.torture.runs import BLOCK, NOT_PLAYED, Result, Run, Subject, draws
 from benchmarks.torture.team import TEAM
@@ -18,7 +19,8 @@ from benchmarks.torture.workspaces import COPIED, RESTORED
 __all__ = ["SUBJECTS", "Share", "play", "sample", "shares"]
 
 SUBJECTS = {
-    subject.name: subject for subject in (KILLS, PROXY, HOSTILE, RESTORED, COPIED, EDITED, TEAM)
+    subject.name: subject
+    for subject in (KILLS, PROXY, HOSTILE, MIXUPS, RESTORED, COPIED, EDITED, TEAM)
 }
 Share = tuple[str, int, tuple[int, ...]]
 """Runs that share a company: class, seed, numbers."""

@@ -22,6 +22,7 @@ import msgspec
 
 from treasury.api.codec import LONGEST, UNREADABLE, unexpected
 from treasury.api.operations import IDENTITY
+from treasury.errors import UnexpectedResponse
 from treasury.ground.decoding import decode_json
 from treasury.identifiers import plain_account
 from treasury.text import clean
@@ -95,6 +96,16 @@ def other_record(operation: str, ids: tuple[str, ...], content: bytes | None, re
         )
     except UNREADABLE as error:
         raise unexpected(operation, f"a record does not read ({error})") from None
+
+
+def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
+    """The error of a read that `other_record` says is about another record."""
+    return UnexpectedResponse(
+        f"{operation}: the answer is {other}",
+        do="read it again; if that does not help, a proxy on the way mixes up answers",
+        operation=operation,
+        ids=ids,
+    )
 
 
 def _compare(

@@ -18,7 +18,7 @@ import httpx
 import msgspec
 
 from treasury import errors
-from treasury.api.answer_identity import other_record
+from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.bodies import Body
 from treasury.api.codec import (
     Pagination,
@@ -191,8 +191,10 @@ class Client:
                 envelope = open_envelope(response.content, call.operation)
                 pagination, result = envelope.pagination, result_bytes(envelope)
             other = other_record(call.operation, ids, call.content, result)
+        if other and reading:
+            raise wrong_record(call.operation, ids, other)
         if other:
-            raise _wrong_record(call, other)
+            raise unknown(call, f"answered {other}")
         return Reply(
             call=call,
             status=response.status_code,
@@ -244,18 +246,6 @@ def _fill(route: str, ids: tuple[str, ...]) -> str:
             raise errors.InputError(f"{route}: {value!r} is not an id", do=f"give the {place}")
         route = route.replace(place, quote(value, safe=""), 1)
     return route
-
-
-def _wrong_record(call: Call, other: str) -> errors.ServiceError:
-    """The error of an answer about another record; after a write the outcome is unknown."""
-    if call.kind != "read":
-        return unknown(call, f"answered {other}")
-    return errors.UnexpectedResponse(
-        f"{call.operation}: the answer is {other}",
-        do="read it again; if that does not help, a proxy on the way mixes up answers",
-        operation=call.operation,
-        ids=call.ids,
-    )
 
 
 @contextmanager

@@ -21,13 +21,13 @@ from treasury.actions.kinds.kind import (
     Sent,
     body_from,
     describe,
-    echoes,
     ending,
     exact_facts,
     find_created,
     is_created,
     lately_like,
     read_back,
+    states,
 )
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import bodies, models
@@ -179,7 +179,7 @@ ACCOUNT_KINDS: Final = (
         model=models.PaymentSession,
         ids=("account_id",),
         body=body_from(bodies.NewPaymentSession),
-        shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
+        shows=states("in_amount", "in_currency"),
         second_person=False,  # money can only come in
     ),
     Kind(
@@ -191,7 +191,7 @@ ACCOUNT_KINDS: Final = (
         fields=CardPayment,
         model=models.PaymentRequest,
         body=body_from(bodies.NewPaymentRequest),
-        shows=echoes("external_id"),
+        shows=states("amount", "currency"),
     ),
     Kind(
         name="virtual_account.create",
