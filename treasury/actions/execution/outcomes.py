@@ -97,8 +97,9 @@ class OutcomeRecorder:
         kind = kind_of(action.kind)
         if kind.shows is None:
             return self.look_up(action) is not None
-        # What another action made is an old answer, however alike the two are.
-        is_old = kind.creates and getattr(answer.value, "id", None) in self._book.records()
+        # What another action made, or the route names, is no new record, however alike it is.
+        known = {*self._book.records(), *action.departure.ids} if kind.creates else ()
+        is_old = getattr(answer.value, "id", None) in known
         return not is_old and kind.shows(answer.value, sent_of(action))
 
     def _failed(self, action: Action, error: TreasuryError) -> End:

@@ -160,6 +160,15 @@ def _read_suspended(fields: OnAccount, records: service.ServiceRecords) -> Findi
     )
 
 
+def _is_wallet(wallet: models.Wallet, sent: Sent) -> bool:
+    """Whether an answer is a new custodial wallet.
+
+    An account on the same chain has no address, and a wallet of the company none of the others.
+    """
+    is_custodial = wallet.account_id or wallet.type or wallet.status
+    return bool(wallet.address and is_custodial) and is_created(wallet, sent)
+
+
 def _is_virtual(account: models.VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
@@ -228,7 +237,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        shows=is_created,
+        shows=_is_wallet,
         look_up=find_created(
             "GET /accounts/{accountId}/wallets",
             lambda client, sent: (
