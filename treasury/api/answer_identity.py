@@ -28,7 +28,7 @@ from treasury.identifiers import plain_account
 from treasury.text import clean
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
-_UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){3}\1[0-9a-f]{12}")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){2}\1[0-9a-f]{12}")
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]+", re.IGNORECASE)
 _NUMBER: Final = tuple(b"-0123456789"[at : at + 1] for at in range(11))
 _Members = dict[str, msgspec.Raw]
