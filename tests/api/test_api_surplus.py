@@ -9,12 +9,14 @@ import threading
 import time
 from collections.abc import Callable
 
+import httpcore
 import pytest
 from fake_service import services_at
 from hostile_service import Hostile
 from test_api_network import HOST, QUICK, identity, relay_to, tls
 
 from treasury.api import CallLimits, Client
+from treasury.api.exchange.network import _Backend
 from treasury.settings import Credential
 
 __all__ = ["identity", "tls"]  # fixtures
@@ -144,3 +146,29 @@ def test_a_connection_without_surplus_is_used_again(credential: Credential) -> N
         for number in range(3):
             client.ramp.requests.get(f"r{number}")
     assert len(set(map(id, connections))) == 1
+
+
+def test_a_request_does_not_begin_on_a_connection_with_unread_bytes() -> None:
+    """The bytes come after the pool has chosen the connection, before the request's first byte."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        backend = _Backend()
+        stream = backend.connect_tcp(*listener.getsockname()[:2], timeout=2)
+        peer, _ = listener.accept()
+        with peer:
+            peer.settimeout(2)
+            stream.write(b"GET / HTTP/1.1\r\n", 2)
+            stream.write(b"\r\n", 2)
+            assert peer.recv(100).startswith(b"GET /")
+            peer.sendall(wire("r1", "REJECTED"))
+            assert stream.read(65536, 2).startswith(b"HTTP/1.1 200")
+            peer.sendall(APPROVED)
+            for _ in range(200):  # until the bytes are there
+                if stream.get_extra_info("is_readable"):
+                    break
+                time.sleep(0.005)
+            with pytest.raises(httpcore.ConnectError):
+                stream.write(b"POST / HTTP/1.1\r\n", 2)
+            peer.settimeout(0.05)
+            with pytest.raises(TimeoutError):  # nothing was sent
+                peer.recv(100)
+            stream.close()
