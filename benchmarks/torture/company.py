@@ -116,7 +116,7 @@ class Company:
         self._beside = counted + (self._ledger() - before)
 
     def answer_to_another(self, kind_name: str, content: dict[str, Any]) -> bytes:
-        """Carry out another action of a kind, beside the run; the body of the answer."""
+        """Carry out another action of a kind, uncounted; return the body of the answer."""
         kind = KINDS[kind_name]
         client = self._clients[kind.credential]
         fields = read_fields(kind.fields, self.fields(kind_name) | content)

@@ -19,13 +19,15 @@ from benchmarks.torture.settling import RelayedDesk, play_relayed, relayed_desk
 
 _ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ALIKE: Final = frozenset({"wallet.create", "account.reactivate"})
-"""Kinds of which two answers show no difference: wallets of an account on a chain have only an id
-that nobody knew, and the company has one suspended account."""
+"""Kinds without a visible difference between two answers.
+
+Wallets of an account on a chain differ in a new id, and the company has one suspended account.
+"""
 _OTHER_CONTENT: Final = {
     "payment_request.create": {"amount": "0.03"},
     "payment_session.create": {"in_amount": "6.00"},
 }
-"""What the other action has otherwise where the run's own number changes nothing in the answer."""
+"""Fields of the other action, if the number of a run does not show in the answer."""
 
 
 class Plan(NamedTuple):
@@ -40,7 +42,7 @@ class Plan(NamedTuple):
 
 
 def draw(random: Random, seed: int, number: int) -> tuple[str, Plan]:
-    """A plan for the kind whose turn it is."""
+    """Draw a plan for the next kind."""
     return kind_at(seed, number), Plan(
         arrives=random.random() < 0.4,
         answer=random.choices(

@@ -99,7 +99,7 @@ class Exchange:
 
     @property
     def answered(self) -> list[Response]:
-        """What the services answered to writes since the relay began."""
+        """Answers of the services to writes since the relay began."""
         return self._relay.answered
 
     def wait(self, seconds: float) -> None:

@@ -14,8 +14,8 @@ from treasury.settings import Service, Services
 
 SECRET = "canary-secret-8c1f"
 TOKEN = "canary-token-77aa"
-ASKED = "the id that was asked for"
-"""In an answer it becomes the id of the request's path: a fake answers about what was asked for."""
+REQUESTED = "the requested id"
+"""In an answer it becomes the id of the request's path."""
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -55,14 +55,14 @@ class FakeService:
             return httpx.Response(200, json=body | {"token_type": "Bearer"})
         self.requests.append(request)
         response = self.handler(request)
-        if ASKED.encode() not in response.content:
+        if REQUESTED.encode() not in response.content:
             return response
-        asked = json.dumps(asked_id(request.url.path)).encode()
-        content = response.content.replace(json.dumps(ASKED).encode(), asked)
+        requested = json.dumps(requested_id(request.url.path)).encode()
+        content = response.content.replace(json.dumps(REQUESTED).encode(), requested)
         return httpx.Response(response.status_code, content=content)
 
 
-def asked_id(path: str) -> str:
+def requested_id(path: str) -> str:
     """The id of the record in a path, or x: of a record below an account, its own."""
     ids = unquote(path).partition("/v1/")[2].split("/")[1::2] or ["x"]
     return ids[-1]

@@ -1,4 +1,4 @@
-"""Answers that are about what was asked for: a record whose identity is the request's."""
+"""Answers about the requested record: what identifies it is taken from the request."""
 
 from __future__ import annotations
 

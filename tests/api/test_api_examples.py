@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_service import ASKED, Connect
+from fake_service import REQUESTED, Connect
 from honest_answers import about_request
 from test_api_operations import FINANCE, RAMP
 
@@ -93,7 +93,7 @@ def test_example_reads_whole(connect: Connect, operation: str) -> None:
         if not _is(request, operation):
             return httpx.Response(200, json=CHECKED)
         result = body["result"]
-        if operation in WRITES:  # the call sends values of its own
+        if operation in WRITES:  # the call sends other values than the example
             result = about_request(request, result)
         return httpx.Response(200, json=body | {"result": result})
 
@@ -119,7 +119,7 @@ def ids_in(operation: str, result: Any) -> list[str]:
     return ids
 
 
-CHECKED = {"result": {"id": ASKED, "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
+CHECKED = {"result": {"id": REQUESTED, "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
 """What a ramp request builds on is read before it is sent."""
 
 

@@ -1,4 +1,4 @@
-"""An answer is about the record that was asked for: compared for every operation, in one place."""
+"""Every operation's answer is compared with its request, in one place."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ WITHOUT = {
     "GET /ramp-requests/on-ramp/pairs": "reference data",
     "POST /fees/calculate": "its amount is the fee",
 }
-"""Operations of which nothing in the practice services' answer can be compared, and why."""
+"""Operations whose answer at the practice services has no field to compare, with the reason."""
 COMPARED = sorted({*FINANCE, *RAMP} - set(WITHOUT))
 
 
 class Talk(NamedTuple):
-    """A request to the practice services and what they answered."""
+    """A request to the practice services with their answer."""
 
     request: httpx.Request
     body: dict[str, Any]
@@ -67,7 +67,7 @@ class Talk(NamedTuple):
         return operation_of(self.request)[0]
 
     def sent(self, comparison: Comparison) -> Any:
-        """What the request says of a comparison; None if it says nothing."""
+        """The value of a comparison in the request; None if it has none."""
         ids = operation_of(self.request)[1]
         sent: Any = ids if comparison.in_path else json.loads(self.request.content or b"{}")
         for name in comparison.sent:
@@ -142,7 +142,7 @@ def _work(practice: Practice) -> None:
     practice.maker.finance.accounts.reactivate(sender.id)
 
 
-def test_every_operation_is_compared_or_said_not_to_be(talks: dict[str, Talk]) -> None:
+def test_every_operation_is_compared_or_listed_with_a_reason(talks: dict[str, Talk]) -> None:
     assert set(talks) == {*FINANCE, *RAMP}
     comparable = {
         name

@@ -1,4 +1,4 @@
-"""Bytes that no request asked for never become the answer to the next request."""
+"""A surplus response never becomes the answer to the next request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares an answer with the request, to see that it is about the record that was asked for.
+"""Compares an answer with the request: both have to be about the same record.
 
 A cache with a wrong key, a proxy that mixes up connections or a surplus response can answer a
 request with another record. The column `identity` of `operations.csv` declares what identifies the
@@ -72,7 +72,7 @@ def _rule(entries: str) -> _Rule:
 
 _RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
 _BY_ID: Final = _rule("id={id}")
-"""The rule of an operation that is not listed and whose route ends in `/{id}`."""
+"""The rule of an unlisted operation with a route that ends in `/{id}`."""
 
 
 def other_record(operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes) -> str:
@@ -97,7 +97,7 @@ def other_record(operation: str, ids: tuple[str, ...], content: bytes | None, re
 
 
 def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
-    """The error of a read that `other_record` says is about another record."""
+    """Return the error of a read for which `other_record` found a difference."""
     return UnexpectedResponse(
         f"{operation}: the answer is {other}",
         do="read it again; if that does not help, a proxy on the way mixes up answers",
@@ -132,7 +132,7 @@ def _compare(
 def _difference(
     comparison: Comparison, form: Callable[[str], object], sent: str, record: Any
 ) -> str:
-    """The first of the record's fields, if it shows any of them and none is what was sent."""
+    """Return the first field that the record shows, if no shown field equals `sent`."""
     first = ""
     for path in comparison.shown:
         shown = _scalar_of(getattr(record, path[0]), path[1:])
@@ -172,7 +172,7 @@ def _identifier(text: str) -> str:
 
 
 def _amount(text: str) -> object:
-    """The value, whatever its scale; a text that is no number stays as it is."""
+    """The value at any scale; a text that is no number stays as it is."""
     try:
         return Decimal(text) if len(text) <= LONGEST else text
     except InvalidOperation:

@@ -26,4 +26,4 @@ LATER_DROPPED: Final = {row["operation"] for row in _ROWS if "dropped" in row["a
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
 """Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
 IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}
-"""What the answer of an operation has in common with the request (`answer_identity`)."""
+"""The values that an operation's answer shares with its request (`answer_identity`)."""

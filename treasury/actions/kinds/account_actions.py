@@ -163,7 +163,7 @@ def _read_suspended(fields: OnAccount, records: service.ServiceRecords) -> Findi
 def _is_wallet(wallet: models.Wallet, sent: Sent) -> bool:
     """Whether an answer is a new custodial wallet.
 
-    An account on the same chain has no address, and a wallet of the company none of the others.
+    An account on the same chain has no address, and a company wallet none of the other fields.
     """
     is_custodial = wallet.account_id or wallet.type or wallet.status
     return bool(wallet.address and is_custodial) and is_created(wallet, sent)

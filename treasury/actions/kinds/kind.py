@@ -212,8 +212,7 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
 def states(*names: str) -> Callable[[Any, Sent], bool]:
     """A check of an answer: it shows the key, or all of these fields.
 
-    The client has compared them with what was sent; an answer that shows none of them may be that
-    to any other request.
+    The client has compared them with the request; an answer without them may belong to any other.
     """
 
     def shows(record: Any, _: Sent) -> bool:

@@ -35,7 +35,7 @@ FRAMING = 256 * 1024
 """Bytes of informational answers and headers before a body may begin."""
 
 _LATE = "the exchange was not complete in time"
-_UNASKED = "the connection holds bytes that no request asked for"
+_UNASKED = "the connection holds bytes of a surplus response"
 _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
@@ -263,7 +263,7 @@ class _Stream(httpcore.NetworkStream):
         self._begins = True
         """Whether the next write begins a request."""
         self.is_spoiled = False
-        """Whether bytes of it were read that belong to no answer: it is never used again."""
+        """Whether surplus bytes were read: the connection is never used again."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What has come, at most `max_bytes`; httpcore.ReadTimeout where time is up."""
@@ -310,7 +310,7 @@ class _Stream(httpcore.NetworkStream):
         return self._inner.get_extra_info("ssl_object")
 
     def _has_unread(self) -> bool:
-        """Whether bytes wait that no request asked for: in h11, decrypted, or in the socket."""
+        """Whether surplus bytes wait: in h11, decrypted, or in the socket."""
         tls = self._tls
         if self.is_spoiled or (tls is not None and tls.pending()):
             return True
