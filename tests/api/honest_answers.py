@@ -22,9 +22,9 @@ def operation_of(request: httpx.Request) -> tuple[str, dict[str, str]]:
     for operation in IDENTITY:
         method, _, route = operation.partition(" ")
         pattern = _PLACE.sub(r"(?P<\1>[^/]+)", route)
-        found = re.fullmatch(pattern, path)
-        if method == request.method and found is not None:
-            return operation, {name: unquote(text) for name, text in found.groupdict().items()}
+        match = re.fullmatch(pattern, path)
+        if method == request.method and match is not None:
+            return operation, {name: unquote(text) for name, text in match.groupdict().items()}
     return "", {}
 
 
