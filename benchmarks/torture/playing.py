@@ -10,6 +10,7 @@ from benchmarks.torture.company import open_company
 from benchmarks.torture.edits import EDITED
 from benchmarks.torture.hostile import HOSTILE
 from benchmarks.torture.kills import KILLS
+from benchmarks.torture.mixups import MIXUPS
 from benchmarks.torture.pauses import FORGOTTEN, FROZEN, SLEEPS
 from benchmarks.torture.proxy import PROXY
 from benchmarks.torture.runs import BLOCK, NOT_PLAYED, Result, Run, Subject, draws
@@ -24,6 +25,7 @@ SUBJECTS = {
         KILLS,
         PROXY,
         HOSTILE,
+        MIXUPS,
         RESTORED,
         COPIED,
         EDITED,

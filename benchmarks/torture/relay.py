@@ -92,6 +92,16 @@ class Exchange:
         """What an earlier read of the same address was answered."""
         return self._relay.cached(self.target)
 
+    @property
+    def remembered(self) -> dict[str, Response]:
+        """The last answer of each path that was read since the relay began."""
+        return self._relay.remembered
+
+    @property
+    def answered(self) -> list[Response]:
+        """Answers of the services to writes since the relay began."""
+        return self._relay.answered
+
     def wait(self, seconds: float) -> None:
         """Let the desk wait for its answer."""
         time.sleep(seconds)
@@ -141,6 +151,10 @@ class Relay:
         self.writes_left = 0
         self.reads: dict[str, Response] = {}
         """The last answer of each address that was read."""
+        self.on_early_read: Act | None = None
+        """Takes reads before the first write was answered."""
+        self.remembered: dict[str, Response] = {}
+        self.answered: list[Response] = []
         self._wrote = False
         self.repeated = 0
         """Effects of writes that the relay passed on more than once, but for the first of each."""
@@ -150,7 +164,7 @@ class Relay:
 
     def clear(self) -> None:
         """Pass everything from here on."""
-        self.on_write = self.on_read = None
+        self.on_write = self.on_read = self.on_early_read = None
 
     def begin(self) -> None:
         """Forget what was counted and answered."""
@@ -163,7 +177,7 @@ class Relay:
         """Answer a request."""
         act = None
         if exchange.method == "GET":
-            act = self.on_read if self._wrote else None
+            act = self.on_read if self._wrote else self.on_early_read
         elif not exchange.path.endswith("/token") and self.on_write is not None:
             with self._lock:
                 if self.writes_left > 0:
@@ -194,6 +208,9 @@ class Relay:
             upstream.close()
         if method == "GET":
             self.reads[target] = response
+            self.remembered[urlsplit(target).path] = response
+        elif not target.endswith("/token"):
+            self.answered.append(response)
         return response
 
     def cached(self, target: str) -> Response | None:

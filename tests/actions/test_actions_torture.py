@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to c
 
 SEED = 2026
 SAMPLES = {
-    "kills": 104, "proxy": 78, "hostile": 52, "restores": 52, "copies": 26, "edits": 26, "team": 26,
-    "sleeps": 26, "frozen": 26, "forgotten": 26,
+    "kills": 104, "proxy": 78, "hostile": 52, "mixups": 52, "restores": 52, "copies": 26,
+    "edits": 26, "team": 26, "sleeps": 26, "frozen": 26, "forgotten": 26,
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from urllib.parse import unquote
 
 import httpx
 
@@ -13,6 +14,8 @@ from treasury.settings import Service, Services
 
 SECRET = "canary-secret-8c1f"
 TOKEN = "canary-token-77aa"
+REQUESTED = "the requested id"
+"""In an answer it becomes the id of the request's path."""
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -51,7 +54,18 @@ class FakeService:
             body = {"access_token": f"{TOKEN}-{self.token_requests}", "expires_in": 300}
             return httpx.Response(200, json=body | {"token_type": "Bearer"})
         self.requests.append(request)
-        return self.handler(request)
+        response = self.handler(request)
+        if REQUESTED.encode() not in response.content:
+            return response
+        requested = json.dumps(requested_id(request.url.path)).encode()
+        content = response.content.replace(json.dumps(REQUESTED).encode(), requested)
+        return httpx.Response(response.status_code, content=content)
+
+
+def requested_id(path: str) -> str:
+    """The id of the record in a path, or x: of a record below an account, its own."""
+    ids = unquote(path).partition("/v1/")[2].split("/")[1::2] or ["x"]
+    return ids[-1]
 
 
 def services_at(base: str) -> Services:

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from fake_service import services_at
+from fake_service import requested_id, services_at
 
 from treasury.settings import Services
 
@@ -72,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
             return [{"from": {"id": "f"}, "to": {"id": "t"}}]
         if self.command == "GET" and ("page=" in parts.query or parts.path.endswith(LISTS)):
             return [ANY]
-        return ANY
+        return ANY | {"id": requested_id(parts.path)}
 
     def do_GET(self) -> None:
         self._answer()

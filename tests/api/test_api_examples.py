@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from fake_service import Connect
+from fake_service import REQUESTED, Connect
+from honest_answers import about_request
 from test_api_operations import FINANCE, RAMP
 
 from treasury import errors
@@ -21,43 +23,43 @@ pytestmark = pytest.mark.skipif(
 )
 
 READS = {
-    "GET /parties": lambda c: c.finance.parties.list().items,
-    "GET /parties/{id}": lambda c: [c.finance.parties.get("x")],
-    "GET /accounts": lambda c: c.finance.accounts.list().items,
-    "GET /accounts/{id}": lambda c: [c.finance.accounts.get("x")],
-    "GET /accounts/{accountId}/party-roles": lambda c: c.finance.party_roles.all("x"),
-    "GET /accounts/{accountId}/wallets": lambda c: c.finance.wallets.list("x").items,
-    "GET /accounts/{accountId}/virtual-bank-accounts": lambda c: (
-        c.finance.virtual_bank_accounts.list("x").items
+    "GET /parties": lambda c, *ids: c.finance.parties.list().items,
+    "GET /parties/{id}": lambda c, *ids: [c.finance.parties.get(*ids)],
+    "GET /accounts": lambda c, *ids: c.finance.accounts.list().items,
+    "GET /accounts/{id}": lambda c, *ids: [c.finance.accounts.get(*ids)],
+    "GET /accounts/{accountId}/party-roles": lambda c, *ids: c.finance.party_roles.all(*ids),
+    "GET /accounts/{accountId}/wallets": lambda c, *ids: c.finance.wallets.list(*ids).items,
+    "GET /accounts/{accountId}/virtual-bank-accounts": lambda c, *ids: (
+        c.finance.virtual_bank_accounts.list(*ids).items
     ),
-    "GET /accounts/{accountId}/virtual-bank-accounts/{virtualBankAccountId}": lambda c: [
-        c.finance.virtual_bank_accounts.get("x", "y")
+    "GET /accounts/{accountId}/virtual-bank-accounts/{virtualBankAccountId}": lambda c, *ids: [
+        c.finance.virtual_bank_accounts.get(*ids)
     ],
-    "GET /accounts/{accountId}/transfers": lambda c: c.finance.transfers.list("x").items,
-    "GET /accounts/{accountId}/transfers/{transferId}": lambda c: [
-        c.finance.transfers.get("x", "y")
+    "GET /accounts/{accountId}/transfers": lambda c, *ids: c.finance.transfers.list(*ids).items,
+    "GET /accounts/{accountId}/transfers/{transferId}": lambda c, *ids: [
+        c.finance.transfers.get(*ids)
     ],
-    "GET /accounts/{accountId}/wallets/{walletId}/allowances": lambda c: (
-        c.finance.wallets.allowances("x", "y", "USDC")
+    "GET /accounts/{accountId}/wallets/{walletId}/allowances": lambda c, *ids: (
+        c.finance.wallets.allowances(*ids, "USDC")
     ),
-    "GET /accounts/{accountId}/wallets/{walletId}/permits": lambda c: c.finance.wallets.permits(
-        "x", "y"
+    "GET /accounts/{accountId}/wallets/{walletId}/permits": lambda c, *ids: (
+        c.finance.wallets.permits(*ids)
     ),
-    "GET /ramp-requests": lambda c: c.ramp.requests.list().items,
-    "GET /ramp-requests/{id}": lambda c: [c.ramp.requests.get("x")],
-    "POST /ramp-requests/{id}/approve": lambda c: [c.ramp.requests.approve("x", version=1)],
-    "POST /ramp-requests/{id}/reject": lambda c: [c.ramp.requests.reject("x", version=1)],
-    "POST /ramp-requests/{id}/cancel": lambda c: [c.ramp.requests.cancel("x", version=1)],
-    "GET /ramp-requests/on-ramp/pairs": lambda c: c.ramp.on_ramp_pairs.all(),
-    "GET /ramp-requests/off-ramp/pairs": lambda c: c.ramp.off_ramp_pairs.all(),
-    "GET /fees": lambda c: c.ramp.fees.all(),
-    "GET /fiat-currencies": lambda c: c.ramp.fiat_currencies.all(),
-    "GET /crypto-currencies": lambda c: c.ramp.crypto_currencies.all(),
-    "GET /company": lambda c: [c.ramp.company.get()],
-    "GET /company-bank-accounts": lambda c: c.ramp.bank_accounts.list().items,
-    "GET /company-bank-accounts/{id}": lambda c: [c.ramp.bank_accounts.get("x")],
-    "GET /company-wallets": lambda c: c.ramp.wallets.list().items,
-    "GET /company-wallets/{id}": lambda c: [c.ramp.wallets.get("x")],
+    "GET /ramp-requests": lambda c, *ids: c.ramp.requests.list().items,
+    "GET /ramp-requests/{id}": lambda c, *ids: [c.ramp.requests.get(*ids)],
+    "POST /ramp-requests/{id}/approve": lambda c, *ids: [c.ramp.requests.approve(*ids, version=1)],
+    "POST /ramp-requests/{id}/reject": lambda c, *ids: [c.ramp.requests.reject(*ids, version=1)],
+    "POST /ramp-requests/{id}/cancel": lambda c, *ids: [c.ramp.requests.cancel(*ids, version=1)],
+    "GET /ramp-requests/on-ramp/pairs": lambda c, *ids: c.ramp.on_ramp_pairs.all(),
+    "GET /ramp-requests/off-ramp/pairs": lambda c, *ids: c.ramp.off_ramp_pairs.all(),
+    "GET /fees": lambda c, *ids: c.ramp.fees.all(),
+    "GET /fiat-currencies": lambda c, *ids: c.ramp.fiat_currencies.all(),
+    "GET /crypto-currencies": lambda c, *ids: c.ramp.crypto_currencies.all(),
+    "GET /company": lambda c, *ids: [c.ramp.company.get()],
+    "GET /company-bank-accounts": lambda c, *ids: c.ramp.bank_accounts.list().items,
+    "GET /company-bank-accounts/{id}": lambda c, *ids: [c.ramp.bank_accounts.get(*ids)],
+    "GET /company-wallets": lambda c, *ids: c.ramp.wallets.list().items,
+    "GET /company-wallets/{id}": lambda c, *ids: [c.ramp.wallets.get(*ids)],
 }
 
 
@@ -86,9 +88,18 @@ WRITES = {
 @pytest.mark.parametrize("operation", [*READS, *WRITES])
 def test_example_reads_whole(connect: Connect, operation: str) -> None:
     body = succeeded()[operation]
-    client, _ = connect(lambda r: httpx.Response(200, json=body if _is(r, operation) else CHECKED))
-    read = READS.get(operation) or (lambda c: [WRITES[operation](c)])
-    records: list[Record] = list(read(client))
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if not _is(request, operation):
+            return httpx.Response(200, json=CHECKED)
+        result = body["result"]
+        if operation in WRITES:  # the call sends other values than the example
+            result = about_request(request, result)
+        return httpx.Response(200, json=body | {"result": result})
+
+    client, _ = connect(handler)
+    read = READS.get(operation) or (lambda c, *_: [WRITES[operation](c)])
+    records: list[Record] = list(read(client, *ids_in(operation, body["result"])))
     result = body["result"]
     assert len(records) == (len(result) if isinstance(result, list) else 1)
     for record in records:
@@ -98,7 +109,17 @@ def test_example_reads_whole(connect: Connect, operation: str) -> None:
         assert {key for key in lost if received[camel(key)] is not None} == set()
 
 
-CHECKED = {"result": {"id": "x", "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
+def ids_in(operation: str, result: Any) -> list[str]:
+    """The ids of the operation's path, as its example has them."""
+    first = result[0] if isinstance(result, list) else result
+    parent = first.get("accountId") or first.get("senderAccountId") or "x"
+    ids = [parent] * operation.count("{")
+    if operation.endswith("Id}") or "/{id}" in operation:
+        ids[-1] = first["id"]
+    return ids
+
+
+CHECKED = {"result": {"id": REQUESTED, "kybStatus": "VERIFIED", "verificationStatus": "VERIFIED"}}
 """What a ramp request builds on is read before it is sent."""
 
 
@@ -126,7 +147,10 @@ def test_example_beyond_the_specifications_is_reached_by_a_plain_request(
     body = succeeded()[operation]
     client, _ = connect(lambda _: httpx.Response(200, json=body))
     method, route = operation.split(" ")
-    reply = client.request(method, route, *["x"] * route.count("{"))
+    ids = ["x"] * route.count("{")
+    if route.endswith("/{id}"):
+        ids = [body["result"]["id"]]
+    reply = client.request(method, route, *ids)
     assert json.loads(reply.result) == body["result"]
 
 

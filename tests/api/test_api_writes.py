@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from fake_service import Connect, FakeService, HandClock, answer, refusal
+from fake_service import REQUESTED, Connect, FakeService, HandClock, answer, refusal
 
 from treasury import errors
 from treasury.api import Client, bodies
@@ -133,7 +133,7 @@ def test_any_other_write_is_never_sent_again_by_itself(
 
 VERSIONED = ("company wallet change", "bank account change", "cancel", "amount", "hash")
 BARE = [name for name in ONCE if name not in VERSIONED]
-DONE = answer({"id": "x", "partyId": "p", "roleType": "r"})
+DONE = answer({"id": REQUESTED, "partyId": "p", "roleType": "ACCOUNT_HOLDER"})
 
 
 @pytest.mark.parametrize("name", [*KEYED, *VERSIONED])
@@ -510,7 +510,7 @@ def test_production_is_written_to_with_leave(production: Any) -> None:
 def test_a_request_on_something_unverified_is_not_sent(connect: Connect, unready: str) -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         status = "PENDING" if unready == request.url.path.split("/")[3] else "VERIFIED"
-        return answer({"id": "x", "kybStatus": status, "verificationStatus": status})
+        return answer({"id": REQUESTED, "kybStatus": status, "verificationStatus": status})
 
     client, service = connect(handler)
     off_ramp = msgspec.structs.replace(

@@ -18,6 +18,7 @@ import httpx
 import msgspec
 
 from treasury import errors
+from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.bodies import Body
 from treasury.api.codec import (
     Pagination,
@@ -30,7 +31,7 @@ from treasury.api.codec import (
 )
 from treasury.api.exchange.auth import TokenAuth
 from treasury.api.exchange.network import Fence
-from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport
+from treasury.api.exchange.transport import Call, CallLimits, Clock, Kind, Transport, unknown
 from treasury.api.finance_client import Finance
 from treasury.api.operations import FILES, OPTIONAL
 from treasury.api.ramp_client import Ramp
@@ -203,14 +204,19 @@ class Client:
             if file is None and (response.content or reading):
                 envelope = open_envelope(response.content, call.operation)
                 pagination, result = envelope.pagination, result_bytes(envelope)
-            return Reply(
-                call=call,
-                status=response.status_code,
-                result=result,
-                file=file,
-                pagination=pagination,
-                credential=self.client_id,
-            )
+            other = other_record(call.operation, ids, call.content, result)
+        if other and reading:
+            raise wrong_record(call.operation, ids, other)
+        if other:
+            raise unknown(call, f"answered {other}")
+        return Reply(
+            call=call,
+            status=response.status_code,
+            result=result,
+            file=file,
+            pagination=pagination,
+            credential=self.client_id,
+        )
 
     def require_answers(self) -> None:
         """Ask each service for one record with this credential; ServiceError where one has none.
@@ -235,7 +241,8 @@ class Client:
         account, *wallets = ids
         try:
             if not wallets:
-                return self.finance.accounts.get(account).value.id == account
+                self.finance.accounts.get(account)
+                return True
             listed = self.finance.wallets.iterate(account)
             return any(wallet.value.id in wallets for wallet in listed)
         except errors.ServiceError:  # then what was answered first stands

@@ -100,15 +100,15 @@ def open_envelope(body: bytes, operation: str) -> Envelope:
     more values than any answer.
     """
     if body.count(b",") > _MOST_VALUES:
-        raise _unexpected(operation, f"the body has more than {_MOST_VALUES:,} values")
+        raise unexpected(operation, f"the body has more than {_MOST_VALUES:,} values")
     try:
         if not body.isascii():
             body.decode("utf-8")  # what no model names is kept unread, so it is checked here
         envelope = decode_json(without_secrets(body, operation), Envelope)
     except UNREADABLE as error:
-        raise _unexpected(operation, f"the body is not the contract's ({error})") from None
+        raise unexpected(operation, f"the body is not the contract's ({error})") from None
     if not envelope.success or isinstance(envelope.result, msgspec.UnsetType):
-        raise _unexpected(operation, "the body has no result")
+        raise unexpected(operation, "the body has no result")
     return envelope
 
 
@@ -130,7 +130,7 @@ def decode(raw: bytes, model: type[T], operation: str) -> Record[T]:
         return Record(decode_json(raw, model), raw)
     except UNREADABLE as error:
         problem = f"a {model.__name__} does not read ({error})"
-        raise _unexpected(operation, problem) from None
+        raise unexpected(operation, problem) from None
 
 
 def split(raw: bytes, operation: str) -> list[bytes]:
@@ -138,9 +138,9 @@ def split(raw: bytes, operation: str) -> list[bytes]:
     try:
         items = msgspec.json.decode(raw, type=list[msgspec.Raw])
     except UNREADABLE as error:
-        raise _unexpected(operation, f"the result is not a list ({error})") from None
+        raise unexpected(operation, f"the result is not a list ({error})") from None
     if len(items) > MOST_RECORDS:
-        raise _unexpected(operation, f"the result has more than {MOST_RECORDS:,} records")
+        raise unexpected(operation, f"the result has more than {MOST_RECORDS:,} records")
     return [bytes(item) for item in items]
 
 
@@ -162,9 +162,9 @@ def _require_plain(raw: bytes, operation: str) -> None:
         first = token[0][:1]
         depth += (first in b"[{") - (first in b"]}")
         if depth > DEEPEST:
-            raise _unexpected(operation, f"a record has more than {DEEPEST} levels")
+            raise unexpected(operation, f"a record has more than {DEEPEST} levels")
         if first.isdigit() and len(token[0]) > LONGEST:
-            raise _unexpected(operation, f"a record has a number of more than {LONGEST} digits")
+            raise unexpected(operation, f"a record has a number of more than {LONGEST} digits")
 
 
 def without_secrets(body: bytes, operation: str) -> bytes:
@@ -185,7 +185,8 @@ def _pruned(raw: msgspec.Raw) -> Any:
     return raw
 
 
-def _unexpected(operation: str, problem: str) -> UnexpectedResponse:
+def unexpected(operation: str, problem: str) -> UnexpectedResponse:
+    """The error of an answer that is not the contract's."""
     return UnexpectedResponse(
         f"{operation}: {problem}",
         do="check that the address is the service's own, then report it to the provider",

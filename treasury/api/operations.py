@@ -5,7 +5,7 @@ authorities are the documented ones of deployed services (`docs/assumptions.md`)
 as likely, and they decide nothing. Every write may be refused for its content, token, right,
 record, method or rate, and one that has a body for its media type; 409 is a conflict, 422 or 409 a
 key that was used for another body. A write that has no row, such as one of a later generation, may
-be refused with any of these.
+be refused with any of these. What identifies an answer is read by `answer_identity`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ FILES: Final = {"GET /ramp-requests/export": "text/csv"}
 """Operations that answer with a file instead of an envelope, and its media type."""
 OPTIONAL: Final = {row["operation"] for row in _ROWS if "optional" in row["absence"]}
 """Operations that some generations lack, of which a 404 speaks as of a record: the record tells."""
+IDENTITY: Final = {row["operation"]: row["identity"] for row in _ROWS if row["identity"]}
+"""The values that an operation's answer shares with its request (`answer_identity`)."""
 
 
 def refusals_of(operation: str) -> frozenset[int]:

@@ -23,6 +23,7 @@ from treasury.actions.execution.pinned_call import post, sent_of
 from treasury.actions.execution.sending_fence import SendingFence
 from treasury.actions.kinds.all_kinds import kind_of
 from treasury.api import Client, Record
+from treasury.api.answer_identity import other_record, wrong_record
 from treasury.api.models import RampRequest
 from treasury.errors import ActionRefused, JournalError, OutcomeUnknown, ServiceError, TreasuryError
 from treasury.journal import Draft
@@ -99,10 +100,13 @@ class OutcomeRecorder:
 
     def is_shown(self, action: Action, answer: Record[Any]) -> bool:
         """Whether an answer shows the effect, or the service does where no answer can."""
-        shows = kind_of(action.kind).shows
-        if shows is None:
+        kind = kind_of(action.kind)
+        if kind.shows is None:
             return self.look_up(action) is not None
-        return shows(answer.value, sent_of(action))
+        # What another action made, or the route names, is no new record, however alike it is.
+        known = {*self._book.records(), *action.departure.ids} if kind.creates else ()
+        is_old = getattr(answer.value, "id", None) in known
+        return not is_old and kind.shows(answer.value, sent_of(action))
 
     def _failed(self, action: Action, error: TreasuryError) -> End:
         """What an error means for the action; the client says whether it may have left."""
@@ -213,7 +217,13 @@ class OutcomeRecorder:
         if look_up is None:
             return None
         own_ids = tuple(self._book.records())
-        return look_up(self._context.connect(action.credential), sent_of(action, own_ids))
+        record = look_up(self._context.connect(action.credential), sent_of(action, own_ids))
+        if record is not None:
+            ids, body = action.departure.ids, action.departure.body.encode()
+            other = other_record(action.operation, ids, body, record.raw)
+            if other:
+                raise wrong_record(action.operation, ids, other)
+        return record
 
     # What is journaled of it
 

@@ -21,13 +21,13 @@ from treasury.actions.kinds.kind import (
     Sent,
     body_from,
     describe,
-    echoes,
     ending,
     exact_facts,
     find_created,
     is_created,
     lately_like,
     read_back,
+    states,
 )
 from treasury.actions.kinds.transfer_actions import account_name, active
 from treasury.api import bodies, models
@@ -160,6 +160,15 @@ def _read_suspended(fields: OnAccount, records: service.ServiceRecords) -> Findi
     )
 
 
+def _is_wallet(wallet: models.Wallet, sent: Sent) -> bool:
+    """Whether an answer is a new custodial wallet.
+
+    An account on the same chain has no address, and a company wallet none of the other fields.
+    """
+    is_custodial = wallet.account_id or wallet.type or wallet.status
+    return bool(wallet.address and is_custodial) and is_created(wallet, sent)
+
+
 def _is_virtual(account: models.VirtualBankAccount, sent: Sent) -> bool:
     likeness = (sent.fields.name, sent.fields.target_cryptocurrency)
     return (
@@ -179,7 +188,7 @@ ACCOUNT_KINDS: Final = (
         model=models.PaymentSession,
         ids=("account_id",),
         body=body_from(bodies.NewPaymentSession),
-        shows=echoes("account_id", "in_amount", "in_currency", "out_cryptocurrency"),
+        shows=states("in_amount", "in_currency"),
         second_person=False,  # money can only come in
     ),
     Kind(
@@ -191,7 +200,7 @@ ACCOUNT_KINDS: Final = (
         fields=CardPayment,
         model=models.PaymentRequest,
         body=body_from(bodies.NewPaymentRequest),
-        shows=echoes("external_id"),
+        shows=states("amount", "currency"),
     ),
     Kind(
         name="virtual_account.create",
@@ -228,7 +237,7 @@ ACCOUNT_KINDS: Final = (
         ids=("account_id",),
         body=body_from(bodies.NewWallet),
         has_key=True,
-        shows=is_created,
+        shows=_is_wallet,
         look_up=find_created(
             "GET /accounts/{accountId}/wallets",
             lambda client, sent: (

@@ -20,6 +20,7 @@ from treasury.actions.seen_request import RampSeen
 from treasury.api.bodies import Body
 from treasury.api.codec import Record
 from treasury.api.created_records import created_since, only_one
+from treasury.api.operations import IDENTITY
 from treasury.errors import InputError
 from treasury.money import exponent, format_amount, is_exact_in
 from treasury.text import clean
@@ -208,16 +209,15 @@ def as_sent(*names: str) -> Callable[[Any, Sent], bool]:
     return shows
 
 
-def echoes(*names: str) -> Callable[[Any, Sent], bool]:
-    """A check of an answer: the key and these fields are as sent, as far as it shows them."""
+def states(*names: str) -> Callable[[Any, Sent], bool]:
+    """A check of an answer: it shows the key, or all of these fields.
 
-    def shows(record: Any, sent: Sent) -> bool:
-        pairs = [(getattr(record, _KEY, None), sent.key)]
-        pairs += [(getattr(record, name, None), getattr(sent.fields, name)) for name in names]
-        is_record = record.id is not None or any(answer is not None for answer, _ in pairs)
-        return is_record and all(
-            answer == sent_value for answer, sent_value in pairs if None not in {answer, sent_value}
-        )
+    The client has compared them with the request; an answer without them may belong to any other.
+    """
+
+    def shows(record: Any, _: Sent) -> bool:
+        shown = [getattr(record, name, None) is not None for name in names]
+        return getattr(record, _KEY, None) is not None or all(shown)
 
     return shows
 
@@ -272,6 +272,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     def ids_of(self, fields: Any) -> tuple[str, ...]:
         """The ids of the route."""
         return tuple(getattr(fields, name) for name in self.ids)
+
+    @property
+    def creates(self) -> bool:
+        """Whether its answer is a new record, and not the one that its route names."""
+        return not IDENTITY.get(self.operation, "").startswith("id={")
 
     @property
     def service(self) -> Service:

@@ -23,7 +23,6 @@ from treasury.actions.kinds.kind import (
     Sent,
     body_from,
     describe,
-    echoes,
     ending,
     exact_facts,
     lately_like,
@@ -33,6 +32,9 @@ from treasury.api.created_records import SKEW, only_one
 from treasury.errors import InputError, OutcomeUnknown
 from treasury.money import EXPONENTS, format_amount, total
 from treasury.text import clean
+
+_STATUSES: Final = frozenset({"PENDING", "PROCESSING", "COMPLETED", "FAILED"})
+"""The statuses of a transfer, of which the specification names no other field."""
 
 
 class _Outward(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,6 +288,12 @@ def _described(description: str | None) -> str:
     return f', described as "{clean(description)}"' if description else ""
 
 
+def _is_transfer(record: models.Transfer, _: Sent) -> bool:
+    """Whether an answer is a transfer at all; the client has compared what it shows."""
+    is_keyed = record.idempotency_key is not None
+    return is_keyed or record.amount is not None or record.status in _STATUSES
+
+
 def _with_key(client: Client, sent: Sent) -> Record[Any] | None:
     """The sender's transfer that carries our key.
 
@@ -373,7 +381,7 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewCryptoTransfer, external_address="outside"),
-        shows=echoes("sender_account_id", "amount"),
+        shows=_is_transfer,
         look_up=_with_key,
         twins=_same_way("asset"),
     ),
@@ -387,7 +395,7 @@ TRANSFER_KINDS: Final = (
         model=models.Transfer,
         ids=("sender_account_id",),
         body=body_from(bodies.NewFiatTransfer),
-        shows=echoes("sender_account_id"),
+        shows=_is_transfer,
         look_up=_with_key,
         twins=_same_way("currency"),
     ),
@@ -400,7 +408,7 @@ TRANSFER_KINDS: Final = (
         fields=AccountTransfer,
         model=models.Transfer,
         body=body_from(bodies.NewAccountToAccountTransfer),
-        shows=echoes(*_BETWEEN),
+        shows=_is_transfer,
         look_up=_between_accounts,
         twins=lately_like(
             service.INNER_TRANSFERS,

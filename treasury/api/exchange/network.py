@@ -35,6 +35,7 @@ FRAMING = 256 * 1024
 """Bytes of informational answers and headers before a body may begin."""
 
 _LATE = "the exchange was not complete in time"
+_UNASKED = "the connection holds bytes of a surplus response"
 _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
 
 
@@ -222,7 +223,25 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_stream()
 
     def close(self) -> None:
+        # The pool decides while it closes the response whether the connection may be used again.
+        if _has_surplus(self._response):
+            stream = self._response.extensions.get("network_stream")
+            if isinstance(stream, _Stream):
+                stream.is_spoiled = True
         self._response.close()
+
+
+def _has_surplus(response: httpcore.Response) -> bool:
+    """Whether bytes after an answer were read along with it: h11 takes them for the next answer.
+
+    httpcore does not show its parser. If another version keeps it elsewhere, no connection is used
+    twice, which is slow and safe.
+    """
+    parser: Any = response.stream
+    for name in ("_stream", "_connection", "_h11_state"):
+        parser = getattr(parser, name, None)
+    trailing = getattr(parser, "trailing_data", None)
+    return trailing is None or bool(trailing[0])
 
 
 @contextmanager
@@ -277,9 +296,15 @@ class _Stream(httpcore.NetworkStream):
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
+        self._is_fresh = True
+        self._begins = True
+        """Whether the next write begins a request."""
+        self.is_spoiled = False
+        """Whether surplus bytes were read: the connection is never used again."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What has come, at most `max_bytes`; httpcore.ReadTimeout where time is up."""
+        self._is_fresh, self._begins = False, True
         received = self._inner.read(max_bytes, _remaining(timeout, httpcore.ReadTimeout))
         exchange = _CURRENT.get()
         if exchange is not None:
@@ -287,7 +312,14 @@ class _Stream(httpcore.NetworkStream):
         return received
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of `buffer`; httpcore.WriteTimeout where time is up."""
+        """Send all of `buffer`; httpcore.WriteTimeout where time is up.
+
+        Raises httpcore.ConnectError before the first byte of a request if the connection holds
+        unread bytes: they would be taken for its answer.
+        """
+        if self._begins and (self._has_unread() or _holds_records(self._tls)):
+            raise httpcore.ConnectError(_UNASKED)
+        self._begins = False
         exchange = _CURRENT.get()
         for start in range(0, len(buffer), _PIECE):
             piece = buffer[start : start + _PIECE]
@@ -308,8 +340,33 @@ class _Stream(httpcore.NetworkStream):
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, wait))
 
     def get_extra_info(self, info: str) -> Any:
-        """What httpcore asks of a socket, for example whether it is readable."""
+        """What httpcore asks of a socket; it closes an idle one that is readable."""
+        if info == "is_readable":
+            return self._has_unread()
         return self._inner.get_extra_info(info)
+
+    @property
+    def _tls(self) -> Any:
+        return self._inner.get_extra_info("ssl_object")
+
+    def _has_unread(self) -> bool:
+        """Whether surplus bytes wait: in h11, decrypted, or in the socket."""
+        tls = self._tls
+        if self.is_spoiled or (tls is not None and tls.pending()):
+            return True
+        # After a TLS handshake the socket may hold the peer's session tickets.
+        is_sure = tls is None or not self._is_fresh
+        return is_sure and bool(self._inner.get_extra_info("is_readable"))
+
+
+def _holds_records(tls: Any) -> bool:
+    """Whether TLS within TLS has whole records in memory, which no socket shows."""
+    if not isinstance(tls, ssl.SSLObject):
+        return False
+    try:
+        return bool(tls.read(1))
+    except ssl.SSLWantReadError:
+        return False
 
 
 class _ProxySocket(ssl.SSLSocket):

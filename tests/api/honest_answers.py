@@ -1,0 +1,47 @@
+"""Answers about the requested record: what identifies it is taken from the request."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+
+from treasury.api.answer_identity import Comparison
+from treasury.api.operations import IDENTITY
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_VERSION = "/v1"
+
+
+def operation_of(request: httpx.Request) -> tuple[str, dict[str, str]]:
+    """The declared operation of a request and the ids of its path; none of both if undeclared."""
+    path = request.url.raw_path.decode().partition("?")[0].partition(_VERSION)[2]
+    for operation in IDENTITY:
+        method, _, route = operation.partition(" ")
+        pattern = _PLACE.sub(r"(?P<\1>[^/]+)", route)
+        match = re.fullmatch(pattern, path)
+        if method == request.method and match is not None:
+            return operation, {name: unquote(text) for name, text in match.groupdict().items()}
+    return "", {}
+
+
+def about_request(request: httpx.Request, record: dict[str, Any]) -> dict[str, Any]:
+    """The record with what identifies it as the request has it, as far as it shows that."""
+    operation, ids = operation_of(request)
+    body = json.loads(request.content or b"{}")
+    record = json.loads(json.dumps(record))
+    for comparison in map(Comparison.parse, IDENTITY.get(operation, "").split()):
+        sent: Any = ids if comparison.in_path else body
+        for name in comparison.sent:
+            sent = sent.get(name) if isinstance(sent, dict) else None
+        for path in comparison.shown:
+            place: Any = record
+            for name in path[:-1]:
+                place = place.get(name) if isinstance(place, dict) else None
+            shown = place.get(path[-1]) if isinstance(place, dict) else None
+            if sent is not None and shown is not None and not isinstance(shown, dict):
+                place[path[-1]] = sent
+    return record

@@ -1,0 +1,213 @@
+"""Compares an answer with the request: both have to be about the same record.
+
+A cache with a wrong key, a proxy that mixes up connections or a surplus response can answer a
+request with another record. The column `identity` of `operations.csv` declares what identifies the
+answer of each operation: entries such as `id={id}`, the answer's field on the left, on the right an
+id of the path or, without braces, a field of the request's body. A dot leads into an object. Of
+several names with `|` between them, one has to be equal.
+
+A field that is missing, null or blank, in the answer or in the request, is not compared. In a list
+each record is compared.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+import msgspec
+
+from treasury.api.codec import LONGEST, UNREADABLE, unexpected
+from treasury.api.operations import IDENTITY
+from treasury.errors import UnexpectedResponse
+from treasury.ground.decoding import decode_json
+from treasury.identifiers import plain_account
+from treasury.text import clean
+
+_PLACE: Final = re.compile(r"\{(\w+)\}")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}(\1[0-9a-f]{4}){2}\1[0-9a-f]{12}")
+_HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]+", re.IGNORECASE)
+_NUMBER: Final = tuple(b"-0123456789"[at : at + 1] for at in range(11))
+_Members = dict[str, msgspec.Raw]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """One entry of the column: the answer's fields, of which one has to be equal to `sent`."""
+
+    shown: tuple[tuple[str, ...], ...]
+    sent: tuple[str, ...]
+    in_path: bool
+
+    @classmethod
+    def parse(cls, entry: str) -> Comparison:
+        """Read `senderAccountId|receiverAccountId={accountId}`."""
+        shown, _, sent = entry.partition("=")
+        place = _PLACE.fullmatch(sent)
+        return cls(
+            shown=tuple(tuple(name.split(".")) for name in shown.split("|")),
+            sent=(place[1],) if place else tuple(sent.split(".")),
+            in_path=place is not None,
+        )
+
+
+class _Rule(msgspec.Struct, frozen=True):
+    """The comparisons of an operation, and types that decode only the fields that they need."""
+
+    comparisons: tuple[Comparison, ...]
+    one: Any
+    many: Any
+
+
+def _rule(entries: str) -> _Rule:
+    comparisons = tuple(Comparison.parse(entry) for entry in entries.split())
+    names = dict.fromkeys(path[0] for comparison in comparisons for path in comparison.shown)
+    one = msgspec.defstruct(
+        "Identity", [(name, msgspec.Raw | msgspec.UnsetType, msgspec.UNSET) for name in names]
+    )
+    return _Rule(comparisons, one, list[one])  # type: ignore[valid-type]
+
+
+_RULES: Final[Mapping[str, _Rule]] = {name: _rule(entries) for name, entries in IDENTITY.items()}
+_BY_ID: Final = _rule("id={id}")
+"""The rule of an unlisted operation with a route that ends in `/{id}`."""
+
+
+def other_record(operation: str, ids: tuple[str, ...], content: bytes | None, result: bytes) -> str:
+    """Return how the answer is about another record than the request; empty if it is not.
+
+    `content` is the body that was sent, `result` the answer's result. Raises UnexpectedResponse if
+    a record of the answer cannot be decoded.
+    """
+    rule = _RULES.get(operation) or (_BY_ID if operation.endswith("/{id}") else None)
+    if rule is None or result[:1] not in {b"{", b"["}:
+        return ""
+    try:
+        records = decode_json(result, rule.many if result.startswith(b"[") else rule.one)
+        return _compare(
+            rule.comparisons,
+            dict(zip(_PLACE.findall(operation), ids, strict=True)),
+            decode_json(content, _Members) if content and content.startswith(b"{") else {},
+            records if isinstance(records, list) else [records],
+        )
+    except UNREADABLE as error:
+        raise unexpected(operation, f"a record does not read ({error})") from None
+
+
+def wrong_record(operation: str, ids: tuple[str, ...], other: str) -> UnexpectedResponse:
+    """Return the error of a read for which `other_record` found a difference."""
+    return UnexpectedResponse(
+        f"{operation}: the answer is {other}",
+        do="read it again; if that does not help, a proxy on the way mixes up answers",
+        operation=operation,
+        ids=ids,
+    )
+
+
+def _compare(
+    comparisons: Iterable[Comparison],
+    ids: Mapping[str, str],
+    body: _Members,
+    records: Sequence[Any],
+) -> str:
+    """Return the first difference of the records from the request, in words."""
+    for comparison in comparisons:
+        name = comparison.sent[-1]
+        sent = ids[name] if comparison.in_path else _scalar(body, comparison.sent)
+        if sent is None:
+            continue
+        # Most answers repeat the value byte for byte, as a text or as a number.
+        spellings = (msgspec.json.encode(sent), sent.encode())
+        for record in records:
+            if bytes(getattr(record, comparison.shown[0][0]) or b"") in spellings:
+                continue
+            shown = _difference(comparison, _form_of(name), sent, record)
+            if shown:
+                return f"about {shown}, not {name} {_quoted(name, sent)}"
+    return ""
+
+
+def _difference(
+    comparison: Comparison, form: Callable[[str], object], sent: str, record: Any
+) -> str:
+    """Return the first field that the record shows, if no shown field equals `sent`."""
+    first = ""
+    for path in comparison.shown:
+        shown = _scalar_of(getattr(record, path[0]), path[1:])
+        if shown is None:
+            continue
+        if shown == sent or form(shown) == form(sent):
+            return ""
+        first = first or f"{'.'.join(path)} {_quoted(path[-1], shown)}"
+    return first
+
+
+def _scalar(members: _Members, path: tuple[str, ...]) -> str | None:
+    return _scalar_of(members.get(path[0], msgspec.UNSET), path[1:])
+
+
+def _scalar_of(raw: msgspec.Raw | msgspec.UnsetType, path: tuple[str, ...]) -> str | None:
+    """The text or number at a path; None where there is none, an object or a blank text."""
+    content = b"" if isinstance(raw, msgspec.UnsetType) else bytes(raw)
+    for name in path:
+        if not content.startswith(b"{"):
+            return None
+        content = bytes(decode_json(content, _Members).get(name, b""))
+    if content.startswith(b'"'):
+        return decode_json(content, str).strip() or None
+    return content.decode() if content.startswith(_NUMBER) else None
+
+
+# How values are written differently and are the same
+
+
+def _identifier(text: str) -> str:
+    """A UUID without case and hyphens; any other text in one Unicode form, its blanks single."""
+    lower = text.lower()
+    if _UUID.fullmatch(lower):
+        return lower.replace("-", "")
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _amount(text: str) -> object:
+    """The value at any scale; a text that is no number stays as it is."""
+    try:
+        return Decimal(text) if len(text) <= LONGEST else text
+    except InvalidOperation:
+        return text
+
+
+def _code(text: str) -> str:
+    return text.upper().replace("-", "_")
+
+
+def _account_number(text: str) -> str:
+    return plain_account(text).replace("-", "")
+
+
+def _address(text: str) -> str:
+    """A hexadecimal address may be written in either case; others are case-sensitive."""
+    return text.lower() if _HEXADECIMAL.fullmatch(text) else text
+
+
+_FORMS: Final[Mapping[str, Callable[[str], object]]] = {
+    **dict.fromkeys(["amount", "inAmount"], _amount),
+    **dict.fromkeys(["asset", "chain", "cryptocurrency", "currency", "inCurrency"], _code),
+    **dict.fromkeys(["outCryptocurrency", "targetCryptocurrency"], _code),
+    **dict.fromkeys(["bankAccountType", "partyType", "rampType", "roleType"], _code),
+    **dict.fromkeys(["accountNumber", "iban"], _account_number),
+    "address": _address,
+    "email": str.casefold,
+}
+"""The normal form by the name of the field that was sent; an identifier's for all others."""
+
+
+def _form_of(name: str) -> Callable[[str], object]:
+    return _FORMS.get(name, _identifier)
+
+
+def _quoted(name: str, value: str) -> str:
+    """A value as an error may show it; of an account number only its end."""
+    return f"…{clean(value[-4:])}" if name in {"accountNumber", "iban"} else clean(value)[:80]
