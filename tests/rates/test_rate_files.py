@@ -271,3 +271,14 @@ def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
     broken = written(tmp_path, two.read_bytes()[:200], "broken.zip")
     with pytest.raises(InputError, match=r"broken.zip cannot be unpacked"):
         read_rates(broken, NOW, ZONE)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
+def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_method(
+    tmp_path: Path, method: int, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "rates.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.csv", BANKS_FILE)
+    with pytest.raises(InputError, match=f"packed with {request.node.callspec.id}"):
+        read_rates(path, NOW, ZONE)

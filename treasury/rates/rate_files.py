@@ -20,6 +20,7 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
+from treasury.ground.zip_methods import unbounded_method
 from treasury.money import parse_amount
 from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
@@ -155,6 +156,11 @@ def opened_rates(path: Path) -> tuple[Path, bytes]:
             if len(members) != 1:
                 raise InputError(
                     f"{path} packs {len(members)} files, not one", do="unpack it, and add each"
+                )
+            if method := unbounded_method(members[0]):
+                raise InputError(
+                    f"{path} is packed with {method}, which is not unpacked here",
+                    do="unpack it, and add the file inside",
                 )
             with archive.open(members[0]) as packed:
                 unpacked = packed.read(LARGEST + 1)

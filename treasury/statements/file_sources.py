@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import os
 import struct
 import sys
@@ -26,6 +25,7 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
+from treasury.ground.zip_methods import unbounded_method
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 
 STDIN: Final = "-"
@@ -44,8 +44,7 @@ _DEEPEST: Final = 2
 _IN_MEMORY: Final = 16 << 20
 
 _BROKEN: Final = (
-    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error,
-    lzma.LZMAError,
+    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
 """What the standard library raises for archives that are none."""
 
@@ -256,6 +255,11 @@ def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInf
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
+        if method := unbounded_method(member):
+            raise StatementError(
+                f"{name}: packed with {method}, which is not unpacked here",
+                do="unpack it, then add what is inside",
+            )
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:
