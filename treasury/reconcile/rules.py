@@ -21,6 +21,7 @@ from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_toml
 from treasury.ground.regular_files import read_regular
+from treasury.ground.toml_text import parse_toml
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
@@ -173,7 +174,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_rules(path: Path) -> Rules:
     """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
     try:
-        content = tomllib.loads(read_regular(path), parse_float=Decimal)
+        content = parse_toml(read_regular(path), parse_float=Decimal)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
     except OSError as error:

@@ -22,11 +22,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from treasury.actions.action_facts import Fact
 from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with_coin_amounts
@@ -34,11 +36,13 @@ from treasury.actions.authority.exposure_policy import ExposurePolicy, with_expo
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.regular_files import read_regular
+from treasury.ground.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
 from treasury.money import format_amount, parse_amount, total
 from treasury.settings import require_https
+from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.actions.kinds.kind import AssetAmount, Kind
@@ -52,10 +56,10 @@ Limits = Mapping[str, Decimal]
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule; `people` is how many have to agree, its maker included."""
 
-    kinds: tuple[str, ...]
+    kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
     propose: tuple[str, ...] = (EVERYBODY,)
     approve: tuple[str, ...] = (EVERYBODY,)
-    people: int | None = None
+    people: Annotated[int, Meta(ge=1)] | None = None
     two_people_from: dict[str, Decimal] | None = None
     at_most: dict[str, Decimal] | None = None
     per_day: dict[str, Decimal] | None = None
@@ -64,8 +68,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long the provider remembers a key, and how long its lists may lag behind."""
 
-    key_retention_hours: int = 24
-    settling_seconds: int = 120
+    key_retention_hours: Annotated[int, Meta(ge=0, le=8_784)] = 24
+    settling_seconds: Annotated[int, Meta(ge=0, le=86_400)] = 120
 
     def remembers(self, created_at: datetime, now: datetime) -> bool:
         """Whether a key is sure to be known when what leaves now arrives, which takes a while."""
@@ -90,7 +94,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What the file says; `text` is the file and `hash` stands for it in every decision."""
 
     one_person: bool = False
-    identified_by: tuple[str, ...] = ("hub", "environment", "system")
+    identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
+        "hub", "environment", "system",
+    )  # fmt: skip
     rules: tuple[Rule, ...] = ()
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
@@ -99,7 +105,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
     signed: bool = False
-    signed_after: int = 0
+    signed_after: Annotated[int, Meta(ge=0)] = 0
     text: str = ""
 
     @property
@@ -203,17 +209,39 @@ def load_policy(folder: Path) -> Policy:
 
 
 def parse_policy(text: str, path: Path) -> Policy:
-    """The policy that the text of a file is; SettingsError names the file and the key."""
+    """The policy that the text of a file is; SettingsError names the file, the line and the key."""
     try:
-        content = tomllib.loads(text, parse_float=Decimal)
+        content = parse_toml(text, parse_float=Decimal)
         policy = convert(_amounts(content, text), Policy)
+        _check_kinds(policy.rules, text)
         read_keys(policy.keys)
         check_coins(policy.coins, text)
         if policy.hub is not None:
             require_https(policy.hub.api, "hub.api: ")
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InputError) as error:
+    except msgspec.ValidationError as error:
+        problem = problem_place(text, error)
+        raise SettingsError(f"{path}: {problem}", do="correct that key") from None
+    except (tomllib.TOMLDecodeError, InputError) as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
     return msgspec.structs.replace(policy, text=text)
+
+
+def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
+    """InputError for a name in `kinds` that means no action: its rule would limit nothing."""
+    from treasury.actions.kinds.all_kinds import KINDS  # only a file with rules needs them
+
+    for place, rule in enumerate(rules):
+        for pattern in rule.kinds:
+            if any(fnmatchcase(kind, pattern) for kind in KINDS):
+                continue
+            groups = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
+            near = get_close_matches(pattern.lower(), sorted(groups if "*" in pattern else KINDS), 1)
+            with at_key(text, "rules", place, "kinds") as name:
+                raise InputError(
+                    f"{name}: there is no action {clean(pattern)[:60]!r}"
+                    + (f"; is it {near[0]}?" if near else ""),
+                    do=f"name one of {', '.join(sorted(KINDS))}, or several as ramp_request.*",
+                )
 
 
 def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -238,21 +266,23 @@ def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
     if "text" in content:
         raise InputError("there is no key text", do="remove it")
     rules = content.get("rules", [])
-    for rule in rules if isinstance(rules, list) else []:
+    for place, rule in enumerate(rules if isinstance(rules, list) else []):
         for name in _LIMITS:
             limits = rule.get(name) if isinstance(rule, dict) else None
-            if isinstance(limits, dict):
-                rule[name] = {
-                    currency: parse_amount(amount, name=f"{name}.{currency}")
-                    for currency, amount in limits.items()
-                }
+            _read_limits(limits, text, "rules", place, name)
     currencies = content.get("materiality", {})
     for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
-        if isinstance(limits, dict):
-            currencies[currency] = {
-                name: parse_amount(amount, name=f"materiality.{currency}.{name}")
-                for name, amount in limits.items()
-            }
+        _read_limits(limits, text, "materiality", currency)
     with_coin_amounts(content.get("coins"))
     with_exposure_amounts(content.get("exposure"), text)
     return content
+
+
+def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
+    """Read the amounts of a table exactly, in place; InputError names the line of a wrong one."""
+    for key, value in limits.items() if isinstance(limits, dict) else ():
+        with at_key(text, *keys, key) as name:
+            amount = parse_amount(value, name=name)
+            if amount < 0:
+                raise InputError(f"{name}: {amount} is below zero", do="give the most allowed")
+        limits[key] = amount
