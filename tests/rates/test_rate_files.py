@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -282,3 +283,10 @@ def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_metho
         archive.writestr("a.csv", BANKS_FILE)
     with pytest.raises(InputError, match=f"packed with {request.node.callspec.id}"):
         read_rates(path, NOW, ZONE)
+
+
+def test_a_file_of_rates_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
+    tmp_path: Path,
+) -> None:
+    path = own_file(tmp_path, "2026-10-30,USDC,EUR,0.9", name=os.fsdecode(b"caf\xe9.csv"))
+    assert read_rates(path, NOW, ZONE).table()["source"].to_pylist() == ["caf⟨U+DCE9⟩.csv"]

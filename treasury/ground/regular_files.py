@@ -12,6 +12,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from treasury.errors import SettingsError
+
 _LARGEST_TEXT: Final = 16 << 20
 """Characters of a file of settings, rules or keys that are read."""
 
@@ -63,6 +65,23 @@ def read_regular(path: Path) -> str:
     if len(text) > _LARGEST_TEXT:
         raise OSError(errno.EFBIG, f"is longer than {_LARGEST_TEXT >> 20} MB", str(path))
     return text
+
+
+def read_settings(path: Path) -> str:
+    """Read a file of settings whole; SettingsError for a pipe, a device, a folder or other bytes.
+
+    FileNotFoundError if there is none: then the defaults may hold.
+    """
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: it is not UTF-8", do="save it again as UTF-8") from None
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}", do="put a file there that you may read"
+        ) from None
 
 
 def _require(path: Path, mode: int) -> None:

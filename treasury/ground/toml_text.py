@@ -96,13 +96,10 @@ def _has_key(text: str, keys: Keys) -> bool | None:
     """Whether TOML has a value at `keys`; None for text that is not TOML."""
     try:
         node: Any = parse_toml(text)
+        for key in keys:
+            node = node[key]
     except tomllib.TOMLDecodeError:
         return None
-    for key in keys:
-        if isinstance(key, int) and isinstance(node, list) and key < len(node):
-            node = node[key]
-        elif isinstance(key, str) and isinstance(node, dict) and key in node:
-            node = node[key]
-        else:
-            return False
+    except (KeyError, IndexError, TypeError):
+        return False
     return True

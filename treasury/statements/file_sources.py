@@ -27,6 +27,7 @@ from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.ground.zip_methods import unbounded_method
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
+from treasury.text import utf8_text
 
 STDIN: Final = "-"
 
@@ -174,7 +175,7 @@ def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
                 do=do if isinstance(error, NotRegular) else "check the path of the file",
             ) from None
 
-    return Document(path.name, opened, is_asked_for, path)
+    return Document(utf8_text(path.name), opened, is_asked_for, path)
 
 
 def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:

@@ -35,7 +35,7 @@ from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with
 from treasury.actions.authority.exposure_policy import ExposurePolicy, with_exposure_amounts
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
-from treasury.ground.regular_files import read_regular
+from treasury.ground.regular_files import read_settings
 from treasury.ground.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
@@ -200,11 +200,9 @@ def load_policy(folder: Path) -> Policy:
     """The policy of a workspace, the default where it has no file; SettingsError names the key."""
     path = folder / POLICY_FILE
     try:
-        text = read_regular(path)
+        text = read_settings(path)
     except FileNotFoundError:
         return Policy()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}", do="mend the file") from None
     return parse_policy(text, path)
 
 
@@ -235,7 +233,8 @@ def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
             if any(fnmatchcase(kind, pattern) for kind in KINDS):
                 continue
             groups = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
-            near = get_close_matches(pattern.lower(), sorted(groups if "*" in pattern else KINDS), 1)
+            choices = sorted(groups if "*" in pattern else KINDS)
+            near = get_close_matches(pattern.lower(), choices, 1)
             with at_key(text, "rules", place, "kinds") as name:
                 raise InputError(
                     f"{name}: there is no action {clean(pattern)[:60]!r}"

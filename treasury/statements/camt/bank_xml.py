@@ -114,9 +114,7 @@ class Cut:
                 yield Piece("outside", local, self._element(tag))
             else:
                 spaces = _SPACE_DECLARED.findall(attributes)
-                if spaces:
-                    self._declared |= dict.fromkeys(spaces)
-                    self._joined_spaces([])
+                self._declare(spaces)
                 if len(stack) <= 3 and len(self.roots) < 16:
                     self.roots.append(local)
                     self.spaces += spaces
@@ -127,6 +125,11 @@ class Cut:
                     raise self._refused("its elements are nested too deeply")
         while self._more():
             self._at = len(self._text)
+
+    def _declare(self, spaces: list[str]) -> None:
+        self._declared |= dict.fromkeys(spaces)
+        if spaces:
+            self._joined_spaces([])
 
     def _joined_spaces(self, more: list[str]) -> str:
         """Join the namespace declarations so far and some more, each once."""
