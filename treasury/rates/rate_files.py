@@ -26,7 +26,7 @@ from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
-from treasury.text import utf8_text
+from treasury.text import visible
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
 """What stands in the file for a currency that was not published that day."""
@@ -109,7 +109,7 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
             )
     if not kept:
         raise InputError(f"{shown} has no rate", do="give it the columns day, base, quote, rate")
-    source = BANK if publisher == BANK else utf8_text(path.name)
+    source = BANK if publisher == BANK else visible(path.name)
     return FileRates(shown, publisher, source, kept, word)
 
 

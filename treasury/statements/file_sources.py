@@ -27,7 +27,7 @@ from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
 from treasury.ground.zip_methods import unbounded_method
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
-from treasury.text import utf8_text
+from treasury.text import visible
 
 STDIN: Final = "-"
 
@@ -175,7 +175,7 @@ def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
                 do=do if isinstance(error, NotRegular) else "check the path of the file",
             ) from None
 
-    return Document(utf8_text(path.name), opened, is_asked_for, path)
+    return Document(visible(path.name), opened, is_asked_for, path)
 
 
 def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
@@ -252,7 +252,7 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
 
 
 def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
-    name = f"{document.name}/{member.filename}"
+    name = f"{document.name}/{visible(member.filename)}"
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
