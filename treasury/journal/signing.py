@@ -31,6 +31,18 @@ _PRIVATE: Final = "ed25519-private:"
 _CONTEXT: Final = b"treasury journal entry 1\n"
 """What every signed text begins with: no signature made for another purpose is one of an entry."""
 
+_PRIME: Final = 2**255 - 19
+_SIGN: Final = 1 << 255
+_SMALL_ORDER: Final = frozenset({
+    0,
+    1,
+    _PRIME - 1,
+    0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+    0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+})  # fmt: skip
+"""The y of the curve's points of order 1, 2, 4 and 8: one signature under such a key can be valid
+for any content. The last two are of order 8."""
+
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
 
@@ -69,6 +81,12 @@ def public_key(text: str) -> str:
         raw = b""
     if not text.strip().startswith(_PUBLIC) or len(raw) != 32:
         raise InputError("that is no public key", do=f"write {_PUBLIC} and what follows it")
+    y = int.from_bytes(raw, "little") & ~_SIGN
+    if y >= _PRIME or y in _SMALL_ORDER:
+        raise InputError(
+            "that public key is one with which anybody could sign",
+            do="make another with `treasury journal key make`",
+        )
     return _PUBLIC + _text(raw)
 
 
