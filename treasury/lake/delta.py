@@ -9,15 +9,20 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
+from treasury.ground.native_stderr import without_panics
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
@@ -36,6 +41,9 @@ _CONFIGURATION = {
     # What is not needed any more is removed by `upkeep`, which knows who still reads it.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
+
+
+_PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -106,13 +114,34 @@ def _versions(folder: Path) -> set[int]:
     return {number for number in numbers if number is not None}
 
 
+@contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Change a table by the storage library, which leaves drafts if the disk is full.
+
+    Its threads end a moment after its call failed, and hold the disk's space until then.
+    """
+    with without_panics(StorageError), disk.writing(folder):
+        try:
+            yield
+        except (DeltaError, OSError):
+            for _ in range(_QUIET):
+                for draft in folder.rglob(_DRAFTS):
+                    draft.unlink(missing_ok=True)
+                time.sleep(_PAUSE)
+            raise
+
+
+_DRAFTS: Final = "*.parquet#*"
+_QUIET: Final = 5
+_PAUSE: Final = 0.05
+
+
 def compact(folder: Path, target: int) -> int:
     """Join files of fewer than `target` bytes to files of about that size; the new version."""
-    with disk.writing(folder):
+    with _changing(folder):
         table = DeltaTable(folder)
-        properties = WriterProperties(compression="ZSTD", compression_level=1)
         table.optimize.compact(
-            target_size=target, max_concurrent_tasks=1, writer_properties=properties
+            target_size=target, max_concurrent_tasks=1, writer_properties=_PACKED
         )
         return int(table.version())
 
@@ -124,7 +153,7 @@ def append(
 
     With `widening` a column that the stored table lacks is added to it.
     """
-    with disk.writing(folder):
+    with _changing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_deltalake(
             folder,
@@ -171,7 +200,7 @@ def add_files(
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
     """Write the whole table anew, with the columns of `rows`; the new version."""
     divided = [OPEN] if partitioned else None
-    with disk.writing(folder):
+    with _changing(folder):
         write_deltalake(
             folder, rows, mode="overwrite", schema_mode="overwrite", partition_by=divided
         )
@@ -187,9 +216,15 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
         where.append(f"t.{OPEN} = {str(is_open).lower()}")
-    with disk.writing(folder):
+    with _changing(folder):
         table = DeltaTable(folder)
-        merge = table.merge(rows, " AND ".join(where), source_alias="s", target_alias="t")
+        merge = table.merge(
+            rows,
+            " AND ".join(where),
+            source_alias="s",
+            target_alias="t",
+            writer_properties=_PACKED,
+        )
         merge.when_matched_update_all().execute()
         return int(table.version())
 

@@ -1,0 +1,51 @@
+"""What native code writes to standard error, held back while a call of it runs.
+
+A library's thread that panics prints it past Python. If the call then fails with an error that says
+all there is to do, the panic is left out; everything else is written once the call has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Final
+
+_ALONE: Final = threading.RLock()
+_PANIC: Final = re.compile(
+    rb"\n?thread '[^'\n]*'[^\n]* panicked at .*?(?:\n(?=\n)|\Z|(?:\nnote: [^\n]*)+\n)", re.DOTALL
+)
+
+
+@contextmanager
+def without_panics(*explained: type[Exception]) -> Iterator[None]:
+    """Leave out panics of native threads if the block ends with one of the `explained` errors."""
+    with _ALONE, _held_file() as held:
+        sys.stderr.flush()
+        stderr = os.dup(2)
+        os.dup2(held.fileno(), 2)
+        is_explained = False
+        try:
+            yield
+        except explained:
+            is_explained = True
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            held.seek(0)
+            text = held.read()
+            with suppress(OSError):  # the terminal may be gone
+                os.write(2, _PANIC.sub(b"", text) if is_explained else text)
+
+
+def _held_file() -> IO[bytes]:
+    """A file in memory if the system has such: the disk may be full."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("stderr"), "w+b")
+    return tempfile.TemporaryFile()
