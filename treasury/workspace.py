@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
-    from treasury.journal import Actor, Journal
+    from treasury.journal import Actor, Journal, Signing
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
@@ -177,6 +177,7 @@ class Workspace:
         place = self.settings.lake
         if place is None:
             return None
+        from treasury.desk.home_signatures import HomeSignatures
         from treasury.lake.home.lake_home import LakeHome
 
         address = place.home
@@ -187,6 +188,7 @@ class Workspace:
             self.folder / "lake",
             environment=place_of(self.settings),
             settings=settings_for_colleagues(self.settings),
+            signatures=HomeSignatures(self._signing),
         )
 
     def snapshot(self) -> Snapshot:
@@ -776,7 +778,7 @@ class Workspace:
         """People's decisions, append-only."""
         from treasury.actions.authority.desk_identity import Identity
         from treasury.actions.authority.policy import load_policy
-        from treasury.journal import Journal, Signing
+        from treasury.journal import Journal
 
         place = self.settings.journal or JournalPlace()
         return Journal(
@@ -785,8 +787,17 @@ class Workspace:
             now=self.settings.now,
             folder=self.folder,
             who=Identity(lambda: load_policy(self.folder)).who,
-            signing=Signing(place.key, lambda: load_policy(self.folder).signatures),
+            signing=self._signing,
         )
+
+    @cached_property
+    def _signing(self) -> Signing:
+        """The key of the person here, and whose keys the policy knows."""
+        from treasury.actions.authority.policy import load_policy
+        from treasury.journal import Signing
+
+        place = self.settings.journal or JournalPlace()
+        return Signing(place.key, lambda: load_policy(self.folder).signatures)
 
     @cached_property
     def actions(self) -> Actions:

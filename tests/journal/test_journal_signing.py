@@ -376,4 +376,4 @@ def test_a_signature_under_a_key_of_small_order_proves_nothing() -> None:
     # The neutral element as key and as R, with S = 0, is a valid signature of every content.
     neutral = (1).to_bytes(32, "little")
     signature, key = (base64.b64encode(raw).decode() for raw in (neutral + bytes(32), neutral))
-    assert signing._is_signature(signature, "any digest", f"ed25519:{key}") is False
+    assert signing.is_signature(signature, "any digest", f"ed25519:{key}") is False

@@ -41,6 +41,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             do = f"{status.remedy}; what is here is read all the same"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
+            home.newest(home.note())  # raises for a head that this desk refuses
             yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"

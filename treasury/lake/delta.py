@@ -7,15 +7,17 @@ version; nothing that it writes is visible before a commit names that version.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
@@ -26,6 +28,7 @@ from treasury.ground.native_stderr import without_panics
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
+from treasury.text import clean
 
 TRASH = ".discarded-"
 LOG = "_delta_log"
@@ -95,9 +98,10 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
         columns = tuple(pa.schema(table.schema()).names)
-    paths, sizes, rows = (
-        actions[name].to_pylist() for name in ("path", "size_bytes", "num_records")
-    )
+        paths, sizes, rows = (
+            actions[name].to_pylist() for name in ("path", "size_bytes", "num_records")
+        )
+        _require_inside(paths)
     opens: Sequence[bool | None] = [None] * len(paths)
     if f"partition.{OPEN}" in actions.column_names:
         opens = actions[f"partition.{OPEN}"].to_pylist()
@@ -106,6 +110,42 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         for path, size, is_open, count in zip(paths, sizes, opens, rows, strict=True)
     )
     return StoredTable(int(table.version()), files, columns)
+
+
+def is_inside(path: str) -> bool:
+    """Whether a path names a file below the folder that it is relative to.
+
+    The storage library decodes `%`, follows `..` and takes `/` and `s3://` for places elsewhere.
+    """
+    parts = PurePosixPath(path).parts
+    return "/".join(parts) == path and all(map(_PLAIN.fullmatch, parts))
+
+
+_PLAIN: Final = re.compile(r"(?!\.)[\w.=#+~@ -]+", re.ASCII)
+
+
+def require_inside(entry: Path) -> None:
+    """Raise ValueError for an entry of a table's log that names a file outside of the table."""
+    if entry.name.endswith(_CHECKPOINT):
+        added = pq.read_table(entry, columns=["add.path"])["add"].combine_chunks().field("path")
+        _require_inside(path for path in added.to_pylist() if path is not None)
+    elif entry.suffix == ".json":
+        actions = (decode_json(line, _Action) for line in entry.read_bytes().splitlines() if line)
+        _require_inside(action.add.path for action in actions if action.add is not None)
+
+
+def _require_inside(paths: Iterable[str]) -> None:
+    for path in paths:
+        if not is_inside(path):
+            raise ValueError(f"its log names {clean(path)[:80]}, which is outside of the table")
+
+
+class _Added(msgspec.Struct, frozen=True):
+    path: str
+
+
+class _Action(msgspec.Struct, frozen=True):
+    add: _Added | None = None
 
 
 def _versions(folder: Path) -> set[int]:

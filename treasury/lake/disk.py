@@ -16,6 +16,7 @@ from pathlib import Path
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.ground.regular_files import kind_of_file
 
 REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
 
@@ -43,11 +44,13 @@ def problem_of(path: Path, size: int) -> str:
     StorageError where it may not be read.
     """
     try:
-        status = path.stat()
+        status = path.lstat()
     except PermissionError as error:
         raise denied(path) from error
     except OSError:
         return "is missing"
+    if kind := kind_of_file(status.st_mode):
+        return f"is {kind}, not a file"
     if status.st_size != size:
         return f"has {status.st_size} bytes, not the {size} that were written"
     if not os.access(path, os.R_OK):
