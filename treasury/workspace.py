@@ -561,13 +561,18 @@ class Workspace:
         )
 
     def awaiting_funds(self) -> Rows:
-        """Requests that wait for their funds, in the words of the desk, most overdue first."""
+        """Requests that wait for their funds, in the words of the desk, most overdue first.
+
+        `differs` says how the details to pay to differ from the last ones paid, as in the panel.
+        """
+        from treasury.panels.payable_requests import payable_table
         from treasury.reconcile import awaiting_funds
         from treasury.reconcile.monthly import step_sql
 
-        question = self._question(self._this_month())
-        rows = awaiting_funds(self.snapshot(), question, self._decisions(), self._remarks())
-        return self._rows(rows, step_sql("funding"))
+        snapshot, question = self.snapshot(), self._question(self._this_month())
+        rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
+        differs = payable_table(rows, snapshot)["differs"]
+        return self._rows(rows.append_column("differs", differs), step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -688,6 +693,7 @@ class Workspace:
         """
         import msgspec
 
+        from treasury.lake.disk import link_refused
         from treasury.report import write_close
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser
@@ -698,7 +704,10 @@ class Workspace:
         if notebook:
             require_papermill()
         month = self.month(month)
-        target = Path(folder) if folder is not None else self.folder / "close" / str(month)
+        packs = self.folder / "close"
+        if folder is None and packs.is_symlink():
+            raise link_refused(packs)
+        target = packs / str(month) if folder is None else Path(folder)
         ledger_file, note = None if ledger is None else Path(ledger), ""
         if sign and ledger_file is not None:
             raise InputError(

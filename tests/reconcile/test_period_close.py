@@ -19,7 +19,13 @@ from treasury.close import sign_off
 from treasury.close.period_pins import basis_of, reconcile
 from treasury.close.roll_forward import POSITIONS, MonthEnd
 from treasury.close.sign_off import _in_the_way
-from treasury.errors import ActionRefused, InputError, JournalError, WorkspaceDamaged
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    StorageError,
+    WorkspaceDamaged,
+)
 from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_log import read_decided
@@ -559,3 +565,18 @@ def test_a_month_is_not_signed_on_a_file_that_was_altered_after_it_was_prepared(
     with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
         desk.periods.sign("2026-10", actor=BERT)
     assert [row["state"] for row in desk.periods.list().to_pylist()] == ["prepared"]
+
+
+@pytest.mark.parametrize("name", ["close", "closes"])
+def test_a_close_writes_nothing_through_a_link(desk: Workspace, tmp_path: Path, name: str) -> None:
+    (tmp_path / "precious").mkdir()
+    carry_all(desk, "2026-10")
+    (desk.folder / name / "x").mkdir(parents=True, exist_ok=True)
+    place = desk.folder / name if name == "close" else desk.folder / name / "x"
+    (desk.folder / name / "x").rmdir()
+    if name == "close":
+        place.rmdir()
+    place.symlink_to(tmp_path / "precious")
+    with pytest.raises(StorageError, match="is a link, and nothing is written through"):
+        desk.close("2026-10")
+    assert list((tmp_path / "precious").iterdir()) == []

@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,15 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "rb")
+
+
+def append_regular(path: Path) -> io.BufferedWriter:
+    """Open a regular file to add to, made if missing; NotRegular for a link or anything else."""
+    with suppress(FileNotFoundError):
+        _require(path, os.lstat(path).st_mode)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return os.fdopen(descriptor, "ab")
 
 
 def read_regular(path: Path) -> str:

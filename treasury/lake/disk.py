@@ -58,6 +58,30 @@ def problem_of(path: Path, size: int) -> str:
     return ""
 
 
+def refuse_links(folder: Path, *, depth: int = 2) -> None:
+    """Raise StorageError for a link in a folder that is written to, or in the folders in it.
+
+    Whoever shares the folder could have this user write to a file of their own elsewhere. The
+    folder itself may be a link: its owner may keep it on another disk.
+    """
+    if not folder.is_dir():
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise link_refused(Path(entry.path))
+            if depth > 1 and entry.is_dir():
+                refuse_links(Path(entry.path), depth=depth - 1)
+
+
+def link_refused(path: Path) -> StorageError:
+    """The error for a link in a place that is written to."""
+    return StorageError(
+        f"{path} is a link, and nothing is written through links",
+        do="put what it points to there, or remove it",
+    )
+
+
 def denied(path: Path) -> StorageError:
     """The error for what we may not read."""
     return StorageError(
