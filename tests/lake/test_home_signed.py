@@ -150,5 +150,8 @@ def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
     assert "is not signed; nothing of it was used" in run(ben, "doctor").output
     (tmp_path / "away.key").rename(tmp_path / ".config" / "treasury" / "signing.key")
     (anna / "policy.toml").write_text(policy)
+    stands_on = "has no signature that the policy accepts"
+    assert stands_on in " ".join(run(anna, "doctor").output.split())
     assert run(anna, "lake", "push").output.startswith("pushed ")
+    assert stands_on not in " ".join(run(anna, "doctor").output.split())
     assert run(ben, "lake", "pull").output.startswith("pulled ")

@@ -55,6 +55,15 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             )
         if status.problem or status.count or not status.number:
             return
+        if not home.is_accepted(home.note()):
+            yield HealthFinding(
+                _HOME,
+                "missing",
+                f"head {status.number}, which this desk stands on, has no signature that the policy"
+                " accepts",
+                "if it is a desk's of yours, run `treasury lake push` there; else clone the lake"
+                " from a home that you trust",
+            )
         broken = broken_objects(home, home.note().files, whole=mend)
         mended = put_again(home, broken) if mend and broken else frozenset()
         for path, problem in broken.items():
