@@ -327,7 +327,7 @@ def require_plain_path(folder: Path) -> None:
     if utf8_text(path) != path:
         raise InputError(
             f"{clean(path)} has a byte in it that is not UTF-8, which no lake's path can have",
-            do="choose a folder whose path is UTF-8, or move it there",
+            do="choose a folder with a UTF-8 path, or move it there",
         )
     special = next((char for char in path if char in _SPECIAL), "")
     if special:

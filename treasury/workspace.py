@@ -563,7 +563,7 @@ class Workspace:
     def awaiting_funds(self) -> Rows:
         """Requests that wait for their funds, in the words of the desk, most overdue first.
 
-        `differs` says how the details to pay to differ from the last ones paid, as in the panel.
+        `differs` names the payment details that changed since the last payment, as in the panel.
         """
         from treasury.panels.payable_requests import payable_table
         from treasury.reconcile import awaiting_funds
@@ -801,7 +801,7 @@ class Workspace:
 
     @cached_property
     def _signing(self) -> Signing:
-        """The key of the person here, and whose keys the policy knows."""
+        """The signing key of this person, and the public keys of the policy."""
         from treasury.actions.authority.policy import load_policy
         from treasury.journal import Signing
 

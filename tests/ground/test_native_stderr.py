@@ -1,4 +1,4 @@
-"""Panics of native threads are left out where an error says it; everything else is written."""
+"""Panics of native threads are left out if an error explains them; other output is written."""
 
 import os
 import subprocess

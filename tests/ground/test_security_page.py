@@ -1,4 +1,4 @@
-"""SECURITY.md: each test that it names is there."""
+"""SECURITY.md: each test that it names exists."""
 
 import re
 from pathlib import Path

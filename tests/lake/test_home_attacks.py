@@ -249,7 +249,7 @@ def test_no_entry_of_a_log_in_the_home_has_a_desk_read_a_file_elsewhere(
     (home / "manifests" / stored.sha256).write_bytes(manifest)
     (home / head_name(2)).write_bytes(seal(msgspec.structs.replace(head, manifest=stored)))
     for verb in (sharing_of(ben).pull, lambda: add(ben, 2, c="OPEN")):
-        with pytest.raises(WorkspaceDamaged, match=r"names .* outside of the table.* was used"):
+        with pytest.raises(WorkspaceDamaged, match=r"names .* outside of the table.* was not used"):
             verb()
     assert content(ben) == before
     assert damages(ben) == []

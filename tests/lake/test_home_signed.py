@@ -24,7 +24,7 @@ __all__ = ["anna", "ben", "shared_home"]
 
 
 class Team:
-    """Desks on one home; `rules` is what every policy says."""
+    """Desks on one home, all with the policy `rules`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class Team:
         return Lake(self.folder / name, CATALOGUE, home=home)
 
     def change(self, number: int, change: Callable[[HomeHead], HomeHead]) -> None:
-        """Write a head anew, as whoever may write to the home can."""
+        """Overwrite a head, as any writer of the home can."""
         path = self.home / head_name(number)
         path.write_bytes(seal(change(unseal(path.read_bytes(), HomeHead))))
 
@@ -87,7 +87,7 @@ def test_an_unsigned_or_changed_head_is_refused_and_nothing_of_it_is_used(
     before = content(ben)
     add(anna, 1, a="DONE")
     team.change(2, change)
-    with pytest.raises(StorageError, match=f"head 2 .* {why}; nothing of it was used"):
+    with pytest.raises(StorageError, match=f"head 2 .* {why}; it was not used"):
         sharing_of(ben).pull()
     with pytest.raises(StorageError, match=why):
         add(ben, 2, c="OPEN")
@@ -103,7 +103,7 @@ def test_a_head_of_a_stranger_or_of_somebody_who_left_is_refused(team: Team) -> 
     team.rules = SignatureRules(keys={"ben": team.rules.keys["ben"]}, required=True)
     with pytest.raises(StorageError, match=r"head 2 .* is signed with the unknown key ed25519:"):
         sharing_of(ben).pull()
-    with pytest.raises(StorageError, match=r"the policy wants signed heads .* stands in no policy"):
+    with pytest.raises(StorageError, match=r"the policy wants signed heads .* is in no policy"):
         add(anna, 2, b="OPEN")
     with pytest.raises(StorageError, match="there is no signing key here; nothing was pushed"):
         add(team.desk("carl"), 2, b="OPEN")
@@ -145,9 +145,9 @@ def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
     (tmp_path / ".config" / "treasury" / "signing.key").rename(tmp_path / "away.key")
     done = run(anna, "statements", "withdraw", statement, "--reason", "not ours")
     assert done.exit_code == 0, done.output
-    with pytest.raises(StorageError, match="is not signed; nothing of it was used"):
+    with pytest.raises(StorageError, match="is not signed; it was not used"):
         run(ben, "lake", "pull")
-    assert "is not signed; nothing of it was used" in run(ben, "doctor").output
+    assert "is not signed; it was not used" in run(ben, "doctor").output
     (tmp_path / "away.key").rename(tmp_path / ".config" / "treasury" / "signing.key")
     (anna / "policy.toml").write_text(policy)
     stands_on = "has no signature that the policy accepts"

@@ -1,4 +1,4 @@
-"""Heads of the lake's home, signed by the people whose keys the policy knows."""
+"""Heads of the lake's home, signed with the keys that the policy lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from treasury.errors import StorageError, TreasuryError
 from treasury.journal.signing import Signing, SigningKey, is_signature
 
 _CONTEXT = b"treasury lake head 1\n"
-"""What the signed text of a head begins with: no entry of the journal is one."""
+"""The prefix of a signed head: a signature of a journal entry is not one of a head."""
 
 
 class HomeSignatures:
@@ -44,4 +44,4 @@ class HomeSignatures:
 
     def _unknown(self, key: SigningKey) -> str:
         is_enrolled = self._signing.rules().owner(key.public) is not None
-        return "" if is_enrolled else f"the key {key.public} stands in no policy"
+        return "" if is_enrolled else f"the key {key.public} is in no policy"

@@ -1,7 +1,7 @@
-"""What native code writes to standard error, held back while a call of it runs.
+"""Output of native code on standard error, held back during a call.
 
-A library's thread that panics prints it past Python. If the call then fails with an error that says
-all there is to do, the panic is left out; everything else is written once the call has ended.
+A panicking thread of a library prints past Python. If the call then fails with an error that
+explains it, the panic is left out; other output is written after the call.
 """
 
 from __future__ import annotations

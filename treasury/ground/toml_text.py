@@ -63,7 +63,7 @@ def problem_place(text: str, error: msgspec.ValidationError) -> str:
         elif step["name"]:
             keys.append(step["name"])
         else:
-            break  # msgspec does not say which key of a table it was
+            break  # msgspec leaves the key of a table out
     if unknown := _UNKNOWN.search(message):
         keys.append(unknown[1])
     line = line_of(text, keys) if keys else None

@@ -47,7 +47,7 @@ def same_name(name: str, another: str) -> bool:
 def same_person(name: str, another: str) -> bool:
     """Whether two names may be one person's: what looks alike, in either case, is one.
 
-    Invisible characters, width and blanks tell nobody apart either. A direction mark can show the
+    Invisible characters, width and blanks make no difference. A direction mark can show the
     characters of a name in another order, so with one of them the order does not count.
     """
     one, other = _appearances(name), _appearances(another)

@@ -40,8 +40,8 @@ _SMALL_ORDER: Final = frozenset({
     0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
 })  # fmt: skip
-"""The y of the curve's points of order 1, 2, 4 and 8: one signature under such a key can be valid
-for any content. The last two are of order 8."""
+"""The y of the curve's points of order 1, 2, 4 and 8: under one of them as a key, one
+signature can be valid for any content. The last two are of order 8."""
 
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
@@ -69,7 +69,7 @@ class SigningKey:
         return f"<SigningKey {self.public}>"
 
     def sign(self, digest: str, context: bytes = ENTRY) -> str:
-        """The signature of a digest as text; `context` says what of, an entry if not given."""
+        """Return the signature of a digest as text; `context` separates entries from the rest."""
         return _text(self._key.sign(context + digest.encode()))
 
 

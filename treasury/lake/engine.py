@@ -316,7 +316,7 @@ def check_reads(connection: duckdb.DuckDBPyConnection, query: str, params: Param
 
 
 def _table_functions(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[str]:
-    """The functions that a query calls as tables, by DuckDB's own syntax tree of it."""
+    """Yield the functions that a query calls as tables, from DuckDB's own syntax tree."""
     row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     assert row is not None
     try:

@@ -78,8 +78,8 @@ class Writer:
         before = {} if self.base.commit is None else self.base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
-                # Fewer files are read faster, and no commit needs them: without room for both it
-                # goes on with many, and the next one joins them.
+                # Joining only makes reading faster. On a full disk the commit keeps the small
+                # files, and the next one joins them.
                 with suppress(StorageError):
                     folder = self._folder / name
                     self.versions[name] = compaction.joined(folder, self._load(name))

@@ -146,7 +146,7 @@ def _versioned(version: int | None, field: str) -> Fact:
 
 
 def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
-    """Say whom an invitation would be taken for; empty if nobody."""
+    """Name the user that an invitation could be mistaken for; empty if there is none."""
     email = user.email or ""
     if fields.is_like(user):
         return f"{email} is a user already, as {user.role}"

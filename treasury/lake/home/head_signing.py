@@ -1,4 +1,4 @@
-"""Signatures of a home's heads: whoever can write to the home need not be one of the team's desks.
+"""Signatures of a home's heads: not every writer of the home is one of the team's desks.
 
 The lake knows neither the policy nor anybody's key. A workspace gives its own `HeadSignatures`, by
 the policy's public keys and the key of the person at the desk.
@@ -16,7 +16,7 @@ from treasury.lake.home.heads import HomeHead
 
 
 class HeadSignatures(Protocol):
-    """What a desk signs heads with, and which signatures it accepts."""
+    """The signatures that a desk makes and those that it accepts."""
 
     def sign(self, digest: str) -> tuple[str, str]:
         """Return the public key and the signature of a digest; empty texts without a key.
@@ -29,7 +29,7 @@ class HeadSignatures(Protocol):
 
 
 class NoSignatures:
-    """A home whose heads are not signed."""
+    """A home without signed heads."""
 
     def sign(self, _digest: str) -> tuple[str, str]:
         """Return no signature."""
@@ -52,18 +52,18 @@ def head_problem(head: HomeHead, signatures: HeadSignatures) -> str:
 
 
 def require_signed(head: HomeHead, address: str, signatures: HeadSignatures) -> None:
-    """Raise StorageError for a head that the policy does not accept; nothing of it was used."""
+    """Raise StorageError for a head that the policy does not accept."""
     problem = head_problem(head, signatures)
     if problem:
         raise StorageError(
-            f"head {head.number} in the lake's home {address}, which says that it is by {head.by},"
-            f" {problem}; nothing of it was used",
+            f"head {head.number} in the lake's home {address}, in the name of {head.by},"
+            f" {problem}; it was not used",
             do="ask who wrote it; if a desk of yours did before heads were signed, run"
             " `treasury lake push` there",
         )
 
 
 def _digest(head: HomeHead) -> str:
-    """The SHA-256 of everything that a head says, its place in the series included."""
+    """Return the SHA-256 of a head's content, its place in the series included."""
     unsigned = msgspec.structs.replace(head, public_key="", signature="")
     return hashlib.sha256(msgspec.json.encode(unsigned, order="sorted")).hexdigest()

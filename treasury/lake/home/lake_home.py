@@ -210,7 +210,7 @@ class LakeHome:
             )
 
     def is_accepted(self, note: heads.HomeNote) -> bool:
-        """Whether other desks accept the head that this desk stands on."""
+        """Whether other desks accept the newest head of this desk."""
         head, _ = heads.read_head(self.place, note.number)
         return not head_problem(head, self._signatures)
 

@@ -107,7 +107,7 @@ def verify_pack(folder: Path) -> Verified:
     if utf8_text(path) != path:
         raise InputError(
             f"{clean(folder)} has a byte in its path that is not UTF-8",
-            do="copy the pack to a folder whose path is UTF-8, and verify it there",
+            do="copy the pack to a folder with a UTF-8 path, and verify it there",
         )
     evidence, findings = read_sealed(folder)
     recomputed = Recomputed(tuple(findings)) if findings else recompute(folder)

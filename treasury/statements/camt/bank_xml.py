@@ -26,7 +26,7 @@ _MOST_BETWEEN: Final = 4 << 20
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
 _MOST_SPACES: Final = 1 << 12
-"""Characters of namespace declarations: each entry with a prefix is parsed with all of them."""
+"""Characters of namespace declarations, which are repeated in each entry with a prefix."""
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
