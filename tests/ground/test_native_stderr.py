@@ -42,3 +42,15 @@ def test_a_process_started_meanwhile_keeps_nobody_waiting() -> None:
         process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=-1)
     process.communicate()
     assert process.returncode == 0
+
+
+def test_a_process_without_standard_error_does_its_work() -> None:
+    script = (
+        "import os, sys; os.close(2); sys.stderr = None\n"
+        "from treasury.ground.native_stderr import without_panics\n"
+        "with without_panics(ValueError): print('done')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout == "done\n"

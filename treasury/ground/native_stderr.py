@@ -25,8 +25,12 @@ _PANIC: Final = re.compile(
 def without_panics(*explained: type[Exception]) -> Iterator[None]:
     """Leave out panics of native threads if the block ends with one of the `explained` errors."""
     with _ALONE, _held_file() as held:
-        sys.stderr.flush()
-        stderr = os.dup(2)
+        try:
+            stderr = os.dup(2)
+        except OSError:  # a process without standard error
+            yield
+            return
+        _flush()
         os.dup2(held.fileno(), 2)
         is_explained = False
         try:
@@ -35,13 +39,19 @@ def without_panics(*explained: type[Exception]) -> Iterator[None]:
             is_explained = True
             raise
         finally:
-            sys.stderr.flush()
+            _flush()
             os.dup2(stderr, 2)
             os.close(stderr)
             held.seek(0)
             text = held.read()
             with suppress(OSError):  # the terminal may be gone
                 os.write(2, _PANIC.sub(b"", text) if is_explained else text)
+
+
+def _flush() -> None:
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
 
 
 def _held_file() -> IO[bytes]:

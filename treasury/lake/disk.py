@@ -66,7 +66,7 @@ def refuse_links(folder: Path, *, depth: int = 2) -> None:
     """
     if not folder.is_dir():
         return
-    with os.scandir(folder) as entries:
+    with reading(folder), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink():
                 raise link_refused(Path(entry.path))
