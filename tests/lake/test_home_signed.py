@@ -155,3 +155,20 @@ def test_the_policy_of_a_desk_decides_and_the_doctor_says_what_it_refuses(
     assert run(anna, "lake", "push").output.startswith("pushed ")
     assert stands_on not in " ".join(run(anna, "doctor").output.split())
     assert run(ben, "lake", "pull").output.startswith("pulled ")
+
+
+def test_a_clone_into_a_folder_with_a_policy_accepts_signed_heads_alone(
+    anna: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    key = make_key("file:~/.config/treasury/signing.key").public
+    new = tmp_path / "new"
+    new.mkdir()
+    for desk in (anna, new):
+        (desk / "policy.toml").write_text(f'signed = true\n[keys]\nines = "{key}"\n')
+    clone = ["lake", "clone", str(tmp_path / "home"), str(new)]
+    with pytest.raises(StorageError, match="is not signed; it was not used"):
+        run(anna, *clone)
+    assert {path.name for path in new.iterdir()} == {"policy.toml"}
+    assert run(anna, "lake", "push").output.startswith("pushed ")
+    assert run(anna, *clone).output.startswith("pulled ")

@@ -209,6 +209,12 @@ class LakeHome:
                 " only this desk has",
             )
 
+    def accepted_head(self, number: int) -> heads.HomeHead:
+        """Read a head; StorageError if its signature is not accepted."""
+        head, _ = heads.read_head(self.place, number)
+        require_signed(head, self.place.address, self._signatures)
+        return head
+
     def is_accepted(self, note: heads.HomeNote) -> bool:
         """Whether other desks accept the newest head of this desk."""
         head, _ = heads.read_head(self.place, note.number)
