@@ -47,9 +47,9 @@ def test_the_line_of_a_key_is_where_its_value_ends(keys: Keys, line: int | None)
 
 def test_the_line_of_a_key_is_found_soon_in_a_long_file() -> None:
     text = "".join(f"key{number} = [\n{number},\n]\n" for number in range(1500))
-    began = time.monotonic()
+    began = time.process_time()
     assert line_of(text, ("key1400",)) == 1401 * 3
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(
