@@ -33,12 +33,15 @@
          ├─ UnexpectedResponse     a body that does not have the shape of the contract
          └─ OutcomeUnknown         a write that may or may not have taken effect
 
-The text of an error is safe to show: it never carries a secret or a token.
+The text of an error is safe to show: it never carries a secret or a token, nor a control character
+of the outside text that it quotes.
 """
 
 from __future__ import annotations
 
 import typing
+
+from treasury.text import visible
 
 
 class TreasuryError(Exception):
@@ -52,7 +55,8 @@ class TreasuryError(Exception):
         self.do = do
 
     def __str__(self) -> str:
-        return self.what if self.do is None else f"{self.what} - {self.do}"
+        text = self.what if self.do is None else f"{self.what} - {self.do}"
+        return "\n".join(map(visible, text.split("\n")))
 
 
 class InputError(TreasuryError):

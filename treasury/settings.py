@@ -25,8 +25,10 @@ from treasury.ground import durable
 from treasury.ground.access import Shared
 from treasury.ground.decoding import convert
 from treasury.ground.notice_terms import InboxTerms, NoticeTerms, is_place
+from treasury.ground.regular_files import read_settings
+from treasury.ground.toml_text import parse_toml
 from treasury.identifiers import is_iban, plain_account
-from treasury.text import clean
+from treasury.text import clean, utf8_text
 
 FILE_NAME = "treasury.toml"
 _PIN_NAME = "environment"
@@ -335,6 +337,11 @@ def require_plain_path(folder: Path) -> None:
     The lake's tables are opened by their paths, in which `%41` is a letter and `[…]` a choice.
     """
     path = str(folder.absolute())
+    if utf8_text(path) != path:
+        raise InputError(
+            f"{clean(path)} has a byte in it that is not UTF-8, which no lake's path can have",
+            do="choose a folder with a UTF-8 path, or move it there",
+        )
     special = next((char for char in path if char in _SPECIAL), "")
     if special:
         raise InputError(
@@ -386,7 +393,7 @@ def _read(path: Path) -> Settings | SettingsError:
     through, and here they hold the file's text, in which somebody may have put a password.
     """
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        document = parse_toml(read_settings(path))
         for key, remedy in _ADDRESSES.items():
             place: object = document
             for part in key.split("."):
@@ -406,7 +413,9 @@ def _read(path: Path) -> Settings | SettingsError:
             f"{path} does not exist",
             do="run `treasury init`, or `treasury demo` for a practice company",
         )
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except SettingsError as error:
+        return SettingsError(error.what, do=error.do)  # without the traceback of this one
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         return SettingsError(f"{path}: {error}", do="correct that key")
 
 
@@ -489,7 +498,7 @@ def is_pinned(folder: Path, settings: Settings) -> bool:
     place = place_of(settings)
     path = folder / _PIN_NAME
     try:
-        pinned = path.read_text("utf-8").strip()
+        pinned = read_settings(path).strip()
     except FileNotFoundError:
         return False
     if not pinned:

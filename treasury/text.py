@@ -8,10 +8,13 @@ not become mathematics in a notebook.
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""How Python represents a byte of a file name that is not UTF-8."""
 
 
 def visible(text: str) -> str:
@@ -24,6 +27,11 @@ def visible(text: str) -> str:
         else f"⟨U+{ord(char):04X}⟩"
         for char in text
     )  # fmt: skip
+
+
+def utf8_text(text: str) -> str:
+    """Return a text that can be stored and sent: bytes of a file name outside UTF-8 are visible."""
+    return _SURROGATE.sub(lambda found: visible(found[0]), text)
 
 
 def camel_case(name: str) -> str:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from treasury.desk.watch import PartState, WatchedPart
     from treasury.extract import Progress, SyncReport
     from treasury.items import Carrying, Effects, Limits, OpenItems, SheetPlan
-    from treasury.journal import Actor, Journal
+    from treasury.journal import Actor, Journal, Signing
     from treasury.journal.decision_history import Decision, Remark
     from treasury.lake import Lake, Snapshot
     from treasury.lake.home.lake_home import LakeHome
@@ -177,6 +177,7 @@ class Workspace:
         place = self.settings.lake
         if place is None:
             return None
+        from treasury.desk.home_signatures import HomeSignatures
         from treasury.lake.home.lake_home import LakeHome
 
         address = place.home
@@ -187,6 +188,7 @@ class Workspace:
             self.folder / "lake",
             environment=place_of(self.settings),
             settings=settings_for_colleagues(self.settings),
+            signatures=HomeSignatures(self._signing),
         )
 
     def snapshot(self) -> Snapshot:
@@ -559,13 +561,18 @@ class Workspace:
         )
 
     def awaiting_funds(self) -> Rows:
-        """Requests that wait for their funds, in the words of the desk, most overdue first."""
+        """Requests that wait for their funds, in the words of the desk, most overdue first.
+
+        `differs` names the payment details that changed since the last payment, as in the panel.
+        """
+        from treasury.panels.payable_requests import payable_table
         from treasury.reconcile import awaiting_funds
         from treasury.reconcile.monthly import step_sql
 
-        question = self._question(self._this_month())
-        rows = awaiting_funds(self.snapshot(), question, self._decisions(), self._remarks())
-        return self._rows(rows, step_sql("funding"))
+        snapshot, question = self.snapshot(), self._question(self._this_month())
+        rows = awaiting_funds(snapshot, question, self._decisions(), self._remarks())
+        differs = payable_table(rows, snapshot)["differs"]
+        return self._rows(rows.append_column("differs", differs), step_sql("funding"))
 
     def trace(self, what: str) -> Trace:
         """Follow one payment from end to end, with the evidence of each hop or what is missing.
@@ -686,6 +693,7 @@ class Workspace:
         """
         import msgspec
 
+        from treasury.lake.disk import link_refused
         from treasury.report import write_close
         from treasury.report.pack.close_notebook import require_papermill
         from treasury.report.pack.pdf_printing import require_browser
@@ -696,7 +704,10 @@ class Workspace:
         if notebook:
             require_papermill()
         month = self.month(month)
-        target = Path(folder) if folder is not None else self.folder / "close" / str(month)
+        packs = self.folder / "close"
+        if folder is None and packs.is_symlink():
+            raise link_refused(packs)
+        target = packs / str(month) if folder is None else Path(folder)
         ledger_file, note = None if ledger is None else Path(ledger), ""
         if sign and ledger_file is not None:
             raise InputError(
@@ -776,7 +787,7 @@ class Workspace:
         """People's decisions, append-only."""
         from treasury.actions.authority.desk_identity import Identity
         from treasury.actions.authority.policy import load_policy
-        from treasury.journal import Journal, Signing
+        from treasury.journal import Journal
 
         place = self.settings.journal or JournalPlace()
         return Journal(
@@ -785,8 +796,17 @@ class Workspace:
             now=self.settings.now,
             folder=self.folder,
             who=Identity(lambda: load_policy(self.folder)).who,
-            signing=Signing(place.key, lambda: load_policy(self.folder).signatures),
+            signing=self._signing,
         )
+
+    @cached_property
+    def _signing(self) -> Signing:
+        """The signing key of this person, and the public keys of the policy."""
+        from treasury.actions.authority.policy import load_policy
+        from treasury.journal import Signing
+
+        place = self.settings.journal or JournalPlace()
+        return Signing(place.key, lambda: load_policy(self.folder).signatures)
 
     @cached_property
     def actions(self) -> Actions:

@@ -183,6 +183,13 @@ def test_an_approval_lapses_when_the_name_that_was_shown_has_moved(practice: Pra
          "company_bank_account_id: there is no"),
         ("company_user.invite", INVITED | {"role": "OWNER"}, "role: 'OWNER' is no role"),
         ("company_user.invite", INVITED | {"email": "nobody"}, "email: 'nobody' is no address"),
+        *(("company_user.invite", INVITED | {"email": email}, said) for email, said in (
+            ("nora@harb\u043eur.example", "email: .* may look like others"),
+            ("n\u00f6ra@harbour.example", "email: .* may look like others"),
+            ("\uff4eora@harbour.example", "email: .* may look like others"),
+            ("nora@bank.example@harbour.example", "email: .* is no address"),
+            ("nora@localhost", "email: .* is no address"),
+        )),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_beside_its_field_and_nothing_is_sent(
@@ -206,6 +213,10 @@ def test_what_is_so_already_is_not_proposed(practice: Practice) -> None:
         ("company_bank_account.rename", {"company_bank_account_id": PAYOUT, "name": named},
          "name: it is that already"),
         ("company_user.invite", INVITED | {"email": taken}, "is a user already"),
+        ("company_user.invite", INVITED | {"email": taken.replace("o", "0").replace("l", "1")},
+         "it looks like .* who is a user already"),
+        ("company_user.invite", INVITED | {"email": f"new.{taken.replace('l', '1')}"},
+         "its domain looks like"),
     ]  # fmt: skip
     for kind, fields, said in same:
         with pytest.raises(ActionRefused, match=said):

@@ -14,6 +14,8 @@ from treasury.errors import InputError, SettingsError
 from treasury.journal import Actor
 from treasury.journal.person_names import same_person
 
+RULE = "[[rules]]\nkinds = "
+
 
 def write(folder: Path, text: str) -> None:
     (folder / POLICY_FILE).write_text(text, "utf-8")
@@ -141,7 +143,7 @@ def test_how_a_person_is_known_can_be_asked_for(practice: Practice) -> None:
 
 def test_each_decision_names_its_policy_and_the_journal_holds_its_text(practice: Practice) -> None:
     action = propose(practice)
-    text = '[[rules]]\nkinds = ["nothing"]\n'
+    text = '[[rules]]\nkinds = ["party.delete"]\n'
     write(practice.folder, text)
     practice.jonas.approve(action)
     saved = {e.subject: e.body["content"] for e in practice.journal.entries("policy.saved")}
@@ -169,6 +171,33 @@ def test_a_policy_that_does_not_read_names_the_key_and_nothing_is_decided(
     with pytest.raises(SettingsError, match=said):
         propose(practice)
     assert practice.kinds() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f'{RULE}[\n "*",\n "crypto_transfers.*",\n]', "line 5: .*is it crypto_transfer[.]"),
+        (f'{RULE}["ramp_request.aprove"]', "line 2: .*is it ramp_request.approve"),
+        (f"{RULE}[]", "line 2: .*kinds"),
+        (f'{RULE}["*"]\n\npeople = 0', r"line 4: Expected `int` >= 1.*rules\[0\].people"),
+        (f'{RULE}["*"]\npeeple = 2', "line 3: .*unknown field `peeple`"),
+        (f'{RULE}["*"]\nat_most = {{USDC = 1, EUR = -5}}', "line 3: .*EUR: -5 is below zero"),
+        (f'{RULE}["*"]\n[rules.per_day]\nEUR = "-0.01"', "line 4: .*is below zero"),
+        ("[materiality.EUR]\nitem = 1\ntotal = -2", r"line 3: .*EUR\.total: -2 is below"),
+        ("[recovery]\nsettling_seconds = -1", "line 2: .*settling_seconds"),
+        ("recovery.key_retention_hours = 99999999", "line 1: .*key_retention_hours"),
+        ("signed = true\nsigned_after = -3", "line 2: .*signed_after"),
+        ('identified_by = ["hubb"]', "line 1: .*hubb"),
+        (f"a = {'[' * 5000}{']' * 5000}", "it is nested too deeply"),
+        (f"[a{'.a' * 5000}]", "it is nested too deeply"),
+    ],
+)  # fmt: skip
+def test_a_policy_that_could_not_mean_what_it_says_is_refused_by_its_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    write(tmp_path, text)
+    with pytest.raises(SettingsError, match=rf"policy\.toml: {said}"):
+        load_policy(tmp_path)
 
 
 def test_amounts_of_the_file_are_exact(tmp_path: Path) -> None:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from traceback import TracebackException
 from types import SimpleNamespace
 
 import pytest
 
-from treasury.errors import JournalError, SettingsError
+from treasury.actions import load_policy
+from treasury.errors import InputError, JournalError, SettingsError
 from treasury.journal import Journal
+from treasury.reconcile.rules import load_rules
 from treasury.settings import (
     Credential,
     JournalPlace,
     Secret,
     is_loopback,
+    is_pinned,
     load_settings,
     pin_environment,
 )
@@ -353,3 +357,46 @@ def test_an_address_of_a_service_holds_no_password(tmp_path: Path, key: str) -> 
     with pytest.raises(SettingsError, match=rf"services\.{key} holds a password") as error:
         load_settings(written(tmp_path, "\n".join(lines)))
     assert CANARY not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["treasury.toml", "environment", "policy.toml", "rules.toml"])
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "not UTF-8"])
+def test_what_is_no_file_in_the_place_of_one_is_an_error_and_not_waited_for(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    settings = load_settings(written(tmp_path, GOOD))
+    path = tmp_path / name
+    path.unlink(missing_ok=True)
+    if kind == "a pipe":
+        os.mkfifo(path)
+    elif kind == "a device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"caf\xe9 = 1")
+    readers: dict[str, Callable[[], object]] = {
+        "treasury.toml": lambda: load_settings(tmp_path),
+        "environment": lambda: is_pinned(tmp_path, settings),
+        "policy.toml": lambda: load_policy(tmp_path),
+        "rules.toml": lambda: load_rules(path),
+    }
+    with pytest.raises(SettingsError, match=rf"{name}.* {kind}") as caught:
+        readers[name]()
+    assert caught.value.do
+
+
+@pytest.mark.parametrize("deep", [f"a = {'[' * 5000}{']' * 5000}", f"[a{'.a' * 5000}]"])
+def test_settings_that_are_nested_too_deeply_are_an_error_of_the_file(
+    tmp_path: Path, deep: str
+) -> None:
+    with pytest.raises(SettingsError, match=r"treasury\.toml: it is nested too deeply"):
+        load_settings(written(tmp_path, f"{deep}\n"))
+
+
+def test_a_workspace_whose_path_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "treasury.toml").write_text(GOOD)
+    with pytest.raises(InputError, match="is not UTF-8"):
+        load_settings(folder)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 import pytest
 
+import treasury
 from treasury.actions import Action
 from treasury.actions.action_list import ActionList
+from treasury.close.stored_answers import Answers
+from treasury.errors import InputError
+from treasury.rates.rate_files import read_rates
 from treasury.tables.tabular import exact_pandas
 from treasury.text import Screen
 from treasury.workspace import Workspace, find_workspace
@@ -57,3 +66,44 @@ def test_a_new_workspace_is_the_projects_and_not_the_notebooks_folder(
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "notebooks").mkdir()
     assert find_workspace(tmp_path / "notebooks") == tmp_path / "data" / "workspace"
+
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+ZONE = ZoneInfo("Europe/Brussels")
+HOSTILE = "ACME \x1b[2J\u202e"
+
+
+def test_an_answer_is_shown_without_the_text_of_its_tables(month_end: Workspace) -> None:
+    remarks = pa.table({"remark": [HOSTILE]})
+    basis = msgspec.structs.replace(month_end.reconcile("2026-10").basis, remarks=remarks)
+    assert "remarks=<1 rows>" in repr(basis)
+    for shown in (repr(basis), str(basis), repr(Answers("1", {"lines": remarks}))):
+        assert "ACME" not in shown
+        assert shown.isprintable()
+
+
+def test_no_struct_shows_its_tables_as_arrow_does() -> None:
+    found = set()
+    for module in pkgutil.walk_packages(treasury.__path__, "treasury."):
+        if "sandbox" in module.name or "__main__" in module.name:
+            continue
+        for kind in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+                continue
+            if "pa.Table" in " ".join(map(str, vars(kind).get("__annotations__", {}).values())):
+                found.add(kind)
+    assert len(found) > 20
+    raw = [kind for kind in found if kind.__repr__ is msgspec.Struct.__repr__]
+    assert [kind.__name__ for kind in raw if not kind.__name__.startswith("_")] == []
+
+
+def test_an_error_and_a_rate_show_no_control_character_of_what_they_quote(tmp_path: Path) -> None:
+    error = InputError(f"{HOSTILE} is no file", do=f"look at {HOSTILE}\nand again")
+    assert [line.isprintable() for line in str(error).splitlines()] == [True, True]
+    path = tmp_path / f"{HOSTILE}.csv"
+    path.write_text("day,base,quote,rate\n2026-10-30,USDC,EUR,0.9\n")
+    with pytest.raises(InputError) as caught:
+        read_rates(path.with_suffix(".none"), NOW, ZONE)
+    assert str(caught.value).isprintable()
+    (source,) = read_rates(path, NOW, ZONE).table()["source"].to_pylist()
+    assert source.isprintable()

@@ -44,6 +44,18 @@ def test_a_name_that_looks_like_another_is_of_the_same_person(other: str) -> Non
     assert same_person(other, "paul.olson1")
 
 
+@pytest.mark.parametrize(
+    "other", ["\u202eseni", "\u202esenI\u202c", "i\u2067sen\u2069", "in\u202ese", "\u200fseni"]
+)
+def test_a_name_whose_direction_is_turned_is_of_the_person_whose_letters_it_has(
+    other: str,
+) -> None:
+    assert same_person("ines", other)
+    assert same_person(other, "Ines")
+    assert not same_person("ines", other.replace("n", "m"))
+    assert not same_person("ines", "seni")
+
+
 def test_signs_that_join_names_have_look_alikes_too() -> None:
     assert same_person("jean-luc", "jean\u2010luc")
     assert same_person("jean-luc", "jean\u2013luc")

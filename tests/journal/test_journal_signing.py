@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from sqlalchemy.pool import NullPool
 
 from treasury.actions.action_history import ActionBook
 from treasury.errors import ActionRefused, InputError, JournalError, SettingsError
-from treasury.journal import Actor, Draft, Head, Journal, SignatureRules, Signing
+from treasury.journal import Actor, Draft, Head, Journal, SignatureRules, Signing, signing
 from treasury.journal.chain import FIRST, entry_hash, signed_hash
 from treasury.journal.journal_schema import entries
 from treasury.journal.signing import SigningKey, load_key, make_key, public_key
@@ -355,3 +356,24 @@ def test_a_key_may_be_in_the_keyring() -> None:
 def test_what_is_no_public_key_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="no public key"):
         public_key(text)
+
+
+@pytest.mark.parametrize("sign", [0, 1 << 255], ids=["even", "odd"])
+@pytest.mark.parametrize("beyond", [0, 1], ids=["canonical", "not canonical"])
+def test_a_public_key_with_which_anybody_could_sign_is_no_key(sign: int, beyond: int) -> None:
+    prime = 2**255 - 19
+    order_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+    for y in (0, 1, prime - 1, order_8, prime - order_8):
+        number = y + beyond * prime
+        if number >= 1 << 255:
+            continue
+        raw = (number | sign).to_bytes(32, "little")
+        with pytest.raises(InputError, match="anybody could sign"):
+            public_key("ed25519:" + base64.b64encode(raw).decode())
+
+
+def test_a_signature_under_a_key_of_small_order_proves_nothing() -> None:
+    # The neutral element as key and as R, with S = 0, is a valid signature of every content.
+    neutral = (1).to_bytes(32, "little")
+    signature, key = (base64.b64encode(raw).decode() for raw in (neutral + bytes(32), neutral))
+    assert signing.is_signature(signature, "any digest", f"ed25519:{key}") is False

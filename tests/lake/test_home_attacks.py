@@ -224,6 +224,48 @@ def test_no_path_of_a_manifest_leads_out_of_the_lake(tmp_path: Path, home: Path,
     assert ben.snapshot().commit is None
 
 
+OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", "%2e%2e/x.parquet"]
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
+def test_no_entry_of_a_log_in_the_home_has_a_desk_read_a_file_elsewhere(
+    tmp_path: Path, home: Path, outside: str
+) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    sharing_of(ben).pull()
+    add(anna, 1, b="OPEN")
+    before = content(ben)
+    head = unseal((home / head_name(2)).read_bytes(), HomeHead)
+    files = msgspec.json.decode((home / "manifests" / head.manifest.sha256).read_bytes())
+    entry = "requests/_delta_log/00000000000000000001.json"
+    text = (home / "lake" / entry).read_text()
+    changed = re.sub(r'"path":"[^"]*"', lambda _: f'"path":"{outside}"', text).encode()
+    assert changed != text.encode()
+    files[entry] = print_of(changed)
+    (home / "entries" / files[entry].sha256).write_bytes(changed)
+    manifest = msgspec.json.encode(files)
+    stored = print_of(manifest)
+    (home / "manifests" / stored.sha256).write_bytes(manifest)
+    (home / head_name(2)).write_bytes(seal(msgspec.structs.replace(head, manifest=stored)))
+    for verb in (sharing_of(ben).pull, lambda: add(ben, 2, c="OPEN")):
+        with pytest.raises(WorkspaceDamaged, match=r"names .* outside of the table.* was not used"):
+            verb()
+    assert content(ben) == before
+    assert damages(ben) == []
+
+
+def test_no_head_names_a_table_elsewhere(tmp_path: Path, home: Path) -> None:
+    anna, ben = desk(tmp_path, "anna", home), desk(tmp_path, "ben", home)
+    add(anna, 0, a="OPEN")
+    head = unseal((home / head_name(1)).read_bytes(), HomeHead)
+    commit = msgspec.structs.replace(head.last.commit, versions={"../../elsewhere": 0})
+    last = msgspec.structs.replace(head.last, commit=commit)
+    (home / head_name(1)).write_bytes(seal(msgspec.structs.replace(head, last=last)))
+    with pytest.raises(WorkspaceDamaged, match="does not read"):
+        sharing_of(ben).pull()
+
+
 def test_a_lost_manifest_is_named(tmp_path: Path, home: Path) -> None:
     add(desk(tmp_path, "anna", home), 0, a="OPEN")
     shutil.rmtree(home / "manifests")

@@ -222,3 +222,53 @@ def test_a_full_disk_is_a_storage_error_and_changes_nothing(lake: Lake, tmp_path
     )
     assert "cannot be written" in done.stdout, done
     assert content(small_lake(tmp_path / "desk")) == before
+
+
+FULL_DISK = """\
+import os, resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import pyarrow as pa
+from lake_samples import put, requests, small_lake
+from treasury.errors import StorageError
+
+lake = small_lake(Path(sys.argv[1]))
+
+def rows(amount, **statuses):
+    given = requests(**statuses)
+    raw = pa.array([f'"{os.urandom(amount).hex()}"' for _ in statuses])
+    return given.set_column(given.schema.get_field_index("raw"), "raw", raw)
+
+put(lake, 0, rows(3_000_000, a="OPEN"))
+before = {path for path in lake.folder.rglob("*") if path.is_file()}
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+for number in (1, 2):
+    try:
+        put(lake, number, rows(3_000_000, a="DONE"))
+    except StorageError as error:
+        print(error)
+left = {path for path in lake.folder.rglob("*") if path.is_file()} - before
+print([path.name for path in left if ".parquet" in path.name])
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+put(lake, 3, rows(10, b="OPEN"))
+put(lake, 4, rows(1_000_000, a="DONE"))
+print(lake.last_commit().number)
+"""
+
+
+def test_a_full_disk_is_one_clear_line_leaves_no_draft_and_then_takes_a_small_commit(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path / "desk"), str(SCRIPT.parent)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    first, second, drafts, commits = done.stdout.splitlines()
+    assert first == second
+    assert "cannot be written" in first
+    assert (drafts, commits) == ("[]", "3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from lake_samples import (
     wallets,
 )
 
-from treasury.errors import InputError, WorkspaceDamaged
+from treasury.errors import InputError, StorageError, WorkspaceDamaged
 from treasury.lake import Lake, damages, repair
 
 
@@ -419,3 +420,56 @@ def test_whoever_had_the_lake_open_reads_what_a_repair_made(lake: Lake) -> None:
     with pytest.raises(InputError, match="commit 2 is not kept"):
         lake.snapshot(commit=2)
     assert statuses(lake.snapshot(commit=5))["a"] == "OPEN"
+
+
+OUTSIDE = ["../../../precious.parquet", "/etc/passwd", "s3://bucket/x.parquet", "%2e%2e/x.parquet"]
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
+def test_a_log_that_names_a_file_elsewhere_is_refused_and_the_doctor_reports_it(
+    lake: Lake, outside: str
+) -> None:
+    log = lake.folder / "wallets" / "_delta_log"
+    for entry in log.glob("*.json"):
+        text = re.sub('"path":"[^"]*"', lambda _: f'"path":"{outside}"', entry.read_text())
+        entry.write_text(text)
+    with pytest.raises(WorkspaceDamaged, match=r"wallets does not read \(its log names .* outside"):
+        again(lake).snapshot().table("wallets")
+    found = [damage for damage in damages(again(lake)) if damage.table == "wallets"]
+    assert any("outside of the table" in damage.problem for damage in found)
+    with (
+        pytest.raises(WorkspaceDamaged, match="outside of the table"),
+        again(lake).writer("sync", day(9)) as writer,
+    ):
+        writer.upsert(WALLETS, wallets(x={"id": "x"}))
+
+
+def test_a_stored_file_that_is_a_link_is_reported(lake: Lake, tmp_path: Path) -> None:
+    file = only(lake, "requests")
+    file.rename(tmp_path / "elsewhere.parquet")
+    file.symlink_to(tmp_path / "elsewhere.parquet")
+    assert [str(damage.problem) for damage in damages(again(lake))] == ["is a link, not a file"]
+
+
+@pytest.mark.parametrize(
+    "name", ["digests.jsonl", "pins", "requests", "wallets/_delta_log", ".readers"]
+)
+def test_nothing_is_written_through_a_link_in_the_lake(
+    lake: Lake, tmp_path: Path, name: str
+) -> None:
+    target, place = tmp_path / "precious", lake.folder / name
+    if place.exists():
+        place.rename(target)
+    else:
+        target.mkdir()
+    place.symlink_to(target)
+    before = {path: path.read_bytes() for path in target.rglob("*") if path.is_file()}
+    mine = target.read_bytes() if target.is_file() else b""
+    for write in (
+        lambda: put(again(lake), 9, requests(z="OPEN")),
+        lambda: again(lake).pin("a test", day(9)),
+    ):
+        with pytest.raises(StorageError, match=rf"{name} is a link, and nothing is written"):
+            write()
+    assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == before
+    assert (target.read_bytes() if target.is_file() else b"") == mine

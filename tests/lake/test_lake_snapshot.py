@@ -76,6 +76,14 @@ def test_queries_that_read_are_run(lake: Lake, query: str) -> None:
         "SELECT * FROM read_text('/etc/passwd')",
         "SELECT * FROM '/etc/passwd'",
         "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM enable_logging(level => 'trace')",
+        "SELECT * FROM Enable_Logging('x')",
+        "SELECT (SELECT count(*) FROM arrow_scan(1, 2, 3))",
+        "WITH a AS (FROM requests, query('SELECT 1')) FROM a",
+        "SELECT list_transform([1], x -> (SELECT count(*) FROM truncate_duckdb_logs()))",
+        "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+        "FROM query_table(['requests'])",
+        f"SELECT {'abs(' * 900}1{')' * 900}",
         "SELECT getenv('HOME')",
         "SELECT * FROM lake",
         "SELECT nothing FROM requests",
@@ -97,6 +105,14 @@ def test_everything_else_is_refused_and_writes_nothing(
     assert file.read_bytes() == before
     assert not (tmp_path / "other").exists()
     assert snapshot.sql("SELECT number FROM commits").num_rows == 1
+
+
+def test_a_query_may_read_rows_from_functions_that_only_read(lake: Lake) -> None:
+    snapshot = lake.snapshot()
+    assert snapshot.sql("FROM range(3)").num_rows == 3
+    assert snapshot.sql("SELECT * FROM requests, UNNEST([1, 2]) AS n(n)").num_rows % 2 == 0
+    assert snapshot.sql("FROM pragma_table_info('requests')").num_rows
+    assert snapshot.sql("SELECT key FROM json_each('{\"a\": 1}')").to_pylist() == [{"key": "a"}]
 
 
 def test_instants_are_utc_on_every_thread(lake: Lake) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
+from treasury.cli import treasury
 from treasury.extract import TABLES
 from treasury.panels.frames.query_pages import ArrowTables
 from treasury.panels.payable_requests import DETAILS, payable_table
@@ -155,3 +159,29 @@ def test_what_waits_for_its_funds_is_told_from_what_it_rests_on_alone(
     monkeypatch.setattr(monthly, "needed", lambda every, *_: every)
     monkeypatch.setattr(monthly, "_FUNDS", Memo())
     assert month_end.awaiting_funds().to_arrow().equals(found)
+
+
+def test_a_changed_account_is_shown_where_requests_are_listed_as_in_the_panel(
+    month_end: Workspace, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(month_end.folder, tmp_path / "desk")
+    desk = Workspace(folder)
+    before = desk.awaiting_funds().to_pylist()
+    assert {row["differs"] for row in before} == {""}
+    due = next(row for row in before if row["state"] == "PAY" and row["currency"] == "EUR")
+    query = "SELECT * FROM ramp_requests WHERE id = $id"
+    (stored,) = desk.snapshot().sql(query, {"id": due["request"]}).to_pylist()
+    iban, other = stored["deposit_iban"], "LT990000000000000000"
+    changed = {name: stored[name] for name in RAMP.row_schema.names}
+    changed |= {"deposit_iban": other, "raw": stored["raw"].replace(iban, other)}
+    with desk.lake.writer("sync", desk.settings.now()) as writer:
+        assert writer.upsert(RAMP, pa.Table.from_pylist([changed], schema=RAMP.row_schema)).changed
+    (row,) = [row for row in Workspace(folder).awaiting_funds().to_pylist() if row["differs"]]
+    assert row["request"] == due["request"]
+    assert f"IBAN was {iban}, is {other}, since " in row["differs"]
+    shown = CliRunner().invoke(treasury, ["-w", str(folder), "awaiting-funds"])
+    lines = " ".join(shown.output.split())
+    assert f"CHANGED {due['reference']}: IBAN was {iban}, is {other}, since " in lines
+    assert "details changed, compare" in lines
+    panel = Workspace(folder).panels.funding(size=50)
+    assert "IBAN was" in "".join(line.text for line in panel.frame().banners[0].lines)

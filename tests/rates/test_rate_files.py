@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -271,3 +272,21 @@ def test_a_zip_of_several_files_or_a_bomb_is_refused(tmp_path: Path) -> None:
     broken = written(tmp_path, two.read_bytes()[:200], "broken.zip")
     with pytest.raises(InputError, match=r"broken.zip cannot be unpacked"):
         read_rates(broken, NOW, ZONE)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
+def test_a_zip_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_method(
+    tmp_path: Path, method: int, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "rates.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.csv", BANKS_FILE)
+    with pytest.raises(InputError, match=f"packed with {request.node.callspec.id}"):
+        read_rates(path, NOW, ZONE)
+
+
+def test_a_file_of_rates_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
+    tmp_path: Path,
+) -> None:
+    path = own_file(tmp_path, "2026-10-30,USDC,EUR,0.9", name=os.fsdecode(b"caf\xe9.csv"))
+    assert read_rates(path, NOW, ZONE).table()["source"].to_pylist() == ["caf⟨U+DCE9⟩.csv"]

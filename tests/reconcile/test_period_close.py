@@ -19,7 +19,13 @@ from treasury.close import sign_off
 from treasury.close.period_pins import basis_of, reconcile
 from treasury.close.roll_forward import POSITIONS, MonthEnd
 from treasury.close.sign_off import _in_the_way
-from treasury.errors import ActionRefused, InputError, JournalError
+from treasury.errors import (
+    ActionRefused,
+    InputError,
+    JournalError,
+    StorageError,
+    WorkspaceDamaged,
+)
 from treasury.items import OpenItems
 from treasury.journal import Actor, Entry, Journal
 from treasury.journal.decision_log import read_decided
@@ -530,3 +536,47 @@ def test_a_close_is_known_only_after_it_was_made(closed: Workspace) -> None:
     assert len(before.periods.list()) == 0
     with pytest.raises(InputError, match="2026-10 is not closed"):
         before.periods.get("2026-10")
+
+
+def _alter_unread(desk: Workspace, table: str) -> None:
+    """Turn a byte that no reader looks at in each file of a table: size and rows stay."""
+    for path in (desk.lake.folder / table).rglob("*.parquet"):
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b"parquet-cpp", b"parquet-cqq"))
+        assert path.read_bytes() != content
+
+
+def test_a_month_is_not_prepared_on_a_file_that_is_not_as_it_was_written(desk: Workspace) -> None:
+    carry_all(desk, "2026-10")
+    entries = len(desk.journal.entries())
+    _alter_unread(desk, "statement_entries")
+    assert desk.reconcile("2026-10").lines.num_rows  # it reads
+    with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
+        desk.periods.prepare("2026-10", actor=ANNA)
+    assert (len(desk.journal.entries()), desk.lake.pins()) == (entries, [])
+
+
+def test_a_month_is_not_signed_on_a_file_that_was_altered_after_it_was_prepared(
+    desk: Workspace,
+) -> None:
+    carry_all(desk, "2026-10")
+    desk.periods.prepare("2026-10", actor=ANNA)
+    _alter_unread(desk, "statement_entries")
+    with pytest.raises(WorkspaceDamaged, match="is not as it was written: nothing is closed"):
+        desk.periods.sign("2026-10", actor=BERT)
+    assert [row["state"] for row in desk.periods.list().to_pylist()] == ["prepared"]
+
+
+@pytest.mark.parametrize("name", ["close", "closes"])
+def test_a_close_writes_nothing_through_a_link(desk: Workspace, tmp_path: Path, name: str) -> None:
+    (tmp_path / "precious").mkdir()
+    carry_all(desk, "2026-10")
+    (desk.folder / name / "x").mkdir(parents=True, exist_ok=True)
+    place = desk.folder / name if name == "close" else desk.folder / name / "x"
+    (desk.folder / name / "x").rmdir()
+    if name == "close":
+        place.rmdir()
+    place.symlink_to(tmp_path / "precious")
+    with pytest.raises(StorageError, match="is a link, and nothing is written through"):
+        desk.close("2026-10")
+    assert list((tmp_path / "precious").iterdir()) == []

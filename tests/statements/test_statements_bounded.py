@@ -3,6 +3,8 @@
 import gzip
 import subprocess
 import sys
+import time
+import zipfile
 from pathlib import Path
 from typing import Final
 
@@ -123,3 +125,38 @@ def test_no_text_takes_time_that_grows_with_the_square_of_its_length(tmp_path: P
         write(tmp_path, text, f"{number}.txt")
     done = subprocess.run([sys.executable, "-c", READ, str(tmp_path)], check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA], ids=["bzip2", "lzma"])
+def test_a_zip_member_that_cannot_be_unpacked_in_bounded_pieces_is_refused_by_its_method(
+    tmp_path: Path, method: int, request: pytest.FixtureRequest
+) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.xml", bytes(20 << 20))
+    assert path.stat().st_size < 10_000
+    name = request.node.callspec.id
+    with pytest.raises(StatementError, match=rf"^bomb\.zip/a\.xml: packed with {name}"):
+        read_statements([path])
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as outer:
+        outer.write(path, "bomb.zip")
+    with pytest.raises(StatementError, match=rf"packed with {name}"):
+        read_statements([tmp_path / "outer.zip"])
+
+
+@pytest.mark.parametrize("part", ["<!---->", "<?a b?>", "<![CDATA[ ]]>"])
+def test_a_million_comments_take_time_in_proportion_to_their_length(
+    tmp_path: Path, part: str
+) -> None:
+    text = document(statement(entry("1.00"), closing="101.00"))
+    many = part * ((3 << 20) // len(part))
+    began = time.process_time()
+    assert read_file(write(tmp_path, text.replace("</Stmt>", f"{many}</Stmt>"))).entries.num_rows
+    assert time.process_time() - began < 4  # twice as long if each looks through the rest
+
+
+def test_namespaces_that_would_be_repeated_in_each_entry_are_bounded(tmp_path: Path) -> None:
+    text = document(statement(entry("1.00"), closing="101.00"))
+    declared = "".join(f' xmlns:a{number}="{"y" * 1000}"' for number in range(16))
+    with pytest.raises(StatementError, match="namespaces are longer"):
+        read_file(write(tmp_path, text.replace(" xmlns=", f"{declared} xmlns=", 1)))

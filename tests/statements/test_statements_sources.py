@@ -2,9 +2,11 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,14 @@ import pytest
 from camt_samples import document, entry, statement, write
 
 from treasury.errors import StatementError
-from treasury.statements import read_batches, read_file, read_statements
+from treasury.lake import Lake
+from treasury.statements import (
+    TABLES,
+    add_statements,
+    read_batches,
+    read_file,
+    read_statements,
+)
 
 CAMT = document(statement(entry("1.00"), closing="101.00"))
 MT = (
@@ -148,3 +157,23 @@ def test_batches_come_without_the_whole_file(tmp_path: Path) -> None:
     path = write(tmp_path, document(statement(*many, closing="3100.00")))
     sizes = [batch.num_rows for batch in read_batches(path)]
     assert (sum(sizes), max(sizes) < 2000) == (3000, True)
+
+
+@pytest.mark.parametrize("large", [1, 1 << 20])
+def test_a_file_whose_name_is_not_utf_8_is_stored_with_its_bytes_visible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    from treasury.statements import parallel_reading
+
+    monkeypatch.setattr(parallel_reading, "_LARGE", large)
+    lake = Lake(tmp_path / "desk", TABLES)
+    named = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.xml"))
+    for files in (named, named.with_suffix(".zip")):
+        files.write_bytes(CAMT.encode() if files is named else packed(a__xml=CAMT))
+    read = read_statements([tmp_path], workers=2)
+    assert [file.name for file in read.files] == ["caf⟨U+DCE9⟩.xml", "caf⟨U+DCE9⟩.zip/a.xml"]
+    add_statements(lake, [named], datetime(2026, 11, 2, 8, tzinfo=UTC), declared={})
+    rows = lake.snapshot().sql("SELECT file_name FROM statements").to_pylist()
+    assert rows == [{"file_name": "caf⟨U+DCE9⟩.xml"}]
+    with pytest.raises(StatementError, match="not a bank statement"):
+        read_statements([write(tmp_path, "no", os.fsdecode(b"no\xff.txt"))], workers=2)

@@ -57,10 +57,11 @@ from treasury.journal.period_history import Period, Preparation, closed_periods
 from treasury.lake import Lake
 from treasury.lake.upkeep.file_check import shaped
 from treasury.reconcile.monthly import Reconciliation, synced_at
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.tabular import Tabular
 
 
-class Rolled(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Rolled(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's close knows from the months before it, and of later changes.
 
     `opened` gives the open items from one month's end to the other, when they are asked for: the

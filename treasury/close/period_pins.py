@@ -42,6 +42,7 @@ from treasury.reconcile.question import Question
 from treasury.reconcile.rules import Rules
 from treasury.reconcile.standing_knowledge import Knowledge, answer_and_knowledge, run_knowledge
 from treasury.settings import BankAccount
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.tabular import rows_hash
 
 _COIN_LOTS_STORED, _COIN_EVENTS_STORED = "coin_lots", "coin_events"
@@ -51,7 +52,7 @@ _OUTCOME: Final = (
 )  # fmt: skip
 
 
-class Examined(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Examined(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """A month as it is closed: the answer, all that matching knew, and the open items rolled on.
 
     `moved` are decisions on lines up to the month's end whose facts have changed since, `acted` the

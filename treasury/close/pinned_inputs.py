@@ -51,7 +51,7 @@ def write_inputs(basis: Basis, folder: Path) -> dict[str, int]:
     with basis.snapshot.connection(one_thread=True) as connection:
         rows = {
             name: _write(connection, name, order, folder / f"{name}.parquet")
-            for name, order in _read_tables().items()
+            for name, order in read_tables().items()
         }
         rows["commits"] = _write(connection, "commits", ("number",), folder / "commits.parquet")
     for name, table in ((DECIDED, basis.decisions), (MARKED, basis.remarks)):
@@ -72,7 +72,7 @@ def stored_snapshot(folder: Path, lake: LakeState) -> Snapshot:
 
     def opened(name: str, version: int) -> StoredTable:
         path = paths.get(name)
-        if path is None or name not in _read_tables():
+        if path is None or name not in read_tables():
             return StoredTable(version, (), ())
         columns = tuple(pq.read_schema(path).names)
         return StoredTable(version, (StoredFile(str(path), path.stat().st_size),), columns)
@@ -105,8 +105,8 @@ def _catalogue() -> dict[str, Table]:
 
 
 @cache
-def _read_tables() -> dict[str, tuple[str, ...]]:
-    """The tables and histories that the steps read, each with the columns that order its rows."""
+def read_tables() -> dict[str, tuple[str, ...]]:
+    """Return what the steps read, tables and histories, each with the columns that order it."""
     read = _BESIDE.union(*(step.reads for step in (*STEPS, *COIN_STEPS, *EXPOSURE_STEPS)))
     tables: dict[str, tuple[str, ...]] = {}
     for table in _catalogue().values():

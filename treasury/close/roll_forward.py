@@ -30,6 +30,7 @@ from treasury.reconcile.engine.pipeline import in_order, load, needed, run, step
 from treasury.reconcile.matching import FEW, match_references, read_decisions, rule_tables
 from treasury.reconcile.monthly import knowledge_key, requests_at_cut_off, step_sql
 from treasury.reconcile.standing_knowledge import Knowledge
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, rows_hash
 
@@ -81,7 +82,7 @@ ROLL_STEPS: Final = in_order(steps_of(PACKAGE), ("untied", "totals_rolled", "mov
 _EXPECTATION_STEPS: Final = needed(END_STEPS, "made")
 
 
-class MonthEnd(msgspec.Struct, frozen=True, eq=False):
+class MonthEnd(CountedTables, msgspec.Struct, frozen=True, eq=False):
     """Every expectation with an amount as it stood at the end of `month`.
 
     `positions` are as in POSITIONS, what each line has in them as in SHARES.

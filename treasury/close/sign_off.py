@@ -19,6 +19,7 @@ from treasury.calendar import Month
 from treasury.close import period_pins
 from treasury.close.closing import Closing, closing_from, stored_answers
 from treasury.close.ledger.provided_ledger import LedgerFile, journaled_ledger
+from treasury.close.pinned_inputs import read_tables
 from treasury.close.stored_answers import write_answers
 from treasury.errors import ActionRefused, InputError, NothingStored
 from treasury.items import OpenItems
@@ -27,6 +28,7 @@ from treasury.journal.decision_log import Decided, decide, read_decided
 from treasury.journal.journal_store import Draft
 from treasury.journal.person_names import same_person
 from treasury.lake import CLOSE_OF, Lake
+from treasury.lake.upkeep.file_check import require_unaltered
 from treasury.reconcile.question import Question
 from treasury.tables.tabular import value_text
 
@@ -77,6 +79,7 @@ def prepare_month(
         refusal = _in_the_way(question, decided.entries, closing.items, policy, actor)
         if refusal is not None:
             return [], PreparedMonth(closing=closing, refusal=refusal)
+        require_unaltered(lake, snapshot, read_tables())
         lake.pin(f"{CLOSE_OF}{question.month}", now, commit=snapshot.commit.number)
         close = period_history.Close(
             month=str(question.month),
@@ -151,6 +154,8 @@ def sign_month(
                 f"{prepared_by} prepared {month}, and the preparer does not sign",
                 do=f"have a colleague sign it at their own login: treasury close {month} --sign",
             )
+        pinned = lake.snapshot(commit=preparation.close.commit)
+        require_unaltered(lake, pinned, read_tables())
         closing, examined = _examined(journal, lake, preparation, decided.entries)
         _require_as_prepared(preparation, closing, examined, decided.entries)
         answers = stored_answers(closing)

@@ -23,9 +23,10 @@ from treasury.ground import durable
 from treasury.journal.period_history import AnswerFile, Close
 from treasury.lake import disk
 from treasury.lake.home.heads import CLOSES
+from treasury.tables.counted_tables import CountedTables
 
 
-class Answers(msgspec.Struct, frozen=True, eq=False):
+class Answers(CountedTables, msgspec.Struct, frozen=True, eq=False):
     """The tables of a month's answer by name, and the version of the models that gave them."""
 
     models: str

@@ -10,6 +10,7 @@ from treasury.journal import Journal
 from treasury.lake import Lake
 from treasury.lake.home.home_status import home_status
 from treasury.lake.home.home_upkeep import broken_objects, put_again
+from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.sharing import Sharing
 
 _HOME = "lake's home"
@@ -41,6 +42,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             do = f"{status.remedy}; what is here is read all the same"
             yield HealthFinding(_HOME, "missing", status.problem, do)
         elif status.count:
+            home.newest(home.note())  # raises for a head that this desk refuses
             yield HealthFinding(_HOME, "missing", status.sentence, _PULL)
         elif not status.number:
             do = "run `treasury lake push` on the desk that has the lake"
@@ -54,6 +56,7 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             )
         if status.problem or status.count or not status.number:
             return
+        yield from _unaccepted_head(home)
         broken = broken_objects(home, home.note().files, whole=mend)
         mended = put_again(home, broken) if mend and broken else frozenset()
         for path, problem in broken.items():
@@ -67,6 +70,19 @@ def home_findings(sharing: Sharing, *, mend: bool) -> Iterator[HealthFinding]:
             yield HealthFinding(_HOME, "ok", f"{status.sentence}; written to by {writers}")
     except StorageError as error:
         yield HealthFinding(_HOME, "missing", error.what, error.do or "")
+
+
+def _unaccepted_head(home: LakeHome) -> Iterator[HealthFinding]:
+    """Name the newest head of this desk if the policy does not accept its signature."""
+    note = home.note()
+    if not home.is_accepted(note):
+        yield HealthFinding(
+            _HOME,
+            "missing",
+            f"head {note.number}, the newest here, has no signature that the policy accepts",
+            "if it is a desk's of yours, run `treasury lake push` there; else clone the lake"
+            " from a home that you trust",
+        )
 
 
 def unpulled_decisions(lake: Lake, journal: Journal) -> str:

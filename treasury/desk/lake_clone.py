@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import tomli_w
 
+from treasury.actions.authority.policy import POLICY_FILE, load_policy
+from treasury.desk.home_signatures import HomeSignatures
 from treasury.errors import InputError, NothingStored, StorageError
 from treasury.ground import durable
-from treasury.lake.home.heads import HomeNote, read_head
+from treasury.journal import Signing
+from treasury.lake.home.heads import HomeNote
 from treasury.lake.home.lake_home import LakeHome
 from treasury.lake.home.object_place import check_address
 from treasury.lake.home.pulling import Pulled
@@ -43,7 +46,8 @@ _CREDENTIALS: Final = """
 def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pulled:
     """Begin a workspace in `folder` on the lake whose home is at `address`, and pull it.
 
-    A clone that was cut off goes on where it is asked for again. Raises InputError where the folder
+    A `policy.toml` in the folder decides which heads are accepted from the first one on. A clone
+    that was cut off goes on where it is asked for again. Raises InputError where the folder
     is another workspace already or holds anything else, HomeUnreachable, and NothingStored where
     the home has no head yet.
     """
@@ -61,7 +65,8 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
                 " `treasury lake pull`",
             )
     else:
-        if folder.is_dir() and any(entry.name != f"{FILE_NAME}.new" for entry in folder.iterdir()):
+        expected = {f"{FILE_NAME}.new", POLICY_FILE}
+        if folder.is_dir() and any(entry.name not in expected for entry in folder.iterdir()):
             raise InputError(f"{folder} is not empty", do="name a new folder")
         _write_settings(path, place)
         settings = load_settings(folder)
@@ -73,14 +78,15 @@ def clone_lake(address: str, folder: Path, opened: Callable[[Path], Lake]) -> Pu
 
 def _write_settings(path: Path, place: str) -> None:
     """Write the settings that the newest head brings, and the home itself."""
-    home = LakeHome(place, path.parent / "lake")
+    signing = Signing(None, lambda: load_policy(path.parent).signatures)
+    home = LakeHome(place, path.parent / "lake", signatures=HomeSignatures(signing))
     numbers = home.numbers_after(HomeNote(desk=""))
     if not numbers:
         raise NothingStored(
             f"the lake's home {home.place.address} has no commit yet",
             do="run `treasury lake push` on the desk that has the lake",
         )
-    head, _ = read_head(home.place, numbers[-1])
+    head = home.accepted_head(numbers[-1])
     try:
         # Again what may be given: no home says where this desk's secrets are, or sends them.
         given = settings_for_colleagues(msgspec.json.decode(head.settings, type=Settings))

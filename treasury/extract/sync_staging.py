@@ -16,6 +16,7 @@ from typing import IO
 import pyarrow as pa
 
 from treasury.errors import StorageError
+from treasury.ground.regular_files import append_regular
 
 LENGTH = 4
 
@@ -30,7 +31,7 @@ class Staged:
     def __iter__(self) -> Iterator[bytes]:
         """The details that an unfinished sync left."""
         with storing(self._path):
-            if not self._path.is_file():
+            if self._path.is_symlink() or not self._path.is_file():
                 return
             with self._path.open("r+b") as file:
                 whole = 0
@@ -48,7 +49,7 @@ class Staged:
         with storing(self._path):
             if self._file is None:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("ab")
+                self._file = append_regular(self._path)
             self._file.write(len(detail).to_bytes(LENGTH, "big") + detail)
 
     def close(self) -> None:

@@ -25,7 +25,10 @@ def decode_json(content: bytes | bytearray | memoryview | str, kind: type[T]) ->
     if decoder is None:
         with _WORKING_OUT:
             decoder = _DECODERS.setdefault(kind, msgspec.json.Decoder(kind))
-    value: T = decoder.decode(content)
+    try:
+        value: T = decoder.decode(content)
+    except RecursionError:
+        raise msgspec.DecodeError("it is nested too deeply") from None
     return value
 
 

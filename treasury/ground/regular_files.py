@@ -9,8 +9,11 @@ import errno
 import io
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from treasury.errors import SettingsError
 
 _LARGEST_TEXT: Final = 16 << 20
 """Characters of a file of settings, rules or keys that are read."""
@@ -56,6 +59,15 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     return os.fdopen(descriptor, "rb")
 
 
+def append_regular(path: Path) -> io.BufferedWriter:
+    """Open a regular file to add to, made if missing; NotRegular for a link or anything else."""
+    with suppress(FileNotFoundError):
+        _require(path, os.lstat(path).st_mode)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    return os.fdopen(descriptor, "ab")
+
+
 def read_regular(path: Path) -> str:
     """Read a file of settings, rules or keys whole; NotRegular, or OSError for one without end."""
     with open_regular(path) as file, io.TextIOWrapper(file, "utf-8") as decoded:
@@ -63,6 +75,23 @@ def read_regular(path: Path) -> str:
     if len(text) > _LARGEST_TEXT:
         raise OSError(errno.EFBIG, f"is longer than {_LARGEST_TEXT >> 20} MB", str(path))
     return text
+
+
+def read_settings(path: Path) -> str:
+    """Read a file of settings whole; SettingsError for a pipe, a device, a folder or other bytes.
+
+    FileNotFoundError if there is none: then the defaults may hold.
+    """
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: it is not UTF-8", do="save it again as UTF-8") from None
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror}", do="put a file there that you may read"
+        ) from None
 
 
 def _require(path: Path, mode: int) -> None:

@@ -19,6 +19,7 @@ from treasury.items.open_item import OpenItem
 from treasury.lake.commits import Commit
 from treasury.reconcile.clocks import CALENDAR, TARGET, Rail, rail_of
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.counted_tables import CountedTables
 
 STALE_AFTER: Final = timedelta(days=3)
 """Services that were not read for so long after the cut-off are named, and block nothing."""
@@ -28,7 +29,7 @@ _LINE: Final = [
 ]  # fmt: skip
 
 
-class Facts(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+class Facts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """What could speak against "nothing is open", each asked once.
 
     `balances`, `late`, `ledger` and `actions` have the columns of BALANCES, LATE_ITEMS, LEDGER and

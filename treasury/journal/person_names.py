@@ -10,6 +10,7 @@ written, where `I` is.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
@@ -35,6 +36,9 @@ _INVISIBLE: Final = frozenset(
 selectors, and the numbers that Unicode reserves for more of them."""
 
 
+_DIRECTION: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
 def same_name(name: str, another: str) -> bool:
     """Whether two names are the same name: case, width and blanks make no other."""
     return _plain(name) == _plain(another)
@@ -43,9 +47,13 @@ def same_name(name: str, another: str) -> bool:
 def same_person(name: str, another: str) -> bool:
     """Whether two names may be one person's: what looks alike, in either case, is one.
 
-    Invisible characters, width and blanks tell nobody apart either.
+    Invisible characters, width and blanks make no difference. A direction mark can show the
+    characters of a name in another order, so with one of them the order does not count.
     """
-    return not _appearances(name).isdisjoint(_appearances(another))
+    one, other = _appearances(name), _appearances(another)
+    if _DIRECTION.search(name + another):
+        one, other = (frozenset("".join(sorted(form)) for form in forms) for forms in (one, other))
+    return not one.isdisjoint(other)
 
 
 def _plain(name: str) -> str:

@@ -28,8 +28,20 @@ from treasury.settings import Secret, find_secret
 
 _PUBLIC: Final = "ed25519:"
 _PRIVATE: Final = "ed25519-private:"
-_CONTEXT: Final = b"treasury journal entry 1\n"
+ENTRY: Final = b"treasury journal entry 1\n"
 """What every signed text begins with: no signature made for another purpose is one of an entry."""
+
+_PRIME: Final = 2**255 - 19
+_SIGN: Final = 1 << 255
+_SMALL_ORDER: Final = frozenset({
+    0,
+    1,
+    _PRIME - 1,
+    0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+    0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+})  # fmt: skip
+"""The y of the curve's points of order 1, 2, 4 and 8: under one of them as a key, one
+signature can be valid for any content. The last two are of order 8."""
 
 _State = Literal["valid", "unsigned", "wrong", "unknown key", "another's key"]
 
@@ -56,9 +68,9 @@ class SigningKey:
     def __repr__(self) -> str:
         return f"<SigningKey {self.public}>"
 
-    def sign(self, digest: str) -> str:
-        """The signature of an entry's digest, as text."""
-        return _text(self._key.sign(_CONTEXT + digest.encode()))
+    def sign(self, digest: str, context: bytes = ENTRY) -> str:
+        """Return the signature of a digest as text; `context` separates entries from the rest."""
+        return _text(self._key.sign(context + digest.encode()))
 
 
 def public_key(text: str) -> str:
@@ -69,6 +81,12 @@ def public_key(text: str) -> str:
         raw = b""
     if not text.strip().startswith(_PUBLIC) or len(raw) != 32:
         raise InputError("that is no public key", do=f"write {_PUBLIC} and what follows it")
+    y = int.from_bytes(raw, "little") & ~_SIGN
+    if y >= _PRIME or y in _SMALL_ORDER:
+        raise InputError(
+            "that public key is one with which anybody could sign",
+            do="make another with `treasury journal key make`",
+        )
     return _PUBLIC + _text(raw)
 
 
@@ -188,7 +206,7 @@ def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
     if row["signature"] is None and row["public_key"] is None:
         return Signature("unsigned")
     key = row["public_key"] or ""
-    if not _is_signature(row["signature"] or "", signed_hash(row), key):
+    if not is_signature(row["signature"] or "", signed_hash(row), key):
         return Signature("wrong", rules.owner(key) or "")
     owner = rules.owner(key)
     if owner is None:
@@ -197,15 +215,15 @@ def signature_of(row: Mapping[str, Any], rules: SignatureRules) -> Signature:
 
 
 @lru_cache(maxsize=100_000)  # verifying one takes longer than all else about an entry
-def _is_signature(signature: str, digest: str, key: str) -> bool:
-    """Whether this key signed this digest."""
+def is_signature(signature: str, digest: str, key: str, context: bytes = ENTRY) -> bool:
+    """Whether this key signed this digest in this context."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
         raw = base64.b64decode(public_key(key).removeprefix(_PUBLIC))
         decoded = base64.b64decode(signature, validate=True)
-        Ed25519PublicKey.from_public_bytes(raw).verify(decoded, _CONTEXT + digest.encode())
+        Ed25519PublicKey.from_public_bytes(raw).verify(decoded, context + digest.encode())
     except (InvalidSignature, InputError, ValueError):
         return False
     return True

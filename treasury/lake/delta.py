@@ -7,20 +7,28 @@ version; nothing that it writes is visible before a commit names that version.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Final
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable, Schema, WriterProperties, write_deltalake
+from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
+from treasury.errors import StorageError
 from treasury.ground.decoding import decode_json
+from treasury.ground.native_stderr import without_panics
 from treasury.lake import disk
 from treasury.lake.parquet import Written
 from treasury.lake.table_declaration import OPEN
+from treasury.text import clean
 
 TRASH = ".discarded-"
 LOG = "_delta_log"
@@ -36,6 +44,9 @@ _CONFIGURATION = {
     # What is not needed any more is removed by `upkeep`, which knows who still reads it.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
+
+
+_PACKED: Final = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 class StoredFile(msgspec.Struct, frozen=True):
@@ -87,9 +98,10 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
         table = DeltaTable(folder, version=version)
         actions = pa.table(table.get_add_actions(flatten=True))
         columns = tuple(pa.schema(table.schema()).names)
-    paths, sizes, rows = (
-        actions[name].to_pylist() for name in ("path", "size_bytes", "num_records")
-    )
+        paths, sizes, rows = (
+            actions[name].to_pylist() for name in ("path", "size_bytes", "num_records")
+        )
+        _require_inside(paths)
     opens: Sequence[bool | None] = [None] * len(paths)
     if f"partition.{OPEN}" in actions.column_names:
         opens = actions[f"partition.{OPEN}"].to_pylist()
@@ -100,19 +112,76 @@ def load(folder: Path, version: int | None = None) -> StoredTable:
     return StoredTable(int(table.version()), files, columns)
 
 
+def is_inside(path: str) -> bool:
+    """Whether a path names a file below the folder that it is relative to.
+
+    The storage library decodes `%`, follows `..` and takes `/` and `s3://` for places elsewhere.
+    """
+    parts = PurePosixPath(path).parts
+    return "/".join(parts) == path and all(map(_PLAIN.fullmatch, parts))
+
+
+_PLAIN: Final = re.compile(r"(?!\.)[\w.=#+~@ -]+", re.ASCII)
+
+
+def require_inside(entry: Path) -> None:
+    """Raise ValueError for an entry of a table's log that names a file outside of the table."""
+    if entry.name.endswith(_CHECKPOINT):
+        added = pq.read_table(entry, columns=["add.path"])["add"].combine_chunks().field("path")
+        _require_inside(path for path in added.to_pylist() if path is not None)
+    elif entry.suffix == ".json":
+        actions = (decode_json(line, _Action) for line in entry.read_bytes().splitlines() if line)
+        _require_inside(action.add.path for action in actions if action.add is not None)
+
+
+def _require_inside(paths: Iterable[str]) -> None:
+    for path in paths:
+        if not is_inside(path):
+            raise ValueError(f"its log names {clean(path)[:80]}, which is outside of the table")
+
+
+class _Added(msgspec.Struct, frozen=True):
+    path: str
+
+
+class _Action(msgspec.Struct, frozen=True):
+    add: _Added | None = None
+
+
 def _versions(folder: Path) -> set[int]:
     log = folder / LOG
     numbers = map(_number, log.iterdir()) if log.is_dir() else ()
     return {number for number in numbers if number is not None}
 
 
+@contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Change a table by the storage library, which leaves drafts if the disk is full.
+
+    Its threads end a moment after its call failed, and hold the disk's space until then.
+    """
+    with without_panics(StorageError), disk.writing(folder):
+        try:
+            yield
+        except (DeltaError, OSError):
+            for _ in range(_QUIET):
+                for draft in folder.rglob(_DRAFTS):
+                    draft.unlink(missing_ok=True)
+                time.sleep(_PAUSE)
+            raise
+
+
+_DRAFTS: Final = "*.parquet#*"
+_QUIET: Final = 5
+_PAUSE: Final = 0.05
+
+
 def compact(folder: Path, target: int) -> int:
     """Join files of fewer than `target` bytes to files of about that size; the new version."""
-    with disk.writing(folder):
+    with _changing(folder):
         table = DeltaTable(folder)
-        properties = WriterProperties(compression="ZSTD", compression_level=1)
         table.optimize.compact(
-            target_size=target, max_concurrent_tasks=1, writer_properties=properties
+            target_size=target, max_concurrent_tasks=1, writer_properties=_PACKED
         )
         return int(table.version())
 
@@ -124,7 +193,7 @@ def append(
 
     With `widening` a column that the stored table lacks is added to it.
     """
-    with disk.writing(folder):
+    with _changing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         write_deltalake(
             folder,
@@ -171,7 +240,7 @@ def add_files(
 def replace(folder: Path, rows: pa.Table, *, partitioned: bool = False) -> int:
     """Write the whole table anew, with the columns of `rows`; the new version."""
     divided = [OPEN] if partitioned else None
-    with disk.writing(folder):
+    with _changing(folder):
         write_deltalake(
             folder, rows, mode="overwrite", schema_mode="overwrite", partition_by=divided
         )
@@ -187,9 +256,15 @@ def update(folder: Path, rows: pa.Table, key: Sequence[str], *, is_open: bool | 
     where = [f"t.{name} = s.{name}" for name in key]
     if is_open is not None:
         where.append(f"t.{OPEN} = {str(is_open).lower()}")
-    with disk.writing(folder):
+    with _changing(folder):
         table = DeltaTable(folder)
-        merge = table.merge(rows, " AND ".join(where), source_alias="s", target_alias="t")
+        merge = table.merge(
+            rows,
+            " AND ".join(where),
+            source_alias="s",
+            target_alias="t",
+            writer_properties=_PACKED,
+        )
         merge.when_matched_update_all().execute()
         return int(table.version())
 

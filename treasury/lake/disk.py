@@ -16,6 +16,7 @@ from pathlib import Path
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from treasury.errors import StorageError, WorkspaceDamaged
+from treasury.ground.regular_files import kind_of_file
 
 REPAIR = "run `treasury doctor`, then `treasury doctor --repair`, or restore a copy"
 
@@ -43,16 +44,42 @@ def problem_of(path: Path, size: int) -> str:
     StorageError where it may not be read.
     """
     try:
-        status = path.stat()
+        status = path.lstat()
     except PermissionError as error:
         raise denied(path) from error
     except OSError:
         return "is missing"
+    if kind := kind_of_file(status.st_mode):
+        return f"is {kind}, not a file"
     if status.st_size != size:
         return f"has {status.st_size} bytes, not the {size} that were written"
     if not os.access(path, os.R_OK):
         raise denied(path)
     return ""
+
+
+def refuse_links(folder: Path, *, depth: int = 2) -> None:
+    """Raise StorageError for a link in a folder that is written to, or in the folders in it.
+
+    Whoever shares the folder could have this user write to a file of their own elsewhere. The
+    folder itself may be a link: its owner may keep it on another disk.
+    """
+    if not folder.is_dir():
+        return
+    with reading(folder), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise link_refused(Path(entry.path))
+            if depth > 1 and entry.is_dir():
+                refuse_links(Path(entry.path), depth=depth - 1)
+
+
+def link_refused(path: Path) -> StorageError:
+    """The error for a link in a place that is written to."""
+    return StorageError(
+        f"{path} is a link, and nothing is written through links",
+        do="put what it points to there, or remove it",
+    )
 
 
 def denied(path: Path) -> StorageError:

@@ -40,6 +40,7 @@ from treasury.lake.commits import (
     split_mark,
     tables_of,
 )
+from treasury.lake.home.heads import CLOSES
 from treasury.lake.home.lake_home import STAGED, LakeHome
 from treasury.lake.home.pulling import finish_exchange, is_exchanging, is_incoming
 from treasury.lake.home.sharing import Sharing
@@ -181,6 +182,8 @@ class Lake:
         One who holds it is waited for `patience` seconds.
         """
         with workspace_lock(self.workspace, command_line(kind), patience=patience):
+            for folder in (self.folder, self.workspace / CLOSES):
+                disk.refuse_links(folder)
             if not (self._has_form or storage_form.is_present(self.folder)):
                 storage_form.migrate(self.folder, self.digests)
                 self._tell(

@@ -102,7 +102,7 @@ def seal_pin(path: Path) -> None:
 
 def _read(path: Path) -> Pin:
     try:
-        return read_sealed(path, Pin)
+        pin = read_sealed(path, Pin)
     except PermissionError as error:
         raise disk.denied(path) from error
     except (OSError, ValueError) as error:
@@ -110,3 +110,8 @@ def _read(path: Path) -> Pin:
             f"the pin {path} does not read ({error})",
             do="restore the file from a copy: no stored file is removed while it does not read",
         ) from error
+    if not all(delta.is_inside(file.path) for t in pin.tables.values() for file in t.files):
+        raise WorkspaceDamaged(
+            f"the pin {path} names a file outside of the lake", do="restore the file from a copy"
+        )
+    return pin

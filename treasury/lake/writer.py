@@ -11,6 +11,7 @@ version; they are closed as soon as something has to be compared with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -77,8 +78,11 @@ class Writer:
         before = {} if self.base.commit is None else self.base.commit.versions
         for name, version in list(self.versions.items()):
             if before.get(name) != version:
-                folder = self._folder / name
-                self.versions[name] = compaction.joined(folder, self._load(name))
+                # Joining only makes reading faster. On a full disk the commit keeps the small
+                # files, and the next one joins them.
+                with suppress(StorageError):
+                    folder = self._folder / name
+                    self.versions[name] = compaction.joined(folder, self._load(name))
 
     def stored(self, name: str, version: int) -> delta.StoredTable:
         """A version of a table as its log has it, read once."""

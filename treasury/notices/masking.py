@@ -14,9 +14,10 @@ from treasury.text import clean
 
 _HIDDEN: Final = "…"
 _LONGEST: Final = 80
-_REFERENCE: Final = re.compile(r"[A-Z]{2,6}(?:-[A-Z0-9]{1,8}){1,3}", re.ASCII)
-_MOST_DIGITS: Final = 10
-"""Digits of a payment reference, as in PAY-2026-005358; account numbers have more, or no dashes."""
+_REFERENCE: Final = re.compile(
+    r"[A-Z]{3}-(?:20\d\d-\d{3,6}|(?=\d{0,3}[A-Z])[A-Z0-9]{4}-\d{3})", re.ASCII
+)
+"""A reference of the services, as PAY-2026-005358 or VFY-8M3T-407; AC-31926819 is an account."""
 _MARKS: Final = ",;:"
 _CURRENCY: Final = "(?i:euros?|eurc?|usd[ct]?|gbp|chf|dollars?|pounds?)"
 _BETWEEN: Final = r"(?:⟨U\+[0-9A-F]+⟩|[^A-Za-z0-9…⟨⟩,;]){0,3}"
@@ -28,7 +29,7 @@ _MASKED: Final = tuple(
         r"\b0[xX][0-9A-Za-z]+",  # a wallet's address, a transaction's hash
         r"\b(?=[A-Za-z]*\d)[A-Za-z0-9]{16,}\b",
         r"…\s?\w+",  # the last characters of an account
-        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’]*",  # EUR 500
+        r"(?:\b[A-Z]{3,5}|[€$£¥])\s?[+-]?\d[\d\s.,'’-]*",  # EUR 500
         r"\d[\d\s.,'’]*(?:[A-Z]{3,5}\b|[€$£¥])",
         rf"\b{_CURRENCY}\s?\d[\d.,'’]*|\d[\d.,'’]*\s?{_CURRENCY}\b",
         rf"\d(?:[,;]?{_BETWEEN}\d){{4,}}",  # account numbers, amounts
@@ -41,8 +42,7 @@ def masked(name: str) -> str:
     """A name as a message may show it: one harmless line without numbers, amounts or links."""
 
     def is_reference(word: str) -> bool:
-        bare = word.rstrip(_MARKS)
-        return bool(_REFERENCE.fullmatch(bare)) and sum(map(str.isdigit, bare)) <= _MOST_DIGITS
+        return _REFERENCE.fullmatch(word.rstrip(_MARKS)) is not None
 
     parts: list[str] = []
     for are_references, words in groupby(clean(name).split(" "), is_reference):

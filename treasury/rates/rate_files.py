@@ -20,11 +20,13 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import InputError
+from treasury.ground.zip_methods import unbounded_method
 from treasury.money import parse_amount
 from treasury.rates.file_rate import FileRate, read_at
 from treasury.rates.own_file import csv_rates, parquet_rates
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
 from treasury.tables.csv_input import LARGEST, csv_rows, day, small_file
+from treasury.text import visible
 
 NOT_PUBLISHED: Final = frozenset({"", "N/A"})
 """What stands in the file for a currency that was not published that day."""
@@ -107,7 +109,7 @@ def read_rates(path: Path, now: datetime, zone: ZoneInfo) -> FileRates:
             )
     if not kept:
         raise InputError(f"{shown} has no rate", do="give it the columns day, base, quote, rate")
-    source = BANK if publisher == BANK else path.name
+    source = BANK if publisher == BANK else visible(path.name)
     return FileRates(shown, publisher, source, kept, word)
 
 
@@ -155,6 +157,11 @@ def opened_rates(path: Path) -> tuple[Path, bytes]:
             if len(members) != 1:
                 raise InputError(
                     f"{path} packs {len(members)} files, not one", do="unpack it, and add each"
+                )
+            if method := unbounded_method(members[0]):
+                raise InputError(
+                    f"{path} is packed with {method}, which is not unpacked here",
+                    do="unpack it, and add the file inside",
                 )
             with archive.open(members[0]) as packed:
                 unpacked = packed.read(LARGEST + 1)

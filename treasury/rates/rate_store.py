@@ -17,6 +17,7 @@ from treasury.money import plain_digits
 from treasury.rates.rate_files import inverse_id, read_rates
 from treasury.rates.rate_table import REFERENCE_RATES
 from treasury.tables.tabular import Tabular
+from treasury.text import visible
 
 
 class AddedRates(Tabular, msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -55,7 +56,7 @@ def add_rates(
     """
     file = read_rates(path, now, zone)
     rows = file.table()
-    with lake.writer("rates", now, note=path.name) as writer:
+    with lake.writer("rates", now, note=visible(path.name)) as writer:
         stored = writer.read(
             REFERENCE_RATES, ["rate_id", "rate", "source"], where="vanished_at IS NULL"
         )
@@ -86,7 +87,7 @@ def add_rates(
         writer.upsert(REFERENCE_RATES, news)
     days = pc.min_max(rows["day"]).as_py()
     return AddedRates(
-        file_name=path.name,
+        file_name=visible(path.name),
         source=file.source,
         rates=news.drop_columns(["raw"]),
         read=rows.num_rows,

@@ -26,6 +26,7 @@ from treasury.money import EXPONENTS, exponent, rounded
 from treasury.rates.brought_history import BroughtHistory, brought_history
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.rates.rate_table import BANK, OWN, REFERENCE_RATES
+from treasury.text import clean
 
 _INSTANT_REACH: Final = timedelta(hours=1)
 """A rate with an instant is that of a moment up to so much later."""
@@ -116,7 +117,7 @@ class ReferenceRate(_Rate, frozen=True, kw_only=True):
         A way that was published says so: `own.csv · ECB, 2026-10-30, by way of GBP`.
         """
         way = f", by way of {' and '.join(self.via)}" if self.via else ""
-        published = f"{self.source}, {self.at or self.day}{way}" if self.source else ""
+        published = f"{clean(self.source)}, {self.at or self.day}{way}" if self.source else ""
         return "; ".join(filter(None, (published, self.assumption)))
 
 

@@ -48,6 +48,7 @@ from treasury.reconcile.settle import unsettled_run
 from treasury.reconcile.settle.settled_months import ClosedMonths
 from treasury.reconcile.settle.settled_tables import NOTHING_SETTLED
 from treasury.reconcile.treasury_view import READ_FOR_VIEW, view_of
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular, html_table
 from treasury.text import safe_html
@@ -133,7 +134,7 @@ _EXCESS_LINES: Final = grouped_schema(
 it. `expectation_id` and `reference` are empty where it was matched to several."""
 
 
-class Basis(msgspec.Struct, frozen=True, eq=False):
+class Basis(CountedTables, msgspec.Struct, frozen=True, eq=False):
     """What an answer is a function of: the records, the question with its rules, the decisions.
 
     With `closed` what closed months settled is left out of matching: the answer is the same, but
@@ -266,7 +267,7 @@ def matched_in_full(answer: Reconciliation) -> Reconciliation:
     return worked_out(answer.basis).answer
 
 
-class Matched(msgspec.Struct, frozen=True, eq=False):
+class Matched(CountedTables, msgspec.Struct, frozen=True, eq=False):
     """One run of matching: by name the tables that went in, and what came out."""
 
     tables: Mapping[str, pa.Table]

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from treasury.errors import SettingsError
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_toml
-from treasury.ground.regular_files import read_regular
+from treasury.ground.regular_files import read_settings
+from treasury.ground.toml_text import parse_toml
 from treasury.rates.currency_codes import CURRENCIES
 from treasury.statements.explorer.wallet_place import NATIVE_COINS
 
@@ -173,14 +174,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load_rules(path: Path) -> Rules:
     """Read rules from a TOML file; SettingsError names the file and the key that is wrong."""
     try:
-        content = tomllib.loads(read_regular(path), parse_float=Decimal)
+        content = parse_toml(read_settings(path), parse_float=Decimal)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist", do="write it, or name another file") from None
-    except OSError as error:
-        raise SettingsError(
-            f"{path} cannot be read: {error.strerror}", do="name a file that can be read"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
     return _read(content, f"{path}: ")
 

@@ -141,9 +141,12 @@ def reconciliation_summary(r: Reconciliation, *, zone: ZoneInfo) -> str:
     )
 
 
+_CHANGED: Final = "details changed, compare them first: "
+
+
 def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
     """Requests awaiting funds as a person reads them: text only, in the desk's columns."""
-    as_stored = ("state", "direction", "reference", "to", "seen", "next_step")
+    as_stored = ("state", "direction", "reference", "to", "seen")
     displayed = [
         {
             **{name: clean(row[name]) for name in as_stored},
@@ -153,6 +156,7 @@ def funding_view(rows: pa.Table, *, zone: ZoneInfo) -> pa.Table:
             "approved": moment(row["approved"], zone),
             "evidence_to": day(row["evidence_to"]),
             "request": f"{clean(row['request'])[:4]}…",
+            "next_step": clean(f"{_CHANGED if row.get('differs') else ''}{row['next_step']}"),
         }
         for row in rows.to_pylist()
     ]

@@ -26,6 +26,7 @@ from treasury.statements.mt.mt_text import plain_head
 from treasury.statements.pain.pain002 import StatusReportFile, looks_like_status_report
 from treasury.statements.statement_draft import BankFile
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
+from treasury.tables.counted_tables import CountedTables
 
 
 class FileTerms(msgspec.Struct, frozen=True):
@@ -41,7 +42,7 @@ class FileTerms(msgspec.Struct, frozen=True):
     currencies: Mapping[str, str] = {}
 
 
-class StatementFile(msgspec.Struct, frozen=True):
+class StatementFile(CountedTables, msgspec.Struct, frozen=True):
     """A file as read: its statements, their entries, and what a person should know about it."""
 
     name: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import os
 import struct
 import sys
@@ -26,7 +25,9 @@ import msgspec
 
 from treasury.errors import StatementError
 from treasury.ground.regular_files import NotRegular, kind_of_file, open_regular
+from treasury.ground.zip_methods import unbounded_method
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
+from treasury.text import visible
 
 STDIN: Final = "-"
 
@@ -44,8 +45,7 @@ _DEEPEST: Final = 2
 _IN_MEMORY: Final = 16 << 20
 
 _BROKEN: Final = (
-    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error,
-    lzma.LZMAError,
+    OSError, EOFError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
 """What the standard library raises for archives that are none."""
 
@@ -175,7 +175,7 @@ def plain_file(path: Path, *, is_asked_for: bool = True) -> Document:
                 do=do if isinstance(error, NotRegular) else "check the path of the file",
             ) from None
 
-    return Document(path.name, opened, is_asked_for, path)
+    return Document(visible(path.name), opened, is_asked_for, path)
 
 
 def _copy(name: str, source: ByteSource, spooled: IO[bytes]) -> None:
@@ -252,10 +252,15 @@ def _members(document: Document, depth: int) -> Iterator[Document]:
 
 
 def _member(document: Document, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Document:
-    name = f"{document.name}/{member.filename}"
+    name = f"{document.name}/{visible(member.filename)}"
 
     @contextmanager
     def opened() -> Iterator[ByteSource]:
+        if method := unbounded_method(member):
+            raise StatementError(
+                f"{name}: packed with {method}, which is not unpacked here",
+                do="unpack it, then add what is inside",
+            )
         try:
             unpacked = archive.open(member)
         except (RuntimeError, NotImplementedError) as error:

@@ -34,6 +34,7 @@ from treasury.statements.bank_file import (
 from treasury.statements.byte_stream import UnknownFormat
 from treasury.statements.entry_rows import Problem
 from treasury.statements.file_sources import Document, plain_file
+from treasury.text import utf8_text
 
 _LARGE: Final = 8 << 20
 """Bytes from which a file is worth a process of its own, which takes half a second to start."""
@@ -45,7 +46,8 @@ _Read = StatementFile | Problem | StatementError
 class Job(msgspec.Struct, frozen=True):
     """What a process is to read, and where it is to leave it."""
 
-    path: str
+    path: bytes
+    """As the system has it: the name of a file need not be UTF-8."""
     out: str
     terms: FileTerms
 
@@ -87,7 +89,7 @@ def read_in_processes(
         for number, document in enumerate(documents):
             out = str(Path(folder) / f"{number}.arrow")
             if count > 1 and document.path is not None and document.size >= _LARGE:
-                job = Job(str(document.path.absolute()), out, terms)
+                job = Job(os.fsencode(document.path.absolute()), out, terms)
                 reading = pool.submit(processes.read, job, document)
             else:
                 reading = Future()
@@ -147,7 +149,7 @@ class _Workers(ExitStack):
             answer = b""
         if not answer:
             return StatementError(
-                f"{Path(job.path).name}: the process that read it ended",
+                f"{document.name}: the process that read it ended",
                 do="run this again; if it happens again, read the file with workers=1",
             )
         outcome = decode_json(answer, ReadingOutcome)
@@ -170,10 +172,12 @@ def serve() -> int:
     for line in sys.stdin.buffer:
         job = decode_json(line, Job)
         try:
-            file = read_document(plain_file(Path(job.path)), job.terms, rows=job.out, few=0)
+            document = plain_file(Path(os.fsdecode(job.path)))
+            file = read_document(document, job.terms, rows=job.out, few=0)
         except StatementError as error:
             is_unknown = isinstance(error, UnknownFormat)
-            outcome = ReadingOutcome(error=error.what, do=error.do, is_unknown=is_unknown)
+            problem = utf8_text(error.what)
+            outcome = ReadingOutcome(error=problem, do=error.do, is_unknown=is_unknown)
         else:
             tables = {".statements": file.statements, ".statuses": file.statuses}
             if not file.rows:

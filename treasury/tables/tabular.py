@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from treasury.ground.wording import in_words, instant_words
 from treasury.money import format_amount, plain_digits
+from treasury.tables.counted_tables import CountedTables
 from treasury.text import clean, safe_html
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PLAIN: Final = "^[!-~·]+( [!-~·]+)*$"
 """A text that is clean: visible characters with one space between words."""
 
 
-class Tabular:
+class Tabular(CountedTables):
     """A result made of tables. Those who are one say `sheets`, and `sql`: the query behind."""
 
     __slots__ = ()

@@ -23,6 +23,7 @@ from xml.parsers import expat
 import msgspec
 
 from treasury.errors import InputError
+from treasury.ground.zip_methods import unbounded_method
 from treasury.tables.csv_input import small_file
 from treasury.text import clean
 
@@ -33,8 +34,6 @@ _UNPACKED: Final = 64 << 20
 _PARTS: Final = 2_000
 _CELLS: Final = 2_000_000
 _CHUNK: Final = 1 << 16
-_COMPRESSED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-"""How spreadsheets pack; of the others a piece is unpacked at once, however large it becomes."""
 _OLD_FORM: Final = b"\xd0\xcf\x11\xe0"
 """What begins a file of Excel's old form, and one that a password protects."""
 _DAY_ZERO: Final = date(1899, 12, 30)
@@ -112,7 +111,7 @@ class _Parts:
             raise InputError(f"{name} is an OpenDocument file", do=_SAVE_AGAIN)
         if len(parts) > _PARTS or len(set(parts)) != len(parts):
             raise self._refused("has too many parts, or one of them twice")
-        if any(part.compress_type not in _COMPRESSED for part in archive.infolist()):
+        if any(map(unbounded_method, archive.infolist())):
             raise self._refused("is compressed as no spreadsheet does it")
         if any(part.lower().endswith((".bin", ".vba")) and "vba" in part.lower() for part in parts):
             raise self._refused("has macros")

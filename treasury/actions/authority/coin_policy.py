@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from treasury.errors import InputError
+from treasury.ground.toml_text import at_key
 from treasury.money import is_exact_in, parse_amount
 
 _REPORTING: Final = "EUR"
@@ -27,7 +28,6 @@ _CHOICES: Final = {
     "reversal": ("none", "next_month"),
 }
 _POOLS: Final = ("entity", "wallet")
-_OPENING: Final = re.compile(r"^[ \t]*\[\[\s*coins\s*\.\s*openings\s*\]\]", re.MULTILINE)
 _COIN: Final = re.compile(r"[A-Z0-9]{2,20}", re.ASCII)
 _DAY: Final = timedelta(days=1)
 
@@ -84,17 +84,16 @@ def check_coins(coins: CoinPolicy | None, text: str) -> None:
             _require(getattr(terms, name), f"coins.measured.{coin}", name, choices)
     if coins.measured:
         _require(coins.pool, "coins", "pool", _POOLS)
-    lines = [text.count("\n", 0, head.start()) + 1 for head in _OPENING.finditer(text)]
     days: dict[str, date] = {}
     pools: set[tuple[str, str]] = set()
     for place, opening in enumerate(coins.openings):
         problem = _problem(coins, opening) or _beside(opening, days, pools)
         if problem:
-            where = f"line {lines[place]}: " if len(lines) == len(coins.openings) else ""
-            raise InputError(
-                f"{where}the opening {place + 1} of [[coins.openings]] {problem}",
-                do="correct that opening",
-            )
+            with at_key(text, "coins", "openings", place):
+                raise InputError(
+                    f"the opening {place + 1} of [[coins.openings]] {problem}",
+                    do="correct that opening",
+                )
 
 
 def _require(value: str | None, table: str, name: str, choices: Iterable[str]) -> None:

@@ -22,23 +22,27 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
 from treasury.actions.action_facts import Fact
 from treasury.actions.authority.coin_policy import CoinPolicy, check_coins, with_coin_amounts
 from treasury.actions.authority.exposure_policy import ExposurePolicy, with_exposure_amounts
 from treasury.errors import ActionRefused, InputError, SettingsError
 from treasury.ground.decoding import convert
-from treasury.ground.regular_files import read_regular
+from treasury.ground.regular_files import read_settings
+from treasury.ground.toml_text import at_key, parse_toml, problem_place
 from treasury.journal import Actor, SignatureRules
 from treasury.journal.person_names import same_name
 from treasury.journal.signing import public_key
 from treasury.money import format_amount, parse_amount, total
 from treasury.settings import require_https
+from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.actions.kinds.kind import AssetAmount, Kind
@@ -54,10 +58,10 @@ Limits = Mapping[str, Decimal]
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule; `people` is how many have to agree, its maker included."""
 
-    kinds: tuple[str, ...]
+    kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
     propose: tuple[str, ...] = (EVERYBODY,)
     approve: tuple[str, ...] = (EVERYBODY,)
-    people: int | None = None
+    people: Annotated[int, Meta(ge=1)] | None = None
     two_people_from: dict[str, Decimal] | None = None
     at_most: dict[str, Decimal] | None = None
     per_day: dict[str, Decimal] | None = None
@@ -69,9 +73,9 @@ class RecoveryTerms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `term_seconds`: for how long an approval to send holds, once it is journaled.
     """
 
-    key_retention_hours: int = 24
-    settling_seconds: int = 120
-    term_seconds: Annotated[int, msgspec.Meta(ge=1, le=_LONGEST_TERM)] = 120
+    key_retention_hours: Annotated[int, Meta(ge=0, le=8_784)] = 24
+    settling_seconds: Annotated[int, Meta(ge=0, le=86_400)] = 120
+    term_seconds: Annotated[int, Meta(ge=1, le=_LONGEST_TERM)] = 120
 
     def remembers(self, age: timedelta) -> bool:
         """Whether a key of that age is known when what leaves now arrives, which takes a while."""
@@ -96,7 +100,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What the file says; `text` is the file and `hash` stands for it in every decision."""
 
     one_person: bool = False
-    identified_by: tuple[str, ...] = ("hub", "environment", "system")
+    identified_by: tuple[Literal["hub", "environment", "system"], ...] = (
+        "hub", "environment", "system",
+    )  # fmt: skip
     rules: tuple[Rule, ...] = ()
     recovery: RecoveryTerms = RecoveryTerms()
     materiality: dict[str, Materiality] = {}
@@ -105,7 +111,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     hub: Hub | None = None
     keys: dict[str, str | tuple[str, ...]] = {}
     signed: bool = False
-    signed_after: int = 0
+    signed_after: Annotated[int, Meta(ge=0)] = 0
     text: str = ""
 
     @property
@@ -200,26 +206,47 @@ def load_policy(folder: Path) -> Policy:
     """The policy of a workspace, the default where it has no file; SettingsError names the key."""
     path = folder / POLICY_FILE
     try:
-        text = read_regular(path)
+        text = read_settings(path)
     except FileNotFoundError:
         return Policy()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}", do="mend the file") from None
     return parse_policy(text, path)
 
 
 def parse_policy(text: str, path: Path) -> Policy:
-    """The policy that the text of a file is; SettingsError names the file and the key."""
+    """The policy that the text of a file is; SettingsError names the file, the line and the key."""
     try:
-        content = tomllib.loads(text, parse_float=Decimal)
+        content = parse_toml(text, parse_float=Decimal)
         policy = convert(_amounts(content, text), Policy)
+        _check_kinds(policy.rules, text)
         read_keys(policy.keys)
         check_coins(policy.coins, text)
         if policy.hub is not None:
             require_https(policy.hub.api, "hub.api: ")
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, InputError) as error:
+    except msgspec.ValidationError as error:
+        problem = problem_place(text, error)
+        raise SettingsError(f"{path}: {problem}", do="correct that key") from None
+    except (tomllib.TOMLDecodeError, InputError) as error:
         raise SettingsError(f"{path}: {error}", do="correct that key") from None
     return msgspec.structs.replace(policy, text=text)
+
+
+def _check_kinds(rules: tuple[Rule, ...], text: str) -> None:
+    """InputError for a name in `kinds` that means no action: its rule would limit nothing."""
+    from treasury.actions.kinds.all_kinds import KINDS  # only a file with rules needs them
+
+    for place, rule in enumerate(rules):
+        for pattern in rule.kinds:
+            if any(fnmatchcase(kind, pattern) for kind in KINDS):
+                continue
+            groups = {f"{kind.partition('.')[0]}.*" for kind in KINDS}
+            choices = sorted(groups if "*" in pattern else KINDS)
+            near = get_close_matches(pattern.lower(), choices, 1)
+            with at_key(text, "rules", place, "kinds") as name:
+                raise InputError(
+                    f"{name}: there is no action {clean(pattern)[:60]!r}"
+                    + (f"; is it {near[0]}?" if near else ""),
+                    do=f"name one of {', '.join(sorted(KINDS))}, or several as ramp_request.*",
+                )
 
 
 def read_keys(keys: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -244,21 +271,23 @@ def _amounts(content: dict[str, Any], text: str) -> dict[str, Any]:
     if "text" in content:
         raise InputError("there is no key text", do="remove it")
     rules = content.get("rules", [])
-    for rule in rules if isinstance(rules, list) else []:
+    for place, rule in enumerate(rules if isinstance(rules, list) else []):
         for name in _LIMITS:
             limits = rule.get(name) if isinstance(rule, dict) else None
-            if isinstance(limits, dict):
-                rule[name] = {
-                    currency: parse_amount(amount, name=f"{name}.{currency}")
-                    for currency, amount in limits.items()
-                }
+            _read_limits(limits, text, "rules", place, name)
     currencies = content.get("materiality", {})
     for currency, limits in currencies.items() if isinstance(currencies, dict) else ():
-        if isinstance(limits, dict):
-            currencies[currency] = {
-                name: parse_amount(amount, name=f"materiality.{currency}.{name}")
-                for name, amount in limits.items()
-            }
+        _read_limits(limits, text, "materiality", currency)
     with_coin_amounts(content.get("coins"))
     with_exposure_amounts(content.get("exposure"), text)
     return content
+
+
+def _read_limits(limits: Any, text: str, *keys: str | int) -> None:
+    """Read the amounts of a table exactly, in place; InputError names the line of a wrong one."""
+    for key, value in limits.items() if isinstance(limits, dict) else ():
+        with at_key(text, *keys, key) as name:
+            amount = parse_amount(value, name=name)
+            if amount < 0:
+                raise InputError(f"{name}: {amount} is below zero", do="give the most allowed")
+        limits[key] = amount

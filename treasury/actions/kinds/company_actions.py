@@ -6,6 +6,7 @@ key, so each is sent at most once; one that is registered already is not registe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -27,8 +28,10 @@ from treasury.actions.kinds.kind import (
 from treasury.api import bodies, models
 from treasury.errors import InputError
 from treasury.identifiers import plain_account
+from treasury.journal.person_names import same_person
 from treasury.text import clean
 
+_EMAIL: Final = re.compile(r"[!-?A-~]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _ROLES: Final = {
     "COMPANY_ADMIN": "do everything, users included",
     "COMPANY_MANAGER": "create and manage ramp requests",
@@ -142,15 +145,34 @@ def _versioned(version: int | None, field: str) -> Fact:
     return fact("version", version, material=False, field=field, problem=problem)
 
 
+def _alike(fields: bodies.Invitation, user: models.CompanyUser) -> str:
+    """Name the user that an invitation could be mistaken for; empty if there is none."""
+    email = user.email or ""
+    if fields.is_like(user):
+        return f"{email} is a user already, as {user.role}"
+    if same_person(fields.email, email):
+        return f"it looks like {email}, who is a user already"
+    domain, known = (address.rpartition("@")[2].casefold() for address in (fields.email, email))
+    return (
+        f"its domain looks like {known}" if domain != known and same_person(domain, known) else ""
+    )
+
+
 def _read_invitation(fields: bodies.Invitation, records: service.ServiceRecords) -> Findings:
     if fields.role not in _ROLES:
         raise InputError(
             f"role: {clean(fields.role)!r} is no role", do=f"use one of: {', '.join(_ROLES)}"
         )
-    if not all(fields.email.partition("@")) or " " in fields.email:
+    if not fields.email.isascii():
+        raise InputError(
+            f"email: {clean(fields.email)!r} has letters that may look like others",
+            do="write it in ASCII, an international domain as xn--…",
+        )
+    if _EMAIL.fullmatch(fields.email) is None:
         raise InputError(f"email: {clean(fields.email)!r} is no address", do="write it as a@b.eu")
-    user = next(filter(fields.is_like, records.all(service.COMPANY_USERS)), None)
-    problem = "" if user is None else f"{user.email} is a user already, as {user.role}"
+    problem = next(
+        filter(None, (_alike(fields, u) for u in records.all(service.COMPANY_USERS))), ""
+    )
     name = f"{clean(fields.first_name)} {clean(fields.last_name)}"
     role = f"{fields.role}, who may {_ROLES[fields.role]}"
     domain = f"…@{clean(fields.email.rpartition('@')[2])}"

@@ -20,6 +20,7 @@ from treasury.cli.output import as_of_option
 from treasury.errors import InputError
 from treasury.items import KINDS, TURNS, OpenItems
 from treasury.items.item_kinds import OWNERS, Turn
+from treasury.text import clean
 
 if TYPE_CHECKING:
     from treasury.report import Fees
@@ -159,6 +160,9 @@ def awaiting_funds(view: CommandView) -> None:
         layout="awaiting_funds",
         title="Requests awaiting funds",
     )
+    for row in rows.select(["reference", "differs"]).to_pylist():
+        if row["differs"]:
+            echo_folded(clean(f"CHANGED {row['reference']}: {row['differs']}"))
     echo_folded(funding_totals(rows))
 
 

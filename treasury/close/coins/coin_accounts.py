@@ -36,6 +36,7 @@ from treasury.money import format_amount, total
 from treasury.rates import ReferenceRates
 from treasury.reconcile.engine.pipeline import compose
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.schemas import grouped_schema
 from treasury.tables.tabular import Tabular
 from treasury.text import clean
@@ -92,7 +93,7 @@ _QUANTITIES: Final = tuple(
 _Row = Mapping[str, Any]
 
 
-class CoinHistory(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class CoinHistory(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What a month's coins open with.
 
     `measured` and `openings` are the terms that two people put in force. `lots` are those that the

@@ -34,6 +34,7 @@ from treasury.rates import ReferenceRate, ReferenceRates
 from treasury.rates.rate_table import BANK, OWN
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.monthly import Reconciliation
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.csv_output import rows_of
 from treasury.tables.decimal_columns import decimal_column, whole_numbers
 from treasury.tables.schemas import grouped_schema, table_of
@@ -136,7 +137,7 @@ class CostSum(msgspec.Struct, frozen=True):
     difference_is: str
 
 
-class ConversionCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class ConversionCosts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the conversions of some months cost. `each` as in CONVERSION_COSTS, a row each.
 
     `by_pair` as in COSTS_BY_PAIR; `sums` has the whole, what is in the rate by itself.

@@ -26,6 +26,7 @@ from treasury.money import exponent, rounded, total, totals
 from treasury.rates import ReferenceRates
 from treasury.rates.reference_rates import RateSources
 from treasury.reconcile.engine.pipeline import load, run, steps_of
+from treasury.tables.counted_tables import CountedTables
 from treasury.tables.schemas import grouped_schema, table_of
 
 PACKAGE: Final = "treasury.close.fees.steps"
@@ -64,7 +65,7 @@ _USED_FOR: Final = ("request", "transfer", NEITHER)
 _ABSENT: Final = "no reference rate"
 
 
-class GasCosts(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class GasCosts(CountedTables, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What the gas of some months cost. `each` as in GAS_PAYMENTS, `by_use` as in GAS_COSTS.
 
     `coins` has the sum of each coin; `value` is of what has a reference rate, in euros, None where

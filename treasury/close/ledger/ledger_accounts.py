@@ -16,6 +16,7 @@ import msgspec
 from treasury.close.ledger.accounting import ROLES
 from treasury.errors import InputError
 from treasury.ground.regular_files import read_regular
+from treasury.ground.toml_text import parse_toml
 
 COIN_ROLES: Final = frozenset(
     {"coins", "coin gains", "coin losses", "coin impairment", "coin reserve", "coin revaluation"}
@@ -65,7 +66,7 @@ def load_mapping(path: Path) -> LedgerAccounts:
 def read_mapping(text: str, path: str) -> LedgerAccounts:
     """The mapping that a file's text is; errors name it by `path`."""
     try:
-        mapping = tomllib.loads(text)
+        mapping = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: {error}", do="correct that line") from None
     strange = sorted(mapping.keys() - {"accounts"})

@@ -18,13 +18,14 @@ import hashlib
 import re
 from datetime import datetime
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treasury.errors import WorkspaceDamaged
 from treasury.ground.decoding import decode_json
+from treasury.lake import delta
 from treasury.lake.commits import LastCommit
 from treasury.lake.delta import LOG
 from treasury.lake.home.object_place import ObjectPlace
@@ -37,6 +38,7 @@ BESIDE: Final = (f"{PINS}/", f"{CLOSES}/")
 """What travels with the lake and is none of its tables."""
 HEADS: Final = "heads/"
 MANIFESTS: Final = "manifests/"
+_TABLE: Final = re.compile(r"[a-z0-9_]+", re.ASCII)
 _HEAD: Final = re.compile(rf"{HEADS}(\d{{12}})")
 _LISTINGS: Final = 3
 """How often a gap is looked at: a folder may be listed while desks add to it."""
@@ -54,7 +56,7 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     """A commit that came to a home: its place in the series, whose it is and what it names.
 
     `token` is drawn for it alone: a desk knows its own head by it. `parent` is the SHA-256 of the
-    head before, `settings` what a new desk begins with.
+    head before, `settings` what a new desk begins with, `signature` that of everything else.
     """
 
     number: int
@@ -72,6 +74,8 @@ class HomeHead(msgspec.Struct, frozen=True, kw_only=True):
     added: int
     """How many files came with it."""
     settings: str = ""
+    public_key: str = ""
+    signature: str = ""
 
     @property
     def sentence(self) -> str:
@@ -169,7 +173,7 @@ def read_head(place: ObjectPlace, number: int) -> tuple[HomeHead, str]:
     content = place.read(head_name(number))
     try:
         head = unseal(content, HomeHead)
-        if head.number != number:
+        if head.number != number or not all(map(_TABLE.fullmatch, head.last.versions)):
             raise ValueError(head.number)
     except (ValueError, msgspec.MsgspecError) as error:
         raise WorkspaceDamaged(
@@ -192,24 +196,9 @@ def read_manifest(place: ObjectPlace, head: HomeHead) -> dict[str, StoredPrint]:
         ) from None
     is_whole = print_of(content) == head.manifest
     files = decode_json(content, dict[str, StoredPrint]) if is_whole else {}
-    if not files or not all(map(_stays_inside, files)):
+    # Whoever writes to a home is trusted with the lake, and with nothing else on this disk.
+    if not files or not all("/" in path and delta.is_inside(path) for path in files):
         raise WorkspaceDamaged(
             f"{name} in the lake's home {place.address} is not as it was written", do=_FURTHER
         )
     return files
-
-
-def _stays_inside(path: str) -> bool:
-    """Whether a path names a file in a folder of the lake.
-
-    Whoever writes to a home is trusted with the lake, and with nothing else on a colleague's disk.
-    """
-    parts = PurePosixPath(path).parts
-    return (
-        len(parts) > 1
-        and "/".join(parts) == path
-        and not any(part.startswith(".") or not _PLAIN.fullmatch(part) for part in parts)
-    )
-
-
-_PLAIN: Final = re.compile(r"[\w.=#%+~@ -]+", re.ASCII)

@@ -21,6 +21,13 @@ from treasury import errors
 from treasury.lake import disk
 from treasury.lake.commits import LastCommit
 from treasury.lake.home import heads
+from treasury.lake.home.head_signing import (
+    HeadSignatures,
+    NoSignatures,
+    head_problem,
+    require_signed,
+    signed_head,
+)
 from treasury.lake.home.object_place import ObjectPlace
 from treasury.lake.sealed import read_sealed, seal, unseal, write_sealed
 from treasury.lake.upkeep import storage_form
@@ -43,8 +50,9 @@ T = TypeVar("T")
 class LakeHome:
     """The home at `address` of the lake in `folder`.
 
-    `environment` is whose records they are, `settings` what a new desk begins with, `clock` the
-    machine's. SettingsError where the home and the desk's own folder lie in each other.
+    `environment` is whose records they are, `settings` what a new desk begins with, `signatures`
+    those that heads need, `clock` the machine's. SettingsError where the home and the desk's own
+    folder lie in each other.
     """
 
     def __init__(
@@ -54,6 +62,7 @@ class LakeHome:
         *,
         environment: str = "",
         settings: str = "",
+        signatures: HeadSignatures | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.place = ObjectPlace(address)
@@ -69,6 +78,7 @@ class LakeHome:
         self._clock = clock
         self.environment = environment
         self._settings = settings
+        self._signatures = NoSignatures() if signatures is None else signatures
         self._desk = uuid.uuid4().hex
 
     @property
@@ -174,6 +184,12 @@ class LakeHome:
                 f" (form {head.form}, not {storage_form.FORM})",
                 do="update treasury",
             )
+        require_signed(head, self.place.address, self._signatures)
+        if note.lake and head.lake != note.lake:
+            raise errors.StorageError(
+                f"head {head.number} in the lake's home {self.place.address} is of another lake",
+                do="correct [lake] home, or restore the home",
+            )
         return head, sha256
 
     def _require_own_head(self, note: heads.HomeNote) -> None:
@@ -192,6 +208,17 @@ class LakeHome:
                 do="correct [lake] home, or clone the lake into a new folder, and add there what"
                 " only this desk has",
             )
+
+    def accepted_head(self, number: int) -> heads.HomeHead:
+        """Read a head; StorageError if its signature is not accepted."""
+        head, _ = heads.read_head(self.place, number)
+        require_signed(head, self.place.address, self._signatures)
+        return head
+
+    def is_accepted(self, note: heads.HomeNote) -> bool:
+        """Whether other desks accept the newest head of this desk."""
+        head, _ = heads.read_head(self.place, note.number)
+        return not head_problem(head, self._signatures)
 
     def has_taken(self, staged: heads.StagedCommit) -> bool:
         """Whether the head after the one that a staged commit was made on is that commit."""
@@ -217,6 +244,7 @@ class LakeHome:
         StorageError where the home lets a head be created twice, as then nothing guards a commit,
         and where this machine's clock is far from the home's: its commits would be dated wrong.
         """
+        self._signatures.sign("")  # StorageError before any work is done in vain
         if note.number:
             self.numbers_after(note)  # nothing is put where a share should be mounted
         else:
@@ -288,6 +316,7 @@ class LakeHome:
             added=len(added),
             settings=self._settings,
         )
+        head = signed_head(head, self._signatures)
         content = seal(head)
         if not self.place.create(heads.head_name(head.number), content):
             # A create whose answer was lost is asked for again, and is then refused as well.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pyarrow as pa
 
 from treasury.errors import WorkspaceDamaged
 from treasury.ground import durable
@@ -115,6 +116,9 @@ def take_head(
                 sorted(lacking.items(), key=lambda named: named[1].size, reverse=True),
                 at_once=AT_ONCE if home.place.folder is None else _FROM_FOLDER,
             )
+    for path in lacking:
+        if f"/{delta.LOG}/" in path:
+            _require_inside(home, incoming / path, path)
     note = msgspec.structs.replace(
         before, lake=head.lake, number=head.number, sha256=sha256, files=files
     )
@@ -249,6 +253,17 @@ def _fetch(
         with disk.writing(target):
             target.unlink()
         raise WorkspaceDamaged(f"{where} {problem}; nothing of it was used", do=_RESTORE)
+
+
+def _require_inside(home: LakeHome, entry: Path, path: str) -> None:
+    """WorkspaceDamaged for a log that would have this desk read a file outside of the lake."""
+    try:
+        delta.require_inside(entry)
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise WorkspaceDamaged(
+            f"{path} in the lake's home {home.place.address} is refused ({error}); it was not used",
+            do="find out who wrote to the home: no version of treasury writes that entry",
+        ) from error
 
 
 _RESTORE: Final = (

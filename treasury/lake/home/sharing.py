@@ -207,7 +207,8 @@ class Sharing:
             beside = self._beside(note)
             beside.pop(without, None)
             is_known = beside == {p: f for p, f in note.files.items() if p.startswith(heads.BESIDE)}
-            if note.number and staged is None and is_known:
+            is_known = is_known and note.number > 0 and self.home.is_accepted(note)
+            if is_known and staged is None:
                 return Pushed(note.number)
             try:
                 after = self._push(note, staged, without=without)

@@ -7,7 +7,7 @@ carries is computed again and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 from treasury.errors import WorkspaceDamaged
 from treasury.lake import delta
 from treasury.lake.commits import COMMITS, LAST
-from treasury.lake.disk import problem_of
+from treasury.lake.disk import REPAIR, problem_of
 from treasury.lake.incoming_rows import RULE, with_hash
 from treasury.lake.lake import Lake
 from treasury.lake.pins import PINS, read_pins
+from treasury.lake.snapshot import Snapshot
 from treasury.lake.table_declaration import HASH, OPEN, Table
 
 _BATCH: Final = 65_536
@@ -73,6 +74,22 @@ def damages(lake: Lake) -> list[Damage]:
                 for damage in check.files(name, table)
             ]
     return damages_found
+
+
+def require_unaltered(lake: Lake, snapshot: Snapshot, names: Collection[str]) -> None:
+    """Compare each file of these tables with its hash; raise WorkspaceDamaged for one that differs.
+
+    Reading finds a file that is missing or does not parse. Only its hash shows another amount.
+    """
+    check, is_last = FileCheck(lake), snapshot.commit == lake.last_commit()
+    for name, stored in snapshot.stored().items():
+        if name not in names:
+            continue
+        log = check.log(name, stored.version) if is_last else ()
+        for damage in chain(log, check.files(name, stored)):
+            raise WorkspaceDamaged(
+                f"{damage.path} {damage.problem}: nothing is closed on it", do=REPAIR
+            )
 
 
 class FileCheck:

@@ -18,6 +18,7 @@ import msgspec
 
 from treasury.ground import durable
 from treasury.ground.decoding import decode_json
+from treasury.ground.regular_files import append_regular
 from treasury.lake import disk
 
 FILE_NAME: Final = "digests.jsonl"
@@ -86,7 +87,7 @@ class Digests:
                 self._add(_lined(*noted) for noted in digests.items())
 
     def _add(self, lines: Iterable[bytes]) -> None:
-        with self._path.open("ab") as file:
+        with append_regular(self._path) as file:
             if file.tell():
                 file.write(b"\n")  # whatever a crash left of the last line ends here
             file.write(b"\n".join(lines))

@@ -14,6 +14,7 @@ from treasury.lake.home.home_status import HomeStatus, home_status
 from treasury.lake.lake import Lake
 from treasury.lake.leases import leased
 from treasury.lake.table_declaration import INTEGER, TEXT
+from treasury.tables.counted_tables import CountedTables
 
 STATUS = pa.schema(
     [("table", TEXT)]
@@ -22,7 +23,7 @@ STATUS = pa.schema(
 """`bytes` are of the files of the last commit, history included; `kept_bytes` of all on disk."""
 
 
-class LakeStatus(msgspec.Struct, frozen=True):
+class LakeStatus(CountedTables, msgspec.Struct, frozen=True):
     """The lake as it is; `tables` has a row for each table that was written."""
 
     commit: Commit | None

@@ -116,6 +116,8 @@ def _require_ours(folder: Path) -> None:
     """Nobody's own files are ever taken away with a former pack."""
     from treasury.report.pack.pack_contents import EVIDENCE, named_files
 
+    if folder.is_symlink():
+        raise StorageError(f"{folder} is a link", do="name the folder that it points to")
     if not folder.is_dir():
         if folder.exists():
             raise StorageError(f"{folder} is a file", do="name a folder")

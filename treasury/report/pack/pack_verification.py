@@ -35,7 +35,7 @@ from treasury.close.roll_forward import ADDS, ITEMS, ROLL_FORWARD, RollForward, 
 from treasury.close.sign_off import prepared_month
 from treasury.decisions.corrections import CORRECTIONS
 from treasury.decisions.standing_verdicts import STANDING
-from treasury.errors import TreasuryError
+from treasury.errors import InputError, TreasuryError
 from treasury.ground.decoding import convert
 from treasury.items import ACCEPTANCES, ACTIONS, ITEM_REMARKS, LIMITS, read_acceptances
 from treasury.journal import Journal
@@ -59,7 +59,7 @@ from treasury.report.pack.pack_contents import (
 from treasury.report.pack.sealed_pack import Finding, read_sealed
 from treasury.report.pack.verification_process import Recomputed, recompute
 from treasury.tables.tabular import Tabular
-from treasury.text import clean
+from treasury.text import clean, utf8_text
 
 FINDINGS: Final = pa.schema([("what", TEXT), ("problem", TEXT)])
 ZERO: Final = Decimal(0)
@@ -103,6 +103,12 @@ class Verified(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 def verify_pack(folder: Path) -> Verified:
     """Check a pack by itself; InputError where the folder has no evidence that reads."""
+    path = str(folder.absolute())
+    if utf8_text(path) != path:
+        raise InputError(
+            f"{clean(folder)} has a byte in its path that is not UTF-8",
+            do="copy the pack to a folder with a UTF-8 path, and verify it there",
+        )
     evidence, findings = read_sealed(folder)
     recomputed = Recomputed(tuple(findings)) if findings else recompute(folder)
     return Verified(

@@ -25,6 +25,8 @@ _MOST_BETWEEN: Final = 4 << 20
 """Characters that may pass without an entry; a bank's entry takes one or two thousand."""
 _MOST_IN_DETAIL: Final = 1 << 14
 _MOST_IN_ENTRY: Final = 256 << 20
+_MOST_SPACES: Final = 1 << 12
+"""Characters of namespace declarations, which are repeated in each entry with a prefix."""
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -41,7 +43,8 @@ _PLAIN: Final = re.compile(
 )
 _TAG: Final = re.compile(r"""<(/?)([^\s/>"'=<]+)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
 _SPACE_DECLARED: Final = re.compile(r"""\sxmlns(?::[^\s=]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")
-_SPECIAL: Final = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
+_SPECIAL: Final = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
+_BEGINS_SPECIAL: Final = re.compile(r"<(?:!--|!\[CDATA\[|\?|!)")
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -88,7 +91,7 @@ class Cut:
         self._gone = 0
         self._size = _CHUNK
         self._ended = False
-        self._declared: list[str] = []
+        self._declared: dict[str, None] = {}
 
     @property
     def line(self) -> int:
@@ -111,7 +114,7 @@ class Cut:
                 yield Piece("outside", local, self._element(tag))
             else:
                 spaces = _SPACE_DECLARED.findall(attributes)
-                self._declared += spaces[:16]
+                self._declare(spaces)
                 if len(stack) <= 3 and len(self.roots) < 16:
                     self.roots.append(local)
                     self.spaces += spaces
@@ -123,6 +126,18 @@ class Cut:
         while self._more():
             self._at = len(self._text)
 
+    def _declare(self, spaces: list[str]) -> None:
+        self._declared |= dict.fromkeys(spaces)
+        if spaces:
+            self._joined_spaces([])
+
+    def _joined_spaces(self, more: list[str]) -> str:
+        """Join the namespace declarations so far and some more, each once."""
+        joined = "".join([*self._declared, *more])
+        if len(joined) > _MOST_SPACES:
+            raise self._refused("its namespaces are longer than any bank's")
+        return joined
+
     def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
         name, attributes = tag.group(2, 3)
         local = local_name(name)
@@ -130,7 +145,7 @@ class Cut:
         self._at = tag.end()
         if not attributes.endswith("/"):
             prefix = name[: -len(local)]
-            spaces = "".join([*dict.fromkeys(self._declared), *_SPACE_DECLARED.findall(attributes)])
+            spaces = self._joined_spaces(_SPACE_DECLARED.findall(attributes))
             yield from self._children(f"{prefix}{self._entry}", spaces if prefix else "")
         yield Piece("end", local)
 
@@ -306,23 +321,20 @@ def plain_text(text: str) -> tuple[str, str]:
     """The text without comments and instructions, and what of its end has to wait for more."""
     plain_parts: list[str] = []
     at = 0
-    while True:
-        begin = min((i for i in (text.find("<!", at), text.find("<?", at)) if i >= 0), default=-1)
-        if begin < 0:
-            end = len(text) - text.endswith("<")
-            plain_parts.append(text[at:end])
-            return "".join(plain_parts), text[end:]
+    while (special := _BEGINS_SPECIAL.search(text, at)) is not None:
+        begin, opening = special.start(), special.group()
         plain_parts.append(text[at:begin])
-        opening, ending = next(
-            (pair for pair in _SPECIAL if text.startswith(pair[0], begin)), ("", "")
-        )
-        stop = text.find(ending, begin + len(opening)) if opening else -1
+        ending = _SPECIAL.get(opening, "")
+        stop = text.find(ending, special.end()) if ending else -1
         if stop < 0:
             return "".join(plain_parts), text[begin:]
         if opening == "<![CDATA[":
-            data = text[begin + len(opening) : stop].replace("&", "&amp;")
+            data = text[special.end() : stop].replace("&", "&amp;")
             plain_parts.append(data.replace("<", "&lt;").replace(">", "&gt;"))
         at = stop + len(ending)
+    end = len(text) - text.endswith("<")
+    plain_parts.append(text[at:end])
+    return "".join(plain_parts), text[end:]
 
 
 def _with_spaces(text: str, name: str, spaces: str) -> str:

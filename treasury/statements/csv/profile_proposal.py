@@ -21,13 +21,14 @@ from treasury.statements.csv.profiles import Profile
 from treasury.statements.entry_rows import Problem, statement_table
 from treasury.statements.file_sources import documents
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
+from treasury.tables.counted_tables import CountedTables
 from treasury.text import clean
 
 _EXAMPLE_ROWS: Final = 3
 _LONGEST: Final = 40
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class Proposal(CountedTables, msgspec.Struct, frozen=True):
     """A profile, whether it is known already, and what it reads from the file it is made from."""
 
     profile: Profile

@@ -9,7 +9,6 @@ package are in `built_in_profiles.toml`; another bank is described in a TOML fil
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,8 @@ import msgspec
 from treasury.errors import StatementError
 from treasury.ground.decoding import convert
 from treasury.ground.package_files import package_toml
-from treasury.ground.regular_files import open_regular
+from treasury.ground.regular_files import read_regular
+from treasury.ground.toml_text import parse_toml
 
 FOLDER: Final = "profiles"
 """The folder of a workspace that holds the profiles of its own."""
@@ -95,8 +95,7 @@ def load_profile(path: Path) -> Profile:
     """The profile in a TOML file."""
     do = "see what `treasury statements profile FILE` proposes"
     try:
-        with open_regular(path) as file:
-            data = tomllib.load(file)
+        data = parse_toml(read_regular(path))
         return convert({"name": path.stem, **data}, Profile)
     except OSError as error:
         raise StatementError(f"{path}: {error.strerror or 'cannot be read'}", do=do) from None

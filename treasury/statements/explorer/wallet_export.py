@@ -20,6 +20,7 @@ from treasury.statements.explorer.transaction_list import fee_coins, transaction
 from treasury.statements.explorer.wallet_place import WalletPlace
 from treasury.statements.explorer.wallet_tables import evidence_key
 from treasury.tables.csv_input import csv_rows, small_file
+from treasury.text import visible
 
 
 class WalletExport(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +130,7 @@ def movement_rows(export: WalletExport) -> list[dict[str, Any]]:
                 "to_address": line.receiver,
                 "asset": line.asset,
                 "amount": line.amount,
-                "file_name": export.path.name,
+                "file_name": visible(export.path.name),
             }
         )
     return rows
@@ -158,7 +159,7 @@ def payment_rows(export: WalletExport) -> list[dict[str, Any]]:
             "amount": line.gas,
             "published": line.gas_text,
             "failed": line.failed,
-            "file_name": export.path.name,
+            "file_name": visible(export.path.name),
             "line": line.place,
         }
         for transaction, line in lines.items()
