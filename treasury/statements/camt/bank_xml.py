@@ -61,7 +61,8 @@ class Cut:
     `containers` says, by the local name of an element and of its parent, whether it is a statement;
     `entry` is the local name of the many elements in it, `detail` of the many in those. Elements
     named in `outside` are given where they stand outside a container. `roots` has the names seen
-    above the containers of the document being read. StatementError, naming file and line, for anything but plain XML.
+    above the containers of the document being read. StatementError, naming file and line, for
+    anything but plain XML.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Cut:
         """The pieces in the file's order."""
         stack = [""]
         while tag := self._next_tag():
-            closing, name, attributes = tag.group(1, 2, 3)
+            closing, name = tag.group(1, 2)
             local = local_name(name)
             if closing:
                 if len(stack) > 1:
@@ -121,18 +122,23 @@ class Cut:
                 if len(stack) == 1:
                     yield Piece("document", local)
                     self.roots, self.spaces = [], []
-                spaces = _SPACE_DECLARED.findall(attributes)
-                if len(stack) <= 3 and len(self.roots) < 16:
-                    self.roots.append(local)
-                    self.spaces += spaces
-                self._at = tag.end()
-                if not attributes.endswith("/"):
-                    stack.append(local)
-                    self._declared.append(spaces[:16])
-                if len(stack) > 256:
-                    raise self._refused("its elements are nested too deeply")
+                self._open(tag, stack)
         while self._more():
             self._at = len(self._text)
+
+    def _open(self, tag: re.Match[str], stack: list[str]) -> None:
+        """Go into an element above the containers."""
+        name, attributes = tag.group(2, 3)
+        local, spaces = local_name(name), _SPACE_DECLARED.findall(attributes)
+        if len(stack) <= 3 and len(self.roots) < 16:
+            self.roots.append(local)
+            self.spaces += spaces
+        self._at = tag.end()
+        if not attributes.endswith("/"):
+            stack.append(local)
+            self._declared.append(spaces[:16])
+        if len(stack) > 256:
+            raise self._refused("its elements are nested too deeply")
 
     def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
         name, attributes = tag.group(2, 3)

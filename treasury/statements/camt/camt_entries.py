@@ -62,7 +62,8 @@ def movement(
 ) -> CamtMovement:
     """Return what the entry did, on the day of `fallback` where nothing of it states one.
 
-    `zone` is the bank's, for days that are instants in UTC. InputError where amount, direction or a date cannot be read.
+    `zone` is the bank's, for days that are instants in UTC. InputError where amount, direction or a
+    date cannot be read.
     """
     texts = fields.working
     inferred = []
