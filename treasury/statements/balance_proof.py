@@ -46,6 +46,8 @@ class StatementBalance(msgspec.Struct, frozen=True):
     """Whether what may be borrowed is in it: one that is without it counts before."""
     is_signed: bool = True
     """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
+    is_available: bool = False
+    """Whether all of it is available and no credit line is stated: no debit is."""
 
 
 def opening_balance(

@@ -214,4 +214,8 @@ def _balance(texts: dict[str, str], zone: ZoneInfo | None) -> StatementBalance:
         day_of(texts, "day", zone),
         field_values.is_true(texts.get("has_credit_line")),
         is_signed="direction" in texts,
+        is_available="available" in texts
+        and amount_aside(texts["available"]) == amount
+        and texts.get("available_direction", "CRDT") == "CRDT"
+        and not {"credit_line", "has_credit_line"} & texts.keys(),
     )
