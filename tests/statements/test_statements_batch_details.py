@@ -231,3 +231,44 @@ def test_a_total_without_a_balance_is_found_in_a_large_file(tmp_path: Path) -> N
     assert [row[:2] for row in desk.rows() if row[0] != 1] == [
         (5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED"),
     ]  # fmt: skip
+
+
+SINGLE = "<EndToEndId>E2E-7</EndToEndId>"
+BARE = booked(entry("25.00", more=REFERENCE))
+NOTIFIED_ONE = reported(
+    "Ntfctn", entry("25.00", "CRDT", detail("PAY-2026-004417", refs=SINGLE), more=REFERENCE)
+)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [(BARE,), (NOTIFIED_ONE,)],
+        [(NOTIFIED_ONE,), (BARE,)],
+        [(BARE, NOTIFIED_ONE)],
+        [(NOTIFIED_ONE, BARE)],
+    ],
+)
+def test_a_payment_that_the_statement_only_books_has_the_texts_of_its_notification(
+    tmp_path: Path, calls: Sequence[Sequence[str]]
+) -> None:
+    desk = Desk(tmp_path)
+    for texts in calls:
+        desk.add(*texts)
+    for text in (BARE, NOTIFIED_ONE):
+        again = desk.add(text)
+        assert (again.entries_new, again.entries_changed) == (0, 0)
+    assert desk.rows() == [(25, "BOOK", "camt.053")]
+    (row,) = desk.lake.snapshot().sql("SELECT * FROM statement_entries").to_pylist()
+    assert (row["remittance"], row["end_to_end_id"]) == (["PAY-2026-004417"], "E2E-7")
+
+
+def test_texts_of_the_statement_are_not_replaced_by_those_of_a_notification(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    worded = entry("25.00", "CRDT", detail("Its own words"), more=REFERENCE)
+    for text in (booked(worded), NOTIFIED_ONE):
+        desk.add(text)
+    (row,) = desk.lake.snapshot().sql("SELECT * FROM statement_entries").to_pylist()
+    assert (row["remittance"], row["end_to_end_id"]) == (["Its own words"], None)

@@ -22,12 +22,13 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
-from treasury.statements.store.batch_details import BatchDetails, find_batch_details
 from treasury.statements.store.movement_identity import (
     SUPERSEDED,
     MovementRegister,
     MovementVersion,
 )
+from treasury.statements.store.notified.batch_details import BatchDetails, find_batch_details
+from treasury.statements.store.notified.notified_texts import notified_texts, with_texts
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
@@ -110,7 +111,8 @@ def write_rows(
             "DELETE FROM came USING overtaken AS o"
             " WHERE o.file = came.file AND o.statement_id = came.statement_id"
         )
-    details = find_batch_details(writer.base, staging, heads, _days(staging, statements))
+    days = _days(staging, statements)
+    details = find_batch_details(writer.base, staging, heads, days)
     staging.keep("stored_totals", _table(entry_id=(sorted(details.stored_totals), TEXT)))
     places = ", ".join(map(str, sorted(details.came_totals)))
     if places:
@@ -126,7 +128,8 @@ def write_rows(
             staging.run(f"CREATE OR REPLACE TABLE {step} AS {query}")
         staging.run(f"INSERT INTO chosen {_ALONE}")
         _compare(staging, heads, details)
-    changes = [*_write(writer, staging), *_patch(writer, staging)]
+    texts = notified_texts(writer.base, staging, heads, days)
+    changes = [*_write(writer, staging, texts), *_patch(writer, staging, texts)]
     return sum(change.new for change in changes), sum(change.changed for change in changes)
 
 
@@ -221,7 +224,7 @@ def _incoming_versions(
     return rows
 
 
-def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
+def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
     """The chosen rows, as they were read but for what was found out about them."""
     for place, rows in staging.parts():
         identities = staging.run(
@@ -230,10 +233,11 @@ def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
         ).to_arrow_table()
         if identities.num_rows:
             places = pc.subtract(identities["place"], place)
-            yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows.take(places), identities))
+            chosen = _with_identities(rows.take(places), identities)
+            yield writer.upsert(STATEMENT_ENTRIES, with_texts(chosen, texts))
 
 
-def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
+def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
     """The stored rows that are marked otherwise now."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         identities = staging.run(
@@ -243,7 +247,9 @@ def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
         names = STATEMENT_ENTRIES.row_schema.names
         rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
         rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
-        yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows, identities))
+        yield writer.upsert(
+            STATEMENT_ENTRIES, with_texts(_with_identities(rows, identities), texts)
+        )
 
 
 def _with_identities(rows: pa.Table, identities: pa.Table) -> pa.Table:

@@ -81,7 +81,7 @@ def find_batch_details(
     if not reports or len(facts) == 1:
         return BatchDetails()
     details: dict[_Key, list[_Row]] = defaultdict(list)
-    for row in (*_stored(snapshot, days, reports), *_came(staging, reports)):
+    for row in (*_stored_rows(snapshot, days, reports), *_incoming_rows(staging, reports)):
         details[row.key].append(row)
     references = {key[-1] for key in details}
     if not references:
@@ -89,23 +89,23 @@ def find_batch_details(
     changed = {key for key, state in heads.came.states.items() if state == "changed"}
     totals: dict[_Key, list[_Row]] = defaultdict(list)
     for row in (
-        *_stored(snapshot, days, references=references),
-        *_came(staging, references=references),
+        *_stored_rows(snapshot, days, references=references),
+        *_incoming_rows(staging, references=references),
     ):
         # A stored row of a statement that came in a newer version is there only if it came again.
         is_replaced = row.place is None and row.statement_id in changed
         if not is_replaced and row.statement_id not in heads.repeated:
             totals[row.key].append(row)
-    found = [
+    pairs = [
         pair
         for key, rows in totals.items()
         if (pair := _explained(rows, details.get(key, ()), facts)) is not None
     ]
     return BatchDetails(
-        frozenset(row.place for rows, _ in found for row in rows if row.place is not None),
-        frozenset(row.entry_id for rows, _ in found for row in rows if row.place is None),
-        frozenset(row.place for _, rows in found for row in rows if row.place is not None),
-        frozenset(row.entry_id for _, rows in found for row in rows if row.place is None),
+        frozenset(row.place for rows, _ in pairs for row in rows if row.place is not None),
+        frozenset(row.entry_id for rows, _ in pairs for row in rows if row.place is None),
+        frozenset(row.place for _, rows in pairs for row in rows if row.place is not None),
+        frozenset(row.entry_id for _, rows in pairs for row in rows if row.place is None),
     )
 
 
@@ -153,7 +153,7 @@ def _moved(parts: list[_Row]) -> Decimal | None:
     return total(moved.values()) if len(moved) > 1 else None
 
 
-def _stored(
+def _stored_rows(
     snapshot: Snapshot,
     days: tuple[date, date],
     statements: Iterable[str] = (),
@@ -171,7 +171,7 @@ def _stored(
     yield from _rows(snapshot.sql(f"{query} AND ({wanted})", bound))
 
 
-def _came(
+def _incoming_rows(
     staging: Staging, statements: Iterable[str] = (), references: Iterable[str] = ()
 ) -> Iterator[_Row]:
     """Yield the same of the rows that came and count."""

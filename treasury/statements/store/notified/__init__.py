@@ -1,0 +1,1 @@
+"""What notifications say of movements that a statement books: payments of a total, and texts."""
