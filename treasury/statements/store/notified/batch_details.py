@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -92,14 +92,19 @@ def find_batch_details(
         *_stored_rows(snapshot, days, references=references),
         *_incoming_rows(staging, references=references),
     ):
-        # A stored row of a statement that came in a newer version is there only if it came again.
+        # If its statement came in a newer version, a stored row is only known by what came.
         is_replaced = row.place is None and row.statement_id in changed
         if not is_replaced and row.statement_id not in heads.repeated:
             totals[row.key].append(row)
+    covered = {
+        (account, day)
+        for account, day in {key[:2] for key in totals}
+        if any(statement.covers(account, day) for statement in facts.values())
+    }
     pairs = [
         pair
         for key, rows in totals.items()
-        if (pair := _explained(rows, details.get(key, ()), facts)) is not None
+        if (pair := _explained(_valid(rows, facts, covered), details.get(key, ()), facts))
     ]
     return BatchDetails(
         frozenset(row.place for rows, _ in pairs for row in rows if row.place is not None),
@@ -109,24 +114,33 @@ def find_batch_details(
     )
 
 
-def _explained(
-    rows: Sequence[_Row], details: Sequence[_Row], facts: Mapping[str, StatementFacts]
-) -> tuple[list[_Row], list[_Row]] | None:
-    """Return the rows of one total and those of its details, if there are such."""
-    account, day, _, _ = rows[0].key
-    is_covered = any(statement.covers(account, day) for statement in facts.values())
-    totals = [
+def _valid(
+    rows: Sequence[_Row],
+    facts: Mapping[str, StatementFacts],
+    covered: Collection[tuple[str | None, date]],
+) -> list[_Row]:
+    """Return the rows of statements that have the last word about their day."""
+    return [
         row
         for row in rows
-        if row.statement_id in facts and (facts[row.statement_id].is_final or not is_covered)
+        if (statement := facts.get(row.statement_id)) is not None
+        and row.status in {"BOOK", SUPERSEDED}
+        and (statement.is_final or row.key[:2] not in covered)
     ]
+
+
+def _explained(
+    totals: list[_Row], details: Sequence[_Row], facts: Mapping[str, StatementFacts]
+) -> tuple[list[_Row], list[_Row]] | None:
+    """Return the rows of one total and those of its details, if there are such."""
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
         return None  # none, or several that the reference does not tell apart
     by_entry: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in details:
         by_entry[row.statement_id, row.entry].append(row)
     # Payments that two messages report alike are stored once, with either of them.
-    candidates = [*sorted(by_entry.values(), key=lambda parts: _rank(parts, facts)), [*details]]
+    ranked = sorted(by_entry.values(), key=lambda parts: _rank(parts, facts), reverse=True)
+    candidates = [*ranked, [*details]]
     fitting = next((parts for parts in candidates if _moved(parts) == totals[0].moved), None)
     if fitting is None:
         return None
@@ -141,10 +155,10 @@ def _explained(
     return totals, parts
 
 
-def _rank(parts: list[_Row], facts: Mapping[str, StatementFacts]) -> tuple[bool, float]:
-    """Notifications come before reports of the day, and newer ones before older ones."""
+def _rank(parts: list[_Row], facts: Mapping[str, StatementFacts]) -> tuple[bool, datetime]:
+    """Return a greater value for notifications than for reports of the day, and for newer ones."""
     statement = facts[parts[0].statement_id]
-    return statement.format != "camt.054", -statement.written.timestamp()
+    return statement.format == "camt.054", statement.written
 
 
 def _moved(parts: list[_Row]) -> Decimal | None:
