@@ -1,8 +1,8 @@
 """Payment orders for a bank's upload: SEPA credit transfers as pain.001.001.09.
 
-The bank pays what the file says, so a payee's name, a reference or an amount that SEPA cannot carry
-as it stands is refused and paid by hand. Our own name and the towns, which decide nothing, are
-written in SEPA's letters. The message's id follows from what
+The bank pays exactly what the file orders. A payee's name, a reference or an amount that SEPA
+cannot carry unchanged is refused and paid by hand. Our own name and the towns decide nothing and
+are written in SEPA's letters. The message's id follows from what
 is ordered, so a bank that is given the same orders twice sees the same id twice.
 
 Structure: ISO 20022 CustomerCreditTransferInitiationV09, as the EPC's customer-to-bank guidelines

@@ -1,8 +1,8 @@
 """Names in the letters that SEPA carries, as the EPC's conversion table writes them (EPC217-08).
 
 SEPA messages carry Latin letters without accents, digits and ten other characters. The table of
-"SEPA Requirements for an Extended Character Set" says which of them stands for any other letter
-of the European languages: u for ü, s for ß, + for &, PS for Ψ.
+"SEPA Requirements for an Extended Character Set" maps every other letter of the European languages
+to these: ü to u, ß to s, & to +, Ψ to PS.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class StatementBalance(msgspec.Struct, frozen=True):
     is_signed: bool = True
     """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
     is_available: bool = False
-    """Whether all of it is available and no credit line is stated: no debit is."""
+    """The full amount is available without a credit line, so it cannot be a debit."""
 
 
 def opening_balance(

@@ -135,7 +135,7 @@ class StatementDraft:
     ) -> tuple[StatementBalance, StatementBalance]:
         """Return balances that state no sign with the one that the movements show, else as credits.
 
-        Without a movement they are credits if all of them is available.
+        Without a movement they are credits if the full amount is available.
         """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
@@ -148,7 +148,7 @@ class StatementDraft:
                     msgspec.structs.replace(closing, is_signed=True),
                 )
             ]
-            remark = "they are credits, as all of them is available"
+            remark = "they are credits, as the full amount is available"
         if len(signed_pairs) != 1:
             return opening, closing
         for before, after in zip((opening, closing), signed_pairs[0], strict=True):

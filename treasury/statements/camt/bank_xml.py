@@ -49,8 +49,7 @@ class Piece(msgspec.Struct, frozen=True):
     """An element cut out of the file, or the beginning or end of one that holds others."""
 
     kind: str
-    """`document` where one begins; `begin` and `end` of a container, a `part` of it, an `entry`;
-    else an element `outside`."""
+    """`document` at its start; `begin`, `part`, `entry`, `end` of a container; else `outside`."""
     name: str
     text: str = ""
 
@@ -274,7 +273,7 @@ class Cut:
         return text
 
     def _new_parser(self) -> expat.XMLParserType:
-        # It only says whether the text is well-formed.
+        # Expat only checks that the text is well-formed.
         parser = expat.ParserCreate(namespace_separator="}")
         parser.StartDoctypeDeclHandler = self._refuse_doctype
         return parser
@@ -308,7 +307,7 @@ class Cut:
         if encoding is not None and not _is_same(encoding[1].decode(), self._encoding):
             raise StatementError(
                 f"{self._file_name}: documents in two encodings, one after the other",
-                do="cut the file where the second begins, and add each; nothing of it was stored",
+                do="cut the file where the second begins, and add each; nothing was stored",
             )
         return following[declared.end() :] if declared else following
 
@@ -349,7 +348,7 @@ class Cut:
         return StatementError(
             f"{self._file_name}: not well-formed XML, {why}",
             do="fetch the file from the bank again; if the bank sends the same, correct that place"
-            " or ask for another format. Nothing of it was stored",
+            " or ask for another format. The file was not stored",
         )
 
     def _refused(self, why: str) -> StatementError:

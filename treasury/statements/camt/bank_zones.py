@@ -1,4 +1,4 @@
-"""The time zone of a bank, by the country of the account: which day an instant in UTC is there."""
+"""The time zone of a bank, by the country of the account: for the day of an instant in UTC."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def movement(
     fallback: date | None,
     zone: tzinfo | None = None,
 ) -> CamtMovement:
-    """Return what the entry did, on the day of `fallback` where nothing of it states one.
+    """Return the movement of the entry, on the day of `fallback` if it states no day.
 
     `zone` is the bank's, for days that are instants in UTC. InputError where amount, direction or a
     date cannot be read.
@@ -93,8 +93,8 @@ def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
     """Return the parts of the entry, and what does not add up, if anything.
 
     A single detail has all of it: what it says itself may be before charges or in another currency.
-    In a batch a detail says its own part, and those that do not share what the others leave: the
-    amount of the entry is certain even if the amount of each detail is not. Details may be before
+    In a batch each detail states its own part. Details without an amount share the rest: the amount
+    of the entry is certain even if the amount of each detail is not. Details may be before
     charges, their own or those of the entry.
     """
     if len(details) <= 1:
@@ -128,7 +128,7 @@ def _with_silent(
     remainder: Decimal,
     mismatch: str,
 ) -> tuple[list[Share], str | None]:
-    """Return the parts where some details state no amount; none of those gets a guess."""
+    """Return the parts if some details state no amount; their amounts are not guessed."""
     everything = tuple(range(len(parts) + len(silent)))
     whole = [Share(entry.amount, entry.direction, everything)]
     if not parts or (len(parts) == 1 and remainder == 0):
@@ -210,10 +210,10 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
 
 
 def merged(details: Sequence[ElementValues]) -> ElementValues:
-    """Return what several details of an entry say together, as one of which each states a part.
+    """Return the values of several details of an entry as those of one detail.
 
-    A column has the value that all of them state, and texts and references add up. Ids that differ
-    are texts of it, so that they are looked for.
+    A column keeps a value that is the same in all details; texts and references are joined. Ids
+    that differ become text, so that matching searches them.
     """
     first = details[0]
     columns = {
@@ -247,7 +247,7 @@ _OF_ONE_DETAIL: Final = frozenset(
     {"amount", "transacted", "countervalue", "instructed", "charges", "exchange_rate"}
     | {"source", "target"}
 )
-"""Amounts that say nothing of several details together."""
+"""Amounts of one detail, which do not apply to several together."""
 
 
 def entry_row(
@@ -415,6 +415,6 @@ def _direction(text: str) -> str:
 
 
 def day_of(texts: dict[str, str], name: str, zone: tzinfo | None = None) -> date | None:
-    """Return the day in a text, if there is such a text. InputError where it is no day."""
+    """Return the day in a text, None if the text is missing. Raise InputError if it is no day."""
     text = texts.get(name)
     return None if text is None else day(text, zone)

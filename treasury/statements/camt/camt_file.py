@@ -126,8 +126,7 @@ class CamtFile(BankFile):
         raise StatementError(
             f"{self.file_name}: document {self._documents} in it is no bank statement (camt.052,"
             " .053 or .054)",
-            do="cut the file where that document begins, and add each part by itself; nothing of"
-            " it was stored",
+            do="cut the file where that document begins, and add both parts; nothing was stored",
         )
 
     def _split(self, entry: str) -> EntryXml:

@@ -156,15 +156,15 @@ class CfonbFile(FixedFile):
 def _account_of(record: FixedRecord) -> str:
     """Return branch, currency and account number, which every record repeats.
 
-    The bank code is not part of it: banks that merged write that of another one in some movements
-    (direct debits, fees), and the balances of the statement need those.
+    The bank code does not identify the account: banks that merged write another one in some
+    movements (direct debits, fees), and the balances of the statement include those.
     """
     text = record.text
     return f"{text[11:19]}{text[21:32]}"
 
 
 def _without_currency(record: FixedRecord) -> str:
-    """Return what identifies the account in a record 05 whose currency is left blank."""
+    """Return the identity of the account in a record 05 that leaves the currency blank."""
     text = record.text
     return f"{text[11:16]}   {text[21:32]}"
 
@@ -212,7 +212,7 @@ def _entry_of(record: FixedRecord) -> EntryRow:
 
 
 def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
-    """Add what a record 05 says; identifiers of the parties stay in `raw` alone."""
+    """Add the values of a record 05; identifiers of the parties stay in `raw` alone."""
     match qualifier:
         case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())

@@ -385,7 +385,7 @@ def _printed(text: str) -> tuple[str, ...]:
 
 
 def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """Add what records 31 to 33 say: the other party's name, or more text."""
+    """Add the name of the other party and the texts in records 31 to 33."""
     groups: list[list[FixedRecord]] = []
     for record in records:
         if record.text.startswith("31"):
@@ -398,7 +398,7 @@ def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
         if code in _NAMES:
             row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
         elif code not in _AMOUNTS:
-            # The payer's words may be in any of several records, so all of them are kept.
+            # The payer's words may be in any of several records, so every text is kept.
             _append(row, text[len(code) :])
 
 

@@ -132,8 +132,8 @@ def _join_lookalikes(
 ) -> None:
     """Give lines that only look like an end or a field back to the field that they are in.
 
-    What follows tells them apart: no message goes on after its end, and a reference is followed by
-    the account. A text is cut at 65 characters, so a time of day may begin a line like `:20:30`.
+    The next field decides: a message has no field after its end, and a reference is followed by the
+    account. A text is cut at 65 characters, so a time of day may begin a line like `:20:30`.
     """
     is_dash = [
         tag == END and (envelope or "").strip() in _DASHES
@@ -157,7 +157,7 @@ def _join_lookalikes(
         if tag not in _EXPLAINS:
             main = "" if tag == END else tag
     for at in reversed(inner):
-        # Below a balance or in a head a dash says nothing.
+        # Below a balance or in a head a dash has no meaning.
         if tags[at - 1] in _TEXTS or at - 1 in inner:
             texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):
@@ -165,7 +165,7 @@ def _join_lookalikes(
 
 
 def _goes_on(main: str, after: str) -> bool:
-    """Whether a message goes on after a dash; `main` is its last field that is no text."""
+    """Whether a dash is within a message; `main` is the last field before it that is no text."""
     if not main or after == END:
         return False
     if main.startswith(("62", "64", "65")):
@@ -189,7 +189,7 @@ _FOLLOWERS: Final = {
     "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
     "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
 }
-"""What may follow a field of a head below a text; after anything else it is a line of that text."""
+"""Fields that may follow a field of a head below a text; otherwise it is a line of that text."""
 _LOOKALIKES: Final = frozenset({END, *_FOLLOWERS})
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")

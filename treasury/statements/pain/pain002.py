@@ -114,18 +114,16 @@ class StatusReportFile(BankFile):
         """Refuse a document that is no report, or that names no payment file."""
         if not cut.roots:
             return  # none was read yet
-        if not self._original.get("original_message_id"):
-            is_report = _REPORT in cut.roots
-            raise StatementError(
-                f"{self.file_name}: a payment status report that names no payment file"
-                if is_report
-                else f"{self.file_name}: a document in it is no payment status report",
-                do="fetch the file from the bank again; nothing of it was stored"
-                if is_report
-                else "cut the file where that document begins, and add each part by itself;"
-                " nothing of it was stored",
-            )
-        self._head, self._original, self._batch = {}, {}, {}
+        if self._original.get("original_message_id"):
+            self._head, self._original, self._batch = {}, {}, {}
+            return
+        if _REPORT in cut.roots:
+            problem = "a payment status report that names no payment file"
+            step = "fetch the file from the bank again; nothing of it was stored"
+        else:
+            problem = "a document in it is no payment status report"
+            step = "cut the file where that document begins, and add both parts; nothing was stored"
+        raise StatementError(f"{self.file_name}: {problem}", do=step)
 
     def status_table(self) -> pa.Table:
         """The statuses in the columns of PAYMENT_STATUSES and `raw`."""

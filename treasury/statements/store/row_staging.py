@@ -30,8 +30,8 @@ _INDEX: Final = pa.schema(
         ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT), ("is_bare", BOOL),
     ]
 )  # fmt: skip
-"""What says which movement a row is; `raw` is a hash of what the bank sent, spaces apart, `is_bare`
-whether it states no text of a payment."""
+"""Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
+`is_bare` marks a row without any text of a payment."""
 
 _TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
 _TEXT_LISTS: Final = ("remittance", "structured_references")

@@ -93,8 +93,8 @@ def write_rows(
 ) -> tuple[int, int]:
     """Write the movements that are new, or better than the version known; how many of each.
 
-    `statements` are those that the rows are of. What a version and a later one of the same call
-    undo of each other is no change.
+    `statements` are the statements of the rows. A version that a later one of the same call undoes
+    is no change.
     """
     # Statements whose rows may change whatever they are like: reports, and corrected ones.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}

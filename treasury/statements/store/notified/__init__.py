@@ -1,1 +1,1 @@
-"""What notifications say of movements that a statement books: payments of a total, and texts."""
+"""Details that notifications add to a booked movement: the payments of a total, and texts."""

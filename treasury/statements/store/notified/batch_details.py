@@ -1,9 +1,9 @@
-"""Totals of a batch whose payments another message has: those count in place of the total.
+"""Payments of a batch that another message reports: they count in place of the booked total.
 
 Many banks book a batch as one entry of the statement (camt.053) and report its payments in a
 notification (camt.054), under the bank's reference of the entry. The payments take the place of the
 total if day, currency and reference are the same and they add up to it exactly. The total stays
-stored, as superseded, in whichever order the files come.
+stored as superseded. The order of the files does not matter.
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -44,7 +44,7 @@ _Key = tuple[str | None, date, str | None, str]
 
 
 class BatchDetails(msgspec.Struct, frozen=True):
-    """Totals and their details: those that came by their places, the stored ones by their ids."""
+    """Totals and their details: incoming rows by their places, stored rows by their ids."""
 
     came_totals: frozenset[int] = frozenset()
     stored_totals: frozenset[str] = frozenset()
@@ -72,9 +72,9 @@ class _Row(msgspec.Struct, frozen=True):
 def find_batch_details(
     snapshot: Snapshot, staging: Staging, heads: Heads, days: tuple[date, date]
 ) -> BatchDetails:
-    """Return the totals among the rows that came and the stored ones of these days, with details.
+    """Return the totals with details among the incoming rows and the stored ones of these days.
 
-    Rows of a statement that does not count are not among those that came any more.
+    Incoming rows of statements that do not count were removed before.
     """
     facts = heads.counting
     reports = {key for key, statement in facts.items() if statement.format in _REPORTS}
@@ -134,7 +134,7 @@ def _explained(
 ) -> tuple[list[_Row], list[_Row]] | None:
     """Return the rows of one total and those of its details, if there are such."""
     if len({(row.entry_id, row.moved) for row in totals}) != 1:
-        return None  # none, or several that the reference does not tell apart
+        return None  # none, or several with the same reference
     by_entry: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in details:
         by_entry[row.statement_id, row.entry].append(row)
@@ -188,7 +188,7 @@ def _stored_rows(
 def _incoming_rows(
     staging: Staging, statements: Iterable[str] = (), references: Iterable[str] = ()
 ) -> Iterator[_Row]:
-    """Yield the same of the rows that came and count."""
+    """Yield the same among the incoming rows that count."""
     ids, texts = (pa.array(sorted(several), TEXT) for several in (statements, references))
     for place, rows in staging.parts():
         is_detail = pc.match_substring(rows["position"], "/")
@@ -225,7 +225,7 @@ def _rows(table: pa.Table, places: list[int] | None = None) -> Iterator[_Row]:
 
 
 def _entry_reference(row: Mapping[str, Any]) -> str | None:
-    """Return the bank's reference of the entry; a detail has one of its own in its column."""
+    """Return the bank's reference of the entry; the column of a detail may hold another one."""
     if "/" not in row["position"]:
         return row["account_servicer_reference"]
     head = _DETAILS.split(row["raw"], maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""Texts of a payment that only a notification states, for the statement's row of it.
+"""Texts of a payment that only its notification states, for the row of the statement.
 
 Some banks book a payment in camt.053 with amount, day and reference alone, and state in camt.054
 who paid it and why. Both are one movement: the statement's row counts and takes the texts over.
@@ -37,9 +37,9 @@ _BARE_PAYMENTS: Final = step_sql(_STEPS, "stored_bare_payments")
 def notified_texts(
     snapshot: Snapshot, staging: Staging, heads: Heads, days: tuple[date, date]
 ) -> dict[str, dict[str, Any]]:
-    """Return the texts that rows without any take over, by the id of the movement.
+    """Return the texts for rows that state none, by the id of the movement.
 
-    Stored rows that take some over are among the `patches` then.
+    Stored rows that take over a text are added to the table `patches`.
     """
     reports = [key for key, facts in heads.counting.items() if facts.is_provisional]
     if not reports:
@@ -87,7 +87,7 @@ def _incoming_texts(staging: Staging, ids: dict[int, str]) -> Iterator[tuple[str
 
 
 def with_texts(rows: pa.Table, texts: dict[str, dict[str, Any]]) -> pa.Table:
-    """Return the rows, of which those without any text of a payment have what is found for them."""
+    """Return the rows with the texts that were found for them."""
     if not texts or not pc.any(pc.is_in(rows["entry_id"], pa.array(list(texts), TEXT))).as_py():
         return rows
     sources = [texts.get(entry_id, {}) for entry_id in rows["entry_id"].to_pylist()]
