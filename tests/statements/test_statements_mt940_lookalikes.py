@@ -94,3 +94,9 @@ def test_an_interim_report_without_balances_is_followed_by_the_next_message(tmp_
     file = read(tmp_path, text)
     assert file.statements["message_id"].to_pylist() == ["A", "B", "C"]
     assert file.entries["remittance"].to_pylist() == [["x"]] * 3
+
+
+def test_a_text_goes_on_below_a_dash_in_the_last_movement_of_a_report(tmp_path: Path) -> None:
+    one = ":20:A\r\n:25:123\r\n:28C:1\r\n:34F:EUR0,\r\n:61:2610151015CR1,NTRFNONREF\r\n:86:first"
+    file = read(tmp_path, f"{one}{DASH}PAY-2026-004417{DASH}{one}{DASH}")
+    assert file.entries["remittance"].to_pylist() == [["first", "-", "PAY-2026-004417"], ["first"]]

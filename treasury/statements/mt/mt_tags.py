@@ -146,7 +146,9 @@ def _join_lookalikes(
     inner: list[int] = []
     for at, (tag, after) in enumerate(zip(tags, afters, strict=True)):
         if is_dash[at]:
-            is_inner = _goes_on(main, after)
+            # A text that goes on below a dash has more lines; below an end there is none.
+            has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
+            is_inner = has_more or _goes_on(main, after)
         else:
             is_inner = previous in _TEXTS and after not in _FOLLOWERS.get(tag, {after})
             is_inner = is_inner and not (tag == "25" and _DETAILS.match(texts[at]))
