@@ -132,14 +132,14 @@ class CamtFile(BankFile):
     def _split(self, entry: str) -> EntryXml:
         """Return the entry's XML, and for each of its details with only that one in it."""
         if entry.count("TxDtls>") <= 2:
-            return EntryXml(entry, [entry], entry)
+            return EntryXml(entry, [entry])
         around, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
         if len(groups) <= 1:
-            return EntryXml(entry, self._details(entry), "".join(_cut_out(entry, _GROUP)[0]))
+            return EntryXml(entry, self._details(entry))
         # Each group may be a batch, with ids that are not the others'.
         after = "".join(around[1:])
         details = [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
-        return EntryXml(entry, details, "".join(around))
+        return EntryXml(entry, details)
 
     def _details(self, entry: str) -> list[str]:
         around, details = _cut_out(entry, _DETAIL)

@@ -6,6 +6,7 @@ and then are not proved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -37,12 +38,21 @@ _HEAD: Final = Reader(camt_paths.STATEMENT)
 _BALANCE: Final = Reader(camt_paths.BALANCE)
 
 
+_DETAILS: Final = re.compile(
+    r"""<((?:[^\s/>"'=<:]+:)?NtryDtls)(?:\s(?:[^>"']|"[^"]*"|'[^']*')*)?>.*?</\1>""", re.DOTALL
+)
+
+
 class EntryXml(msgspec.Struct, frozen=True):
-    """The text of an entry: whole, once for each detail with only that one in it, and with none."""
+    """The text of an entry: whole, and for each detail with only that one in it."""
 
     whole: str
     details: Sequence[str]
-    without_details: str
+
+    @property
+    def without_details(self) -> str:
+        """The text of the entry alone."""
+        return _DETAILS.sub("", self.whole)
 
 
 class CamtStatement(msgspec.Struct, eq=False):
