@@ -265,6 +265,8 @@ class BankAccount(
     opened: date | None = None
     closed: date | None = None
     statement_days: StatementDays | None = None
+    holder: str = ""
+    """The holder's name as its bank has it, for payment files; the company if it is not given."""
     batch_booking: bool = False
     """Whether its bank is asked to book a payment file as one debit."""
     answers: _Answers = "all"

@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from treasury.actions.payment_orders import NAMESPACE, CreditTransfer, Payer, pain001
+from treasury.actions.payment_orders import (
+    NAMESPACE,
+    CreditTransfer,
+    Payer,
+    pain001,
+    payer_problem,
+    payers_of,
+)
+from treasury.actions.sepa_letters import sepa_letters
 from treasury.errors import InputError
+from treasury.settings import BankAccount, CompanySettings, Settings
 
 AT = datetime(2026, 11, 2, 8, 0, 5, tzinfo=UTC)
 DAY = date(2026, 11, 3)
@@ -166,7 +175,7 @@ def test_a_payee_beyond_the_eea_asks_for_the_payers_address(schema: etree.XMLSch
     [
         ("Gent", "", "and not both"),
         ("Gent", "Belgium", "is no country"),
-        ("Göteborg", "SE", "hold"),
+        ("東京", "SE", "hold"),
     ],
 )
 def test_an_address_that_sepa_cannot_carry_is_refused(town: str, country: str, says: str) -> None:
@@ -195,7 +204,7 @@ def test_a_payees_address_is_written_where_it_is_given(schema: etree.XMLSchema) 
         ("Vilnius", "", r"PAY-2: the payee: its address .* not both"),
         ("", "LT", r"PAY-2: the payee: its address .* not both"),
         ("Vilnius", "Lithuania", r"PAY-2: the payee: Lithuania is no country"),
-        ("Šiauliai", "LT", r"PAY-2: the payee: its town holds a character"),
+        ("東京", "LT", r"PAY-2: the payee: its town holds a character"),
         ("V" * 36, "LT", r"PAY-2: the payee: its town is longer"),
     ],
 )
@@ -211,3 +220,67 @@ def test_a_payer_whose_bank_books_by_batch_asks_for_one_debit(schema: etree.XMLS
     by_batch = read(pain001([ORDER], msgspec.structs.replace(PAYER, batch_booking=True), AT, DAY))
     assert schema.validate(by_batch)
     assert found(by_batch, "BtchBookg") == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("Müller & Söhne GmbH", "Muller + Sohne GmbH"),
+        ("Mu\u0308ller", "Muller"),
+        ("Aimée Exämple NV", "Aimee Example NV"),
+        ("Łódź Trading", "Lodz Trading"),
+        ("Straße; [Ærø] O’Neil_€", "Strase, (Aro) O'Neil-E"),
+        ("İstanbul Şirketi Țară Ķēniņš", "Istanbul Sirketi Tara Kenins"),
+        ("Ελλάδα Ψ", "Ellada PS"),
+        ("Щъркел ЕООД", "SHTarkel EOOD"),
+    ],
+)
+def test_our_own_name_and_town_are_written_in_the_letters_of_sepa(
+    schema: etree.XMLSchema, name: str, written: str
+) -> None:
+    payer = Payer(name=name, iban=PAYER.iban, town="Liège", country="BE")
+    root = read(pain001([order(town="Köln", country="DE")], payer, AT, DAY))
+    schema.assertValid(root)
+    assert found(root, "InitgPty/Nm") == found(root, "Dbtr/Nm") == [written]
+    assert found(root, "Dbtr/PstlAdr/TwnNm") == ["Liege"]
+    assert found(root, "Cdtr/PstlAdr/TwnNm") == ["Koln"]
+
+
+def test_letters_of_sepa_stay_as_they_are_and_unknown_ones_too() -> None:
+    plain = "AZaz09/-?:().,'+ "
+    assert sepa_letters(plain) == plain
+    assert sepa_letters("株式会社\n") == "株式会社\n"
+    assert sepa_letters("".join(map(chr, range(0x100, 0x180)))).isascii()
+
+
+@pytest.mark.parametrize("name", ["株式会社", "N" * 71, " ", ""])
+def test_a_name_of_ours_that_sepa_does_not_carry_is_set_as_the_bank_has_it(name: str) -> None:
+    with pytest.raises(
+        InputError, match=r"^pay_from: the payer's name .*no file was made"
+    ) as caught:
+        pain001([ORDER], Payer(name=name, iban=PAYER.iban), AT, DAY)
+    assert "holder =" in caught.value.do
+
+
+def test_a_town_that_sepa_does_not_carry_is_corrected_in_the_settings() -> None:
+    for changes in ({"town": "東京", "country": "JP"}, {"town": "T" * 36, "country": "BE"}):
+        with pytest.raises(InputError, match="its town") as caught:
+            pain001([ORDER], msgspec.structs.replace(PAYER, **changes), AT, DAY)
+        assert "[workspace] in treasury.toml" in caught.value.do
+        with pytest.raises(InputError, match="the payee: its town") as caught:
+            pain001([order(**changes)], PAYER, AT, DAY)
+        assert f"[payees.{ORDER.iban}]" in caught.value.do
+
+
+def test_an_account_pays_under_the_name_that_its_bank_has() -> None:
+    accounts = (
+        BankAccount(account="BE45 5399 5187 6689", source="own_bank", holder="Société X"),
+        BankAccount(account="NL91ABNA0417164300", source="own_bank"),
+        BankAccount(account="DE89370400440532013000", source="own_bank", currency="USD"),
+    )
+    company = CompanySettings(company="株式会社", town="Liège", country="BE")
+    payers = payers_of(Settings(workspace=company, accounts=accounts))
+    assert [(payer.name, payer.town) for payer in payers] == [
+        ("Societe X", "Liege"), ("株式会社", "Liege"),
+    ]  # fmt: skip
+    assert [payer_problem(payer) is None for payer in payers] == [True, False]

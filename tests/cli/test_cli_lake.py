@@ -210,6 +210,18 @@ def test_the_doctor_sees_an_account_without_statements_and_missing_rules(desk: W
     assert any("not provable without a provider report" in what for what in told)
 
 
+def test_the_doctor_sees_a_company_that_no_payment_file_can_name(desk: Workspace) -> None:
+    path = desk.folder / "treasury.toml"
+    text = re.sub(r"(?m)^company = .*$", 'company = "株式会社"', path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    found = [f for f in Workspace(desk.folder).doctor().findings if f.topic == "payment files"]
+    assert found
+    assert all("cannot pay by file" in f.what and "holder =" in f.do for f in found)
+    named = re.sub(r'(?m)^source = "own_bank"$', 'source = "own_bank"\nholder = "Kaisha"', text)
+    path.write_text(named, "utf-8")
+    assert "payment files" not in {f.topic for f in Workspace(desk.folder).doctor().findings}
+
+
 def test_the_doctor_of_an_empty_workspace_says_where_to_begin(tmp_path: Path) -> None:
     given = ["-w", str(tmp_path), "init", "--company", "A", "--offline"]
     for name in ("token", "finance", "ramp"):

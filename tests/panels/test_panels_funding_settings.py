@@ -87,3 +87,23 @@ def test_without_an_address_of_ours_nothing_leaves_beyond_the_eea_and_none_is_ma
     assert frame.step is None
     assert "outside the EEA, and the payer's address is missing" in said(frame)
     assert paying.journaled("payment_file.made") == []
+
+
+def test_a_company_with_umlauts_is_confirmed_and_written_in_the_letters_of_sepa(
+    paying: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payee = f'\n[payees.{PAYEE}]\ntown = "Šiauliai"\ncountry = "LT"\n'
+    holder = 'holder = "Müller & Söhne GmbH"'
+    panel = with_settings(paying, account=holder, end=payee)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(panel, "send", lambda content, *_: sent.append(content))
+    step = export(panel).step
+    assert step is not None
+    assert "Muller + Sohne GmbH" in str(step.facts)
+    assert any("Siauliai LT" in text for text in step.items)
+    panel.press("confirm", step=step.key)
+    assert panel.wait()
+    (file,) = [content["file"] for content in sent if "file" in content]
+    root = etree.fromstring(file["text"].encode())
+    assert [one.text for one in root.findall(".//p:Dbtr/p:Nm", SPACE)] == ["Muller + Sohne GmbH"]
+    assert [one.text for one in root.findall(".//p:Cdtr//p:TwnNm", SPACE)] == ["Siauliai"]

@@ -1,6 +1,7 @@
 """CFONB 120: entries and what stands below them, amounts with a letter, and what is torn."""
 
 import io
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -121,11 +122,13 @@ GOOD = file_of(move("1.00"), move("2.00"), opening="0.00", closing="3.00")
     [
         (GOOD.replace("0000000000010{", "000000000001O{", 1), "is not an amount"),
         (GOOD.replace("0000000000010{", "00000000000100", 1), "is not an amount"),
-        (GOOD.replace("VIR SEPA", "VIR", 1), "has 115 characters instead of 120"),
-        (GOOD.replace("04300060A1B", "04300070A1B", 1), "it is of another account than the st"),
+        (GOOD.replace("VIR SEPA", "VIR", 1), "is not an amount"),
+        (GOOD.replace("\r\n0730006", "XYZ\r\n0730006"), "has 123 characters instead of 120"),
+        (GOOD.replace("0A1B00001", "0A1B00002", 1), "it is of another account than the st"),
+        (GOOD.replace("0A1B00001EUR", "0A1B00001USD", 1), "it is of another account than the st"),
         (GOOD.replace("05311026", "05311326", 1), "'311326' is not a date"),
         ("\n".join(GOOD.splitlines()[:3]), "it ends before its new balance"),
-        (GOOD.replace("\r\n0730006", "\r\n0730007"), "the new balance is of another account"),
+        (GOOD[:-110] + GOOD[-110:].replace("12345678901", "12345678902"), "of another account"),
         (GOOD.replace("\r\n0730006", f"\r\n{record('09', '311026')}\r\n0730006"), "kind '09'"),
         ("\r\n".join(GOOD.splitlines()[:2] + GOOD.splitlines()[3:]), "(EUR 2.00 off)"),
     ],
@@ -136,6 +139,86 @@ def test_what_is_torn_costs_its_entry_and_the_proof(
     file = read(tmp_path, content)
     assert file.statements["proved"].to_pylist() == [False]
     assert said in file.statements["proof"].to_pylist()[0]
+
+
+def of_bank(code: str, record: str) -> str:
+    return f"{record[:2]}{code}{record[7:]}"
+
+
+def test_a_movement_with_the_bank_code_of_another_bank_belongs_to_the_account(
+    tmp_path: Path,
+) -> None:
+    moves = [
+        of_bank("10556", move("-22.79", "PRLV SEPA")), of_bank("10556", more("LIB", "FACTURE 7")),
+        move("50.00"), of_bank("15489", more("LIB", "PAY-2026-004417")),
+    ]  # fmt: skip
+    text = file_of(*moves, opening="100.00", closing="127.21")
+    ending = text.rindex("0730006")
+    file = read(tmp_path, text[:ending] + of_bank("10278", text[ending:]))
+    assert file.statements["proved"].to_pylist() == [True]
+    assert rows(file.entries, "account", "amount", "remittance") == [
+        (OURS, Decimal("22.79"), ["PRLV SEPA", "FACTURE 7"]),
+        (OURS, Decimal("50.00"), ["VIR SEPA CLIENT", "PAY-2026-004417"]),
+    ]
+
+
+def test_a_record_05_without_its_currency_belongs_to_its_movement(tmp_path: Path) -> None:
+    blank = more("LIB", "PAY-2026-004417").replace("EUR2", "    ")
+    file = read(tmp_path, file_of(move("1.00"), blank, opening="0.00", closing="1.00"))
+    assert file.entries["remittance"].to_pylist() == [["VIR SEPA CLIENT", "PAY-2026-004417"]]
+
+
+def test_every_text_of_a_movement_is_kept_whatever_its_qualifier(tmp_path: Path) -> None:
+    moves = [
+        move("1.00"), more("REF", "REMISE 7"), more("REF", "PAY-2026-004417"),
+        more("", "BLANK KIND"), more("ZZZ", "UNKNOWN KIND"), more("IPY", "RCS 552100554"),
+    ]  # fmt: skip
+    (row,) = read(tmp_path, file_of(*moves, opening="0.00", closing="1.00")).entries.to_pylist()
+    assert row["additional_information"] == "REMISE 7 PAY-2026-004417 UNKNOWN KIND"
+    assert row["remittance"] == ["VIR SEPA CLIENT", "BLANK KIND"]
+
+
+def without_line_ends(text: str) -> str:
+    return text.replace("\r\n", "")
+
+
+def with_cut_blanks(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def with_more_blanks(text: str) -> str:
+    return "\n".join(f"{line}   " for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        without_line_ends, with_cut_blanks, with_more_blanks,
+        lambda text: without_line_ends(text).rstrip(),
+        lambda text: text.replace("\r\n", "\r"),
+        lambda text: f"{without_line_ends(text)}\r\n{without_line_ends(text)}\r\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1"])
+def test_the_line_ends_of_a_file_do_not_matter(
+    tmp_path: Path, written: Callable[[str], str], encoding: str
+) -> None:
+    moves = [move("50.00"), more("LIB", "PAYÉ PAR ÉMILE"), more("LIB", "PAY-2026-004417")]
+    text = written(file_of(*moves, opening="0.00", closing="50.00"))
+    file = read(tmp_path, text.encode(encoding))
+    assert set(file.statements["proved"].to_pylist()) == {True}
+    assert rows(file.entries, "amount", "remittance")[0] == (
+        Decimal(50), ["VIR SEPA CLIENT", "PAYÉ PAR ÉMILE", "PAY-2026-004417"]
+    )  # fmt: skip
+
+
+def test_a_long_run_of_records_is_read_a_part_at_a_time(tmp_path: Path) -> None:
+    moves = [move("1.00", "VIR DE ÉMILE"), more("LIB", "X")] * 3000
+    text = without_line_ends(file_of(*moves, opening="0.00", closing="3000.00"))
+    for encoding in ("utf-8", "iso-8859-1"):
+        file = read(tmp_path, text.encode(encoding))
+        assert file.statements["proved"].to_pylist() == [True]
+        assert file.entries.num_rows == 3000
 
 
 def test_a_record_before_any_balance_is_refused_by_line(tmp_path: Path) -> None:

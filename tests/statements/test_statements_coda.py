@@ -182,6 +182,74 @@ def test_a_batch_is_a_row_for_each_detail_and_not_for_itself(tmp_path: Path) -> 
     assert file.statements["proved"].to_pylist() == [True]
 
 
+def information(number: int, text: str, *, more: str = "", sequence: int = 1) -> list[str]:
+    """Records 31 and 32 of a movement."""
+    numbers = f"{sequence:04d}{number:04d}"
+    first = record(at_0=f"31{numbers}", at_31="00150000", at_39=text, at_125="0", at_127="0")
+    return [first, *([record(at_0=f"32{numbers}", at_10=more, at_127="0")] if more else [])]
+
+
+def test_every_free_text_of_a_movement_is_kept(tmp_path: Path) -> None:
+    moves = [
+        move("50.00", "0FIRST WORDS"),
+        *information(1, "1001COMPANY BVBA", more="KERKSTRAAT 123"),
+        *information(2, "0Transfer from COMPANY BVBA", more=" KERKSTRAAT"),
+        *information(3, "01111 GENT PAY-2026-004417"),
+        *information(4, "1002OF THE BANK"),
+        *information(5, "1777OF A KIND NOT KNOWN"),
+        *information(6, "1006EUR000000000050000"),
+    ]
+    (row,) = read(tmp_path, file_of(moves, "0.00", "50.00", "0.00", "50.00")).entries.to_pylist()
+    assert (row["remittance"], row["counterparty_name"]) == (["FIRST WORDS"], "COMPANY BVBA")
+    assert row["additional_information"] == (
+        "Transfer from COMPANY BVBA KERKSTRAAT 1111 GENT PAY-2026-004417"
+        " OF THE BANK OF A KIND NOT KNOWN"
+    )
+
+
+def test_texts_of_what_an_amount_is_made_of_are_kept_with_their_movement(tmp_path: Path) -> None:
+    moves = [
+        move("30.00", "0CARD", code="30150000"),
+        move("31.00", "0PAY-2026-004417", detail=1, code="80150100"),
+        move("-1.00", "1101090933755493", detail=2, code="80150020"),
+        *information(2, "0BELOW A DETAIL"),
+    ]
+    (row,) = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00")).entries.to_pylist()
+    assert row["additional_information"] == "PAY-2026-004417 BELOW A DETAIL"
+    assert row["structured_references"] == ["+++090/9337/55493+++"]
+
+
+def test_a_payment_of_a_batch_has_the_information_about_the_batch(tmp_path: Path) -> None:
+    total, *details = batch("10.00", "20.00")
+    moves = [total, *information(0, "0BATCH OF PAY-2026-004417"), *details]
+    file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))
+    assert set(file.entries["additional_information"].to_pylist()) == {"BATCH OF PAY-2026-004417"}
+
+
+@pytest.mark.parametrize(
+    ("field", "account"),
+    [
+        (f"{OURS.ljust(34)}EUR", OURS),
+        (f"{OURS[4:]} EUR0BE".ljust(37), OURS),
+        ("NL05TEST0417164300".ljust(34) + "EUR", "NL05TEST0417164300"),
+        ("123-456".ljust(34) + "EUR", "123-456"),
+    ],
+)
+def test_an_account_whose_structure_is_left_blank_is_read(
+    tmp_path: Path, field: str, account: str
+) -> None:
+    text = GOOD.replace(f"12001{OURS}".ljust(39) + "EUR", f"1 001{field}", 1)
+    assert rows(read(tmp_path, text).statements, "account", "currency", "proved") == [
+        (account, "EUR", True)
+    ]
+
+
+def test_a_file_without_line_ends_is_read(tmp_path: Path) -> None:
+    file = read(tmp_path, GOOD.replace("\r\n", ""))
+    assert file.statements["proved"].to_pylist() == [True]
+    assert file.entries.num_rows == 2
+
+
 def test_details_that_do_not_make_their_entry_unprove_it(tmp_path: Path) -> None:
     moves = [move("30.00", code="10150000"), *batch("10.00", "19.00")[1:]]
     file = read(tmp_path, file_of(moves, "0.00", "30.00", "0.00", "30.00"))

@@ -71,13 +71,47 @@ def test_the_silent_detail_gets_what_the_others_leave(tmp_path: Path) -> None:
     ]
 
 
-def test_several_silent_details_get_no_guess_and_the_statement_is_not_proved(
+def test_details_without_amounts_are_one_line_of_the_entrys_amount(tmp_path: Path) -> None:
+    one = detail("PAY-2026-004417", refs="<EndToEndId>E2E-1</EndToEndId>")
+    two = detail("PAY-2026-004471", refs="<EndToEndId>E2E-2</EndToEndId>")
+    more = "<AcctSvcrRef>R1</AcctSvcrRef><AddtlNtryInf>Batch</AddtlNtryInf>"
+    file = read(tmp_path, entry("6.00", "CRDT", one, two, more=more), closing="106.00")
+    (row,) = file.entries.to_pylist()
+    assert (row["amount"], row["position"], row["inferred"]) == (Decimal(6), "Ntry[1]", [])
+    assert row["remittance"] == ["PAY-2026-004417", "PAY-2026-004471"]
+    assert row["additional_information"] == "Batch E2E-1 E2E-2"
+    assert (row["end_to_end_id"], row["account_servicer_reference"]) == (None, "R1")
+    assert row["raw"].count("<TxDtls>") == 2
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_details_without_amounts_share_what_the_others_leave(tmp_path: Path) -> None:
+    details = detail("a"), detail("b", amount="1.00"), detail("c")
+    file = read(tmp_path, entry("6.00", "CRDT", *details), closing="106.00")
+    assert rows(file.entries, "amount", "remittance", "inferred", "position") == [
+        (Decimal(5), ["a", "c"], ["amount"], "Ntry[1]/TxDtls[1]"),
+        (Decimal(1), ["b"], [], "Ntry[1]/TxDtls[2]"),
+    ]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_details_that_state_only_another_currency_are_one_line_of_the_entry(tmp_path: Path) -> None:
+    foreign = '<AmtDtls><InstdAmt><Amt Ccy="USD">3.00</Amt></InstdAmt></AmtDtls>'
+    details = detail("a", more=foreign), detail("b", more=foreign)
+    file = read(tmp_path, entry("5.00", "CRDT", *details), closing="105.00")
+    assert rows(file.entries, "amount", "remittance", "instructed_amount") == [
+        (Decimal(5), ["a", "b"], None)
+    ]
+
+
+def test_details_that_state_too_much_leave_the_entry_one_line_that_is_not_proved(
     tmp_path: Path,
 ) -> None:
-    file = read(tmp_path, entry("6.00", "CRDT", detail("a"), detail("b")), closing="106.00")
-    assert file.entries["amount"].to_pylist() == [None, None]
-    assert file.statements["proved"].to_pylist() == [False]
-    assert "2 details of 2 state no amount in EUR" in file.statements["proof"][0].as_py()
+    file = read(
+        tmp_path, entry("6.00", "CRDT", detail("a", amount="7.00"), detail("b")), closing="106.00"
+    )
+    assert rows(file.entries, "amount", "remittance") == [(Decimal(6), ["a", "b"])]
+    assert "details are 1.00 EUR more than the entry" in file.statements["proof"][0].as_py()
 
 
 def test_details_that_do_not_add_up_are_said(tmp_path: Path) -> None:
@@ -154,6 +188,57 @@ def test_only_booked_entries_are_in_the_sum(tmp_path: Path) -> None:
 def test_a_banks_day_is_the_day_as_written(tmp_path: Path, written: str) -> None:
     file = read(tmp_path, entry(booked=f"<BookgDt>{written}</BookgDt>"))
     assert file.entries["booking_date"].to_pylist() == [date(2026, 10, 15)]
+
+
+@pytest.mark.parametrize(
+    ("account", "written", "expected"),
+    [
+        (OURS, "2026-10-31T23:00:00Z", "2026-11-01"),
+        (OURS, "2026-10-31T23:00:00.000+00:00", "2026-11-01"),
+        (OURS, "2026-10-31T22:59:59Z", "2026-10-31"),
+        (OURS, "2026-06-30T22:00:00Z", "2026-07-01"),
+        # The edges of a day that a bank only marks as UTC, and any other zone: as written.
+        (OURS, "2026-10-31T23:59:59Z", "2026-10-31"),
+        (OURS, "2026-10-31T23:59:59.999Z", "2026-10-31"),
+        (OURS, "2026-11-01T00:00:00Z", "2026-11-01"),
+        (OURS, "2026-10-31T23:00:00", "2026-10-31"),
+        (OURS, "2026-10-31T23:30:00-05:00", "2026-10-31"),
+        ("GB29NWBK60161331926819", "2026-10-31T23:30:00Z", "2026-10-31"),
+        ("GB29NWBK60161331926819", "2026-06-30T23:30:00Z", "2026-07-01"),
+        ("ES9121000418450200051332", "2026-10-31T23:00:00Z", "2026-11-01"),
+        ("LV80BANK0000435195001", "2026-10-31T22:00:00Z", "2026-11-01"),
+        ("123456", "2026-10-31T23:00:00Z", "2026-10-31"),
+    ],
+)
+def test_an_instant_in_utc_is_the_day_in_the_country_of_the_account(
+    tmp_path: Path, account: str, written: str, expected: str
+) -> None:
+    moment = f"<DtTm>{written}</DtTm>"
+    stated = "".join(
+        balance(code, "100.00").replace("<Dt>2026-10-31</Dt>", moment) for code in ("OPBD", "CLBD")
+    )
+    movement = entry(
+        "0.00", booked=f"<BookgDt>{moment}</BookgDt>", value=f"<ValDt>{moment}</ValDt>"
+    )
+    name = (
+        f"<IBAN>{account}</IBAN>" if account[:2].isalpha() else f"<Othr><Id>{account}</Id></Othr>"
+    )
+    file = read(tmp_path, movement, balances=stated, account=name)
+    day = date.fromisoformat(expected)
+    assert rows(file.entries, "booking_date", "value_date") == [(day, day)]
+    assert rows(file.statements, "opening_date", "closing_date") == [(day, day)]
+
+
+def test_a_bank_without_an_iban_has_the_zone_of_its_bic(tmp_path: Path) -> None:
+    servicer = "<Svcr><FinInstnId><BICFI>KREDBEBB</BICFI></FinInstnId></Svcr>"
+    text = document(
+        statement(
+            entry(booked="<BookgDt><DtTm>2026-10-31T23:00:00Z</DtTm></BookgDt>"),
+            account="<Othr><Id>123456</Id></Othr>",
+        )
+    ).replace("<Ccy>EUR</Ccy></Acct>", f"<Ccy>EUR</Ccy>{servicer}</Acct>")
+    file = read_file(write(tmp_path, text))
+    assert file.entries["booking_date"].to_pylist() == [date(2026, 11, 1)]
 
 
 def test_a_missing_booking_date_is_inferred_and_said(tmp_path: Path) -> None:

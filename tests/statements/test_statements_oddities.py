@@ -1,5 +1,6 @@
 """Oddities of banks: other balances, empty parts, encodings, how a table is laid out."""
 
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 from camt_samples import OURS, balance, detail, document, entry, read, rows, statement, write
 
 from treasury.errors import StatementError
-from treasury.statements import read_file
+from treasury.statements import StatementFile, read_file
+from treasury.statements.byte_stream import UnknownFormat
 
 ABROAD = '<AmtDtls><InstdAmt><Amt Ccy="USD">11.00</Amt></InstdAmt></AmtDtls>'
 
@@ -187,15 +189,170 @@ def test_charges_given_back_are_deducted(
     assert rows(file.entries, "charges_amount", "charges_currency") == [(Decimal(charged), "EUR")]
 
 
-def test_details_that_leave_nothing_to_the_silent_ones_make_those_nothing(tmp_path: Path) -> None:
+CHARGED = '<Chrgs><TtlChrgsAndTaxAmt Ccy="EUR">{}</TtlChrgsAndTaxAmt></Chrgs>'
+
+
+@pytest.mark.parametrize(
+    ("direction", "moved", "closing"),
+    [("DBIT", "1526.00", "474.00"), ("CRDT", "1474.00", "3474.00")],
+)
+def test_charges_of_an_entry_with_several_details_are_a_line_of_their_own(
+    tmp_path: Path, direction: str, moved: str, closing: str
+) -> None:
+    way = f"<CdtDbtInd>{direction}</CdtDbtInd>"
+    details = (
+        detail("Invoice 77", amount="1000.00", more=way),
+        detail("Invoice 78", amount="500.00", more=way),
+    )
+    more = CHARGED.format("26.00")
+    file = read(
+        tmp_path, entry(moved, direction, *details, more=more), opening="2000.00", closing=closing
+    )
+    assert rows(
+        file.entries, "amount", "direction", "remittance", "charges_amount", "position"
+    ) == [
+        (Decimal(1000), direction, ["Invoice 77"], None, "Ntry[1]/TxDtls[1]"),
+        (Decimal(500), direction, ["Invoice 78"], None, "Ntry[1]/TxDtls[2]"),
+        (Decimal(26), "DBIT", [], Decimal(26), "Ntry[1]/Chrgs"),
+    ]
+    assert "TxDtls" not in file.entries["raw"].to_pylist()[2]
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_charges_of_details_and_of_their_entry_explain_a_difference_together(
+    tmp_path: Path,
+) -> None:
+    details = detail(amount="10.00", more=CHARGED.format("1.00")), detail(amount="20.00")
+    more = CHARGED.format("2.00")
+    file = read(tmp_path, entry("33.00", "DBIT", *details, more=more), closing="67.00")
+    assert rows(file.entries, "amount", "inferred") == [
+        (Decimal(11), ["amount"]), (Decimal(20), []), (Decimal(2), []),
+    ]  # fmt: skip
+    assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_charges_that_are_not_the_difference_explain_nothing(tmp_path: Path) -> None:
+    details = detail(amount="10.00"), detail(amount="20.00")
+    for direction, moved, closing in (("DBIT", "31.00", "69.00"), ("CRDT", "32.00", "132.00")):
+        batch = entry(moved, direction, *details, more=CHARGED.format("2.00"))
+        file = read(tmp_path, batch, closing=closing)
+        assert file.entries.num_rows == 2
+        assert file.statements["proved"].to_pylist() == [False]
+
+
+def test_details_beside_one_that_has_all_of_the_entry_describe_it(tmp_path: Path) -> None:
     file = read(
         tmp_path, entry("30.00", "CRDT", detail("all", amount="30.00"), detail("a"), detail("b")),
         closing="130.00",
     )  # fmt: skip
-    assert rows(file.entries, "amount", "inferred") == [
-        (Decimal(30), []), (Decimal(0), ["amount"]), (Decimal(0), ["amount"]),
-    ]  # fmt: skip
+    assert rows(file.entries, "amount", "remittance", "inferred") == [
+        (Decimal(30), ["all", "a", "b"], [])
+    ]
     assert file.statements["proved"].to_pylist() == [True]
+
+
+def test_details_that_leave_nothing_to_a_silent_one_make_that_nothing(tmp_path: Path) -> None:
+    parts = detail("a", amount="10.00"), detail("b", amount="20.00"), detail("c")
+    file = read(tmp_path, entry("30.00", "CRDT", *parts), closing="130.00")
+    assert rows(file.entries, "amount", "inferred") == [
+        (Decimal(10), []), (Decimal(20), []), (Decimal(0), ["amount"]),
+    ]  # fmt: skip
+
+
+def documents(folder: Path, *texts: str | bytes) -> StatementFile:
+    """Several documents one after the other in a file, read."""
+    parts = [text if isinstance(text, bytes) else text.encode() for text in texts]
+    return read_file(write(folder, b"".join(parts)))
+
+
+FIRST = document(statement(entry("50.00", "CRDT", detail("one")), closing="150.00"))
+SECOND = document(
+    statement(
+        entry("70.00", "CRDT", detail("Zürich")), opening="150.00", closing="220.00", name="S2",
+        sequence=2, days=("2026-11-01", "2026-11-30"),
+    )
+).replace("<MsgId>M1</MsgId>", "<MsgId>M2</MsgId>")  # fmt: skip
+UNDECLARED = SECOND.partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (FIRST, SECOND),
+        (FIRST, "\n\n", SECOND, "\n"),
+        (FIRST, "\n", UNDECLARED),
+        (FIRST, "\ufeff", SECOND),
+        (FIRST, "\r\n\ufeff", UNDECLARED),
+        ("\ufeff", FIRST, "\ufeff", SECOND),
+        (FIRST.replace("UTF-8", "utf8"), "<!-- next -->", SECOND),
+        (FIRST.encode("utf-16"), SECOND.encode("utf-16-le")),
+        (FIRST, " " * 65536, SECOND),
+        (FIRST, " " * (65536 - len(FIRST) - 9), SECOND),
+    ],
+)
+def test_documents_one_after_the_other_are_all_read(
+    tmp_path: Path, texts: tuple[str | bytes, ...]
+) -> None:
+    file = documents(tmp_path, *texts)
+    assert rows(file.statements, "message_id", "bank_statement_id", "proved") == [
+        ("M1", "S1", True), ("M2", "S2", True),
+    ]  # fmt: skip
+    assert file.entries["remittance"].to_pylist() == [["one"], ["Zürich"]]
+
+
+def test_many_documents_in_a_file_are_all_read(tmp_path: Path) -> None:
+    small = document(statement(entry("0.00")))
+    assert documents(tmp_path, small * 3000).statements.num_rows == 3000
+
+
+def test_documents_may_use_one_prefix_for_two_versions(tmp_path: Path) -> None:
+    def prefixed(version: str) -> str:
+        text = document(statement(entry("10.00"), closing="110.00"), namespace=None)
+        text = re.sub(r"<(/?)(?=[A-Z])", r"<\1n:", text)
+        space = f'xmlns:n="urn:iso:std:iso:20022:tech:xsd:camt.053.001.{version}"'
+        return text.replace("<n:Document", f"<n:Document {space}")
+
+    one, two = prefixed("02"), prefixed("08").partition("\n")[2]
+    for texts in ((one, two), ("<All>", one.partition("\n")[2], two, "</All>")):
+        file = documents(tmp_path, *texts)
+        assert file.entries["amount"].to_pylist() == [Decimal(10)] * 2
+
+
+def test_a_notification_after_a_statement_is_a_notification(tmp_path: Path) -> None:
+    other = document(
+        statement(entry("10.00"), balances="", kind="Ntfctn"), message="BkToCstmrDbtCdtNtfctn",
+        namespace=None,
+    )  # fmt: skip
+    assert documents(tmp_path, FIRST, other).statements["format"].to_pylist() == [
+        "camt.053", "camt.054",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("second", "said", "step"),
+    [
+        (
+            "<Document><CstmrPmtStsRpt/></Document>",
+            "document 2 in it is no bank st",
+            "cut the file",
+        ),
+        (SECOND[:-9], "not well-formed XML, line 4, column", "if the bank sends the same"),
+        (SECOND.replace("?>\n", "?>\n<!DOCTYPE a>\n"), "it has a DOCTYPE", "ask the bank"),
+        (SECOND.replace("UTF-8", "ISO-8859-1"), "documents in two encodings", "cut the file"),
+        ("junk", "junk after document element", "if the bank sends the same"),
+    ],
+)
+def test_a_document_that_cannot_be_read_refuses_all_of_the_file(
+    tmp_path: Path, second: str, said: str, step: str
+) -> None:
+    with pytest.raises(StatementError) as caught:
+        documents(tmp_path, FIRST, "\n", second)
+    assert said in caught.value.what
+    assert step in caught.value.do
+    if second.startswith("<Document>"):
+        with pytest.raises(StatementError, match="document 1 in it is no bank statement") as other:
+            documents(tmp_path, "<Document><Other/></Document>", FIRST.partition("\n")[2])
+        assert not isinstance(other.value, UnknownFormat)
 
 
 def test_a_rate_that_cannot_be_kept_costs_only_itself(tmp_path: Path) -> None:

@@ -55,6 +55,21 @@ def test_a_report_is_read_at_every_level(tmp_path: Path, version: str) -> None:
     assert rejected["raw"].startswith("<TxInfAndSts>")
 
 
+def test_reports_one_after_the_other_in_a_file_are_each_about_their_own(tmp_path: Path) -> None:
+    one = report(payment("PAY-1", "ACSC"), original="FILE-1", message_id="BANK-1")
+    two = report(payment("PAY-2", "RJCT", "AC04"), original="FILE-2", message_id="BANK-2")
+    rows = read_statements([written(tmp_path, f"{one}\n{two}")]).statuses.to_pylist()
+    names = ("message_id", "original_message_id", "original_end_to_end_id")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("BANK-1", "FILE-1", "PAY-1"), ("BANK-2", "FILE-2", "PAY-2"),
+    ]  # fmt: skip
+    statement = "<Document><BkToCstmrStmt><Stmt><Id>S</Id></Stmt></BkToCstmrStmt></Document>"
+    for texts in ((one, statement), (statement, one)):
+        with pytest.raises(StatementError, match="in it is no") as caught:
+            read_statements([written(tmp_path, "\n".join(texts))])
+        assert "cut the file" in caught.value.do
+
+
 def test_prefixes_older_dates_and_utf_16_are_read(tmp_path: Path) -> None:
     text = report(payment("PAY-1", "ACSC")).replace("<Dt>2026-11-02</Dt>", "2026-11-02")
     for name in ("Document", "CstmrPmtStsRpt", "OrgnlPmtInfAndSts", "TxInfAndSts"):

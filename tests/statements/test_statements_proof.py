@@ -151,6 +151,46 @@ def test_balances_without_a_sign_and_without_movements_prove_nothing(tmp_path: P
     assert not is_provable(said)
 
 
+@pytest.mark.parametrize(
+    ("more", "proved"),
+    [
+        ("<Avlbty><Amt Ccy='EUR'>7.00</Amt></Avlbty>", True),
+        ("<Avlbty><Amt Ccy='EUR'>7</Amt><CdtDbtInd>CRDT</CdtDbtInd></Avlbty>", True),
+        ("<Avlbty><Amt Ccy='EUR'>7.00</Amt><CdtDbtInd>DBIT</CdtDbtInd></Avlbty>", False),
+        ("<Avlbty><Amt Ccy='EUR'>6.00</Amt></Avlbty>", False),
+        # With a credit line as much may be available although the account is overdrawn.
+        (
+            "<CdtLine><Amt>14.00</Amt></CdtLine><Avlbty><Amt Ccy='EUR'>7.00</Amt></Avlbty>",
+            False,
+        ),
+    ],
+)
+def test_balances_without_a_sign_of_which_all_is_available_are_credits_if_nothing_moved(
+    tmp_path: Path, more: str, proved: bool
+) -> None:
+    both = "".join(
+        unsigned(code, "7.00").replace("</Bal>", f"{more}</Bal>") for code in ("OPBD", "CLBD")
+    )
+    file = read(tmp_path, balances=both)
+    assert rows(file.statements, "opening_balance", "closing_balance", "proved") == [
+        (Decimal(7), Decimal(7), proved)
+    ]
+    assert bool(file.problems) is proved
+
+
+def test_what_is_available_does_not_overrule_the_movements(tmp_path: Path) -> None:
+    both = "".join(
+        unsigned(code, amount).replace(
+            "</Bal>", f"<Avlbty><Amt Ccy='EUR'>{amount}</Amt></Avlbty></Bal>"
+        )
+        for code, amount in (("OPBD", "100.00"), ("CLBD", "110.00"))
+    )
+    file = read(tmp_path, entry("10.00", "DBIT"), balances=both)
+    assert rows(file.statements, "opening_balance", "closing_balance", "proved") == [
+        (Decimal(-100), Decimal(-110), True)
+    ]
+
+
 def test_balances_without_a_sign_whose_sum_does_not_hold_are_not_proved(tmp_path: Path) -> None:
     file = clearing(tmp_path, "100.00", "95.00", BARE.format("10.00", "DBIT"))
     assert "(EUR 5.00 off)" in file.statements["proof"].to_pylist()[0]

@@ -1,7 +1,8 @@
 """Payment orders for a bank's upload: SEPA credit transfers as pain.001.001.09.
 
-The bank pays what the file says, so nothing in it is bent to fit: a name, a reference or an amount
-that SEPA cannot carry as it stands is refused and paid by hand. The message's id follows from what
+The bank pays exactly what the file orders. A payee's name, a reference or an amount that SEPA
+cannot carry unchanged is refused and paid by hand. Our own name and the towns decide nothing and
+are written in SEPA's letters. The message's id follows from what
 is ordered, so a bank that is given the same orders twice sees the same id twice.
 
 Structure: ISO 20022 CustomerCreditTransferInitiationV09, as the EPC's customer-to-bank guidelines
@@ -21,9 +22,11 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
+from treasury.actions.sepa_letters import sepa_letters
 from treasury.errors import InputError
 from treasury.identifiers import is_bic, is_iban, plain_account
 from treasury.money import format_amount, is_exact_in, total
+from treasury.settings import Settings
 from treasury.text import clean, visible
 
 NAMESPACE: Final = "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"
@@ -33,7 +36,7 @@ _REFERENCE: Final = re.compile(r"(?!/)(?!.*//)(?!.*/$).{1,35}")
 
 
 class Payer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose account pays."""
+    """Whose account pays; `name` is the holder's as the bank has it."""
 
     name: str
     iban: str
@@ -87,7 +90,10 @@ def pain001(
             f"pay_from: {clean(payer.iban)[:40]} is no IBAN",
             do="correct the account in its settings",
         )
-    _check_text("pay_from: the payer's name", payer.name, 70)
+    payer = _written(payer)
+    if problem := payer_problem(payer):
+        raise InputError(f"pay_from: {problem}; no file was made", do=HOLDER_STEP)
+    transfers = [msgspec.structs.replace(t, town=sepa_letters(t.town)) for t in transfers]
     for transfer in transfers:
         _check(transfer)
     _check_address(payer, transfers)
@@ -125,6 +131,42 @@ def pain001(
     ET.indent(root)
     text = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def payers_of(settings: Settings) -> list[Payer]:
+    """Return our accounts in EUR that can pay, as a payment file has them."""
+    company = settings.workspace
+    return [
+        _written(
+            Payer(
+                name=account.holder or company.company,
+                iban=plain_account(account.account),
+                town=company.town or "",
+                country=company.country or "",
+                batch_booking=account.batch_booking,
+            )
+        )
+        for account in settings.accounts
+        if account.source == "own_bank" and account.currency == "EUR" and is_iban(account.account)
+    ]
+
+
+def _written(payer: Payer) -> Payer:
+    """Return the payer with name and town in SEPA's letters."""
+    return msgspec.structs.replace(
+        payer, name=sepa_letters(payer.name), town=sepa_letters(payer.town)
+    )
+
+
+def payer_problem(payer: Payer) -> str | None:
+    """Return what keeps the payer's name out of a file, if anything."""
+    return _text_problem("the payer's name", sepa_letters(payer.name), 70)
+
+
+HOLDER_STEP: Final = (
+    "give the name as its bank has it, in Latin letters and at most 70 characters: holder ="
+    ' "…" under the account in [[accounts]] of treasury.toml'
+)
 
 
 def _add(batch: ET.Element, transfer: CreditTransfer) -> None:
@@ -224,7 +266,8 @@ def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> No
             do=f"give town and country under {place}",
         )
     if holder.town:
-        _check_text(f"{subject}: its town", holder.town, 35)
+        step = f"give the town in Latin letters, at most 35, under {place}"
+        _check_text(f"{subject}: its town", holder.town, 35, step)
         if not re.fullmatch(r"[A-Z]{2}", holder.country):
             raise InputError(
                 f"{subject}: {visible(holder.country)[:20]} is no country's code; no file was made",
@@ -232,16 +275,22 @@ def _check_place(subject: str, holder: Payer | CreditTransfer, place: str) -> No
             )
 
 
-def _check_text(subject: str, text: str, longest: int) -> None:
+def _check_text(subject: str, text: str, longest: int, do: str = "") -> None:
+    if problem := _text_problem(subject, text, longest):
+        raise _refused(problem, do)
+
+
+def _text_problem(subject: str, text: str, longest: int) -> str | None:
     if not text.strip():
-        raise _refused(f"{subject} is missing")
+        return f"{subject} is missing"
     if len(text) > longest:
-        raise _refused(f"{subject} is longer than SEPA's {longest} characters")
+        return f"{subject} is longer than SEPA's {longest} characters"
     if not _CHARACTERS.fullmatch(text) or text != text.strip():
-        raise _refused(f"{subject} holds a character that SEPA does not carry: {visible(text)}")
+        return f"{subject} holds a character that SEPA does not carry: {visible(text)}"
+    return None
 
 
-def _refused(problem: str) -> InputError:
+def _refused(problem: str, do: str = "") -> InputError:
     return InputError(
-        f"{problem}; no file was made", do="leave it out, or pay it by hand at the bank"
+        f"{problem}; no file was made", do=do or "leave it out, or pay it by hand at the bank"
     )

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from treasury.actions.payment_orders import HOLDER_STEP, payer_problem, payers_of
 from treasury.calendar import target_holidays
 from treasury.close.stored_answers import altered_answers
 from treasury.desk.health_finding import HealthFinding, State
@@ -151,6 +152,7 @@ def examine(
         if has_services:
             findings += _sync(lake, settings, now)
         findings += [*_accounts(lake, settings), *_wallets(lake)]
+    findings += _payers(settings)
     findings += watch_findings(folder, settings)
     year = now.astimezone(settings.zone).year
     sentence = (
@@ -412,6 +414,14 @@ def _accounts(lake: Lake, settings: Settings) -> Iterator[HealthFinding]:
         sentence = f"credits to {virtual:,} virtual accounts are not provable"
         do = f"add the provider's account to [[accounts]] in {FILE_NAME}, source provider_report"
         yield HealthFinding("statements", "missing", f"{sentence} without a provider report", do)
+
+
+def _payers(settings: Settings) -> Iterator[HealthFinding]:
+    """Accounts that no payment file can be made for."""
+    for payer in payers_of(settings):
+        if problem := payer_problem(payer):
+            sentence = f"{payer.iban} cannot pay by file: {problem}"
+            yield HealthFinding("payment files", "missing", sentence, HOLDER_STEP)
 
 
 def _covered(account: str, source: str | None, to: date | None) -> HealthFinding:

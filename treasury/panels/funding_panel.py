@@ -15,14 +15,21 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from treasury.actions import KINDS
-from treasury.actions.payment_orders import CreditTransfer, Payer, message_id, pain001
+from treasury.actions.payment_orders import (
+    CreditTransfer,
+    Payer,
+    message_id,
+    pain001,
+    payers_of,
+)
+from treasury.actions.sepa_letters import sepa_letters
 from treasury.calendar import is_target_day, next_target_day
 from treasury.decisions.remarks import LIABILITY
 from treasury.errors import ActionRefused, InputError, NothingStored, TreasuryError
 from treasury.extract.ramp_tables import RAMP_REQUESTS, ReceivedRequest
 from treasury.extract.record_rows import rows
 from treasury.ground.package_files import step_sql
-from treasury.identifiers import is_iban, plain_account
+from treasury.identifiers import plain_account
 from treasury.journal.decision_history import AcceptedPayee
 from treasury.lake import Snapshot
 from treasury.money import format_amount
@@ -232,7 +239,7 @@ class FundingPanel(ListPanel):
         """What the buttons need."""
         pay_from = InputField("pay_from", "Pay from", "IBAN or its last digits")
         return (
-            *((pay_from,) if len(self._payers()) > 1 else ()),
+            *((pay_from,) if len(payers_of(self._desk.settings)) > 1 else ()),
             InputField("transaction_hash", "Transaction hash", "0x…"),
             InputField("reason", "Reason", "For a remark"),
         )
@@ -443,32 +450,18 @@ class FundingPanel(ListPanel):
             iban=iban,
             bic=row["deposit_bic"],
             amount=row["send"],
-            town="" if address is None else address.town,
+            town="" if address is None else sepa_letters(address.town),
             country="" if address is None else address.country,
         )
 
-    def _payers(self) -> list[Payer]:
-        settings = self._desk.settings
-        return [
-            Payer(
-                name=settings.workspace.company,
-                iban=plain_account(account.account),
-                town=settings.workspace.town or "",
-                country=settings.workspace.country or "",
-                batch_booking=account.batch_booking,
-            )
-            for account in settings.accounts
-            if account.source == "own_bank"
-            and account.currency == "EUR"
-            and is_iban(account.account)
-        ]
-
     def _payer(self, typed: str) -> Payer:
         digits = plain_account(typed)
-        matching = [payer for payer in self._payers() if payer.iban.endswith(digits)]
+        matching = [
+            payer for payer in payers_of(self._desk.settings) if payer.iban.endswith(digits)
+        ]
         if len(matching) == 1:
             return matching[0]
-        ibans = ", ".join(payer.iban for payer in self._payers())
+        ibans = ", ".join(payer.iban for payer in payers_of(self._desk.settings))
         if not ibans:
             raise InputError(
                 "pay_from: no account of ours in EUR has an IBAN",

@@ -46,6 +46,8 @@ class StatementBalance(msgspec.Struct, frozen=True):
     """Whether what may be borrowed is in it: one that is without it counts before."""
     is_signed: bool = True
     """Whether the bank says on which side it is; else `amount` has no sign of its own yet."""
+    is_available: bool = False
+    """The full amount is available without a credit line, so it cannot be a debit."""
 
 
 def opening_balance(

@@ -1,13 +1,14 @@
 """Texts of a bank file as values: days, instants, account numbers, references that are none.
 
-A bank's day is the day as written, in the bank's own zone: it is never moved to another.
+A bank's day is the day as written, in the bank's own zone: it is never moved to another. Only an
+instant in UTC is the day that it is where the bank is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final
@@ -32,14 +33,28 @@ _LONGEST: Final = 16
 _LETTERS: Final = re.compile(r"[^A-Z0-9]")
 
 
+# The time of an instant in UTC; a whole day that a bank only marks as UTC begins or ends with it.
+_IN_UTC: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ](?!00:00(?::00)?(?:[.,]0+)?[Z+-]|23:59(?::59)?(?:[.,]9+)?[Z+-])"
+    r"(\d\d:\d\d(?::\d\d)?)[\d.,]*(?:Z|[+-]00:?00)",
+    re.ASCII,
+)
+
+
 @lru_cache(maxsize=4096)
-def day(text: str) -> date:
-    """The day in a date or a date-time, as written; InputError where there is none."""
+def day(text: str, zone: tzinfo | None = None) -> date:
+    """Return the day in a date or a date-time, as written; InputError where there is none.
+
+    An instant in UTC is the day that it is in `zone`, unless its time is the edge of a day.
+    """
     matched = _DAY.fullmatch(text.strip())
+    in_utc = _IN_UTC.fullmatch(text.strip()) if zone is not None else None
     try:
+        if in_utc is not None:
+            return datetime.fromisoformat(f"{in_utc[1]}T{in_utc[2]}Z").astimezone(zone).date()
         if matched is not None:
             return date.fromisoformat(matched[1])
-    except ValueError:
+    except (ValueError, OverflowError):
         pass  # 30 February: said below, like any other text that is no day
     raise InputError(f"{text[:40]!r} is not a date", do="write it as 2026-10-31")
 

@@ -133,15 +133,27 @@ class StatementDraft:
     def _with_signs(
         self, opening: StatementBalance, closing: StatementBalance
     ) -> tuple[StatementBalance, StatementBalance]:
-        """Balances that state no sign with the one that the movements show, else as credits."""
+        """Return balances that state no sign with the one that the movements show, else as credits.
+
+        Without a movement they are credits if the full amount is available.
+        """
         if opening is closing or (opening.is_signed and closing.is_signed):
             return opening, closing
         signed_pairs = self.tally.signed(opening, closing)
+        remark = "it is the one that the movements show"
+        if len(signed_pairs) > 1 and opening.is_available and closing.is_available:
+            signed_pairs = [
+                (
+                    msgspec.structs.replace(opening, is_signed=True),
+                    msgspec.structs.replace(closing, is_signed=True),
+                )
+            ]
+            remark = "they are credits, as the full amount is available"
         if len(signed_pairs) != 1:
             return opening, closing
         for before, after in zip((opening, closing), signed_pairs[0], strict=True):
             self.balances[self.balances.index(before)] = after
-        self.note("Bal", "the balances have no sign; it is the one that the movements show")
+        self.note("Bal", f"the balances have no sign; {remark}")
         return signed_pairs[0]
 
     def finish(self, raw: str) -> StatementRow:

@@ -1,7 +1,6 @@
 -- Every entry of a declared account, as matching reads it. A credit on the provider's account belongs to
--- the virtual IBAN that it reached; a debit there, to the one it left. A detail for which the bank states
--- no amount is no line: its statement is not proved, and says so. Nor is one that a later statement superseded,
--- or whose statement was withdrawn. Where the bank states no currency it is the account's declared one.
+-- the virtual IBAN that it reached; a debit there, to the one it left. Not a line: an entry that a later
+-- statement or its own details superseded, an entry of a withdrawn statement, and a detail with the amount 0. Where the bank states no currency it is the account's declared one.
 SELECT
     e.entry_id,
     e.statement_id,

@@ -12,6 +12,7 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Final, NoReturn
 from xml.parsers import expat
 
@@ -51,7 +52,7 @@ class Piece(msgspec.Struct, frozen=True):
     """An element cut out of the file, or the beginning or end of one that holds others."""
 
     kind: str
-    """`begin` and `end` of a container, a `part` of it, an `entry`; else an element `outside`."""
+    """`document` at its start; `begin`, `part`, `entry`, `end` of a container; else `outside`."""
     name: str
     text: str = ""
 
@@ -62,7 +63,8 @@ class Cut:
     `containers` says, by the local name of an element and of its parent, whether it is a statement;
     `entry` is the local name of the many elements in it, `detail` of the many in those. Elements
     named in `outside` are given where they stand outside a container. `roots` has the names seen
-    above the containers. StatementError, naming file and line, for anything but plain XML.
+    above the containers of the document being read. StatementError, naming file and line, for
+    anything but plain XML.
     """
 
     def __init__(
@@ -82,16 +84,21 @@ class Cut:
         self._is_container = containers
         self._entry, self._detail, self._outside = entry, detail, outside
         self._decode: Callable[[bytes, bool], str] | None = None
-        # It only says whether the text is well-formed.
-        self._parser = expat.ParserCreate(namespace_separator="}")
-        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._encoding = ""
+        self._parser = self._new_parser()
+        self._parsed = ""
+        """The text given last to the parser, and the bytes that it had before."""
+        self._parsed_before = 0
+        self._lines_before = 0
+        """Lines before the document being parsed."""
         self._held = ""
         self._text = ""
         self._at = 0
         self._gone = 0
         self._size = _CHUNK
         self._ended = False
-        self._declared: dict[str, None] = {}
+        self._declared: list[list[str]] = []
+        """The namespaces that each open element above the containers declares."""
 
     @property
     def line(self) -> int:
@@ -102,41 +109,46 @@ class Cut:
         """The pieces in the file's order."""
         stack = [""]
         while tag := self._next_tag():
-            closing, name, attributes = tag.group(1, 2, 3)
+            closing, name = tag.group(1, 2)
             local = local_name(name)
             if closing:
                 if len(stack) > 1:
                     stack.pop()
+                    self._declared.pop()
                 self._at = tag.end()
             elif self._is_container(local, stack[-1]):
                 yield from self._container(tag)
             elif local in self._outside:
                 yield Piece("outside", local, self._element(tag))
             else:
-                spaces = _SPACE_DECLARED.findall(attributes)
-                self._declare(spaces)
-                if len(stack) <= 3 and len(self.roots) < 16:
-                    self.roots.append(local)
-                    self.spaces += spaces
-                self._at = tag.end()
-                if not attributes.endswith("/"):
-                    stack.append(local)
-                if len(stack) > 256:
-                    raise self._refused("its elements are nested too deeply")
+                if len(stack) == 1:
+                    yield Piece("document", local)
+                    self.roots, self.spaces = [], []
+                self._open(tag, stack)
         while self._more():
             self._at = len(self._text)
 
-    def _declare(self, spaces: list[str]) -> None:
-        self._declared |= dict.fromkeys(spaces)
-        if spaces:
+    def _open(self, tag: re.Match[str], stack: list[str]) -> None:
+        """Go into an element above the containers."""
+        name, attributes = tag.group(2, 3)
+        local, spaces = local_name(name), _SPACE_DECLARED.findall(attributes)
+        if len(stack) <= 3 and len(self.roots) < 16:
+            self.roots.append(local)
+            self.spaces += spaces
+        self._at = tag.end()
+        if not attributes.endswith("/"):
+            stack.append(local)
+            self._declared.append(spaces)
             self._joined_spaces([])
+        if len(stack) > 256:
+            raise self._refused("its elements are nested too deeply")
 
     def _joined_spaces(self, more: list[str]) -> str:
-        """Join the namespace declarations so far and some more, each once."""
-        joined = "".join([*self._declared, *more])
-        if len(joined) > _MOST_SPACES:
+        """Join the namespaces of the open elements and some more; the innermost prefix wins."""
+        declared = [*chain(*self._declared), *more]
+        if sum(map(len, declared)) > _MOST_SPACES:
             raise self._refused("its namespaces are longer than any bank's")
-        return joined
+        return "".join({space.partition("=")[0].strip(): space for space in declared}.values())
 
     def _container(self, tag: re.Match[str]) -> Iterator[Piece]:
         name, attributes = tag.group(2, 3)
@@ -259,15 +271,54 @@ class Cut:
                     raise self._refused("it does not begin like XML")
             else:
                 text = self._decode(chunk, not chunk)
-            self._parser.Parse(text, not chunk)
+            self._parse(text, is_last=not chunk)
         except UnicodeError as error:
             why = "its bytes are not in the encoding that it says"
             raise self._not_well_formed(f"{why}: {str(error)[:120]}") from None
         except expat.ExpatError as error:
             why = expat.errors.messages.get(error.code, "not XML")
-            where = f"line {error.lineno}, column {error.offset + 1}: {why}"
+            where = f"line {self._lines_before + error.lineno}, column {error.offset + 1}: {why}"
             raise self._not_well_formed(where) from None
         return text
+
+    def _new_parser(self) -> expat.XMLParserType:
+        # Expat only checks that the text is well-formed.
+        parser = expat.ParserCreate(namespace_separator="}")
+        parser.StartDoctypeDeclHandler = self._refuse_doctype
+        return parser
+
+    def _parse(self, text: str, *, is_last: bool) -> None:
+        """Parse on, with a new parser where a document has ended and another one follows."""
+        while True:
+            try:
+                self._parser.Parse(text, is_last)
+            except expat.ExpatError as error:
+                following = self._following_document(text)
+                if error.code not in _AFTER_DOCUMENT or following is None:
+                    raise
+                text, self._parsed, self._parsed_before = following, "", 0
+                self._lines_before += error.lineno - 1
+                self._parser = self._new_parser()
+            else:
+                self._parsed_before += len(self._parsed.encode())
+                self._parsed = text
+                return
+
+    def _following_document(self, text: str) -> str | None:
+        """Return what begins where the parser stopped, without its declaration, if it is XML."""
+        # A tag or declaration may have begun in the text before.
+        at = self._parser.ErrorByteIndex - self._parsed_before
+        following = (self._parsed + text).encode()[at:].decode().lstrip("\ufeff \t\n")
+        if at < 0 or not following.startswith("<"):
+            return None
+        declared = _DECLARED.match(following)
+        encoding = _ENCODING.match(declared[0].encode()) if declared else None
+        if encoding is not None and not _is_same(encoding[1].decode(), self._encoding):
+            raise StatementError(
+                f"{self._file_name}: documents in two encodings, one after the other",
+                do="cut the file where the second begins, and add each; nothing was stored",
+            )
+        return following[declared.end() :] if declared else following
 
     def _decoder(self, head: bytes) -> Callable[[bytes, bool], str]:
         """The decoder for the encoding that the file says it is in, by its first bytes."""
@@ -277,6 +328,7 @@ class Cut:
             encoding = declared[1].decode("latin-1") if declared else "utf-8"
             if not _PLAIN.fullmatch(encoding):
                 raise self._refused(f"its encoding {encoding[:20]!r} is not used")
+        self._encoding = encoding
         try:
             decoder = codecs.getincrementaldecoder(encoding)("strict")
         except LookupError:
@@ -304,7 +356,8 @@ class Cut:
     def _not_well_formed(self, why: str) -> StatementError:
         return StatementError(
             f"{self._file_name}: not well-formed XML, {why}",
-            do="fetch the file from the bank again; nothing of it was stored",
+            do="fetch the file from the bank again; if the bank sends the same, correct that place"
+            " or ask for another format. The file was not stored",
         )
 
     def _refused(self, why: str) -> StatementError:
@@ -315,6 +368,24 @@ class Cut:
 
 
 _LONGEST_TAG: Final = 4096
+_AFTER_DOCUMENT: Final = frozenset(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT, expat.errors.XML_ERROR_INVALID_TOKEN,
+        expat.errors.XML_ERROR_MISPLACED_XML_PI,
+    )
+)  # fmt: skip
+"""Errors of the parser where another document may follow, with a byte order mark or without."""
+
+
+def _is_same(declared: str, encoding: str) -> bool:
+    """Whether a document that declares an encoding can be in that of the document before it."""
+    if encoding.startswith("utf-16"):
+        return True  # in any other one its characters would have been none
+    try:
+        return codecs.lookup(declared).name == codecs.lookup(encoding).name.removesuffix("-sig")
+    except LookupError:
+        return False
 
 
 def plain_text(text: str) -> tuple[str, str]:

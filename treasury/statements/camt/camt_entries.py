@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, tzinfo
 from decimal import Decimal
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -25,7 +26,7 @@ from treasury.statements.entry_rows import EntryRow
 from treasury.statements.field_values import account_number, amount_in_xml, day, is_true, reference
 from treasury.statements.statement_draft import StatementHead
 
-_DIRECTIONS: Final = frozenset({"CRDT", "DBIT"})
+_OPPOSITE: Final = {"CRDT": "DBIT", "DBIT": "CRDT"}
 _DIGITS: Final = re.compile(r"[0-9]+\.[0-9]+", re.ASCII)
 _SHORT: Final = 18
 
@@ -43,19 +44,26 @@ class CamtMovement(msgspec.Struct, frozen=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """A detail's part of its entry; `amount` is None where the bank does not state it."""
+    """A part of an entry, which becomes a row."""
 
-    amount: Decimal | None
+    amount: Decimal
     direction: str
+    details: tuple[int, ...] = (0,)
+    """The places of the details that it is of: several without amounts share one, charges of the
+    entry have none."""
     is_inferred: bool = False
 
 
 def movement(
-    fields: ElementValues, account_currency: str | None, fallback: date | None
+    fields: ElementValues,
+    account_currency: str | None,
+    fallback: date | None,
+    zone: tzinfo | None = None,
 ) -> CamtMovement:
-    """What the entry did, on the day of `fallback` where nothing of it states one.
+    """Return the movement of the entry, on the day of `fallback` if it states no day.
 
-    InputError where amount, direction or a date cannot be read.
+    `zone` is the bank's, for days that are instants in UTC. InputError where amount, direction or a
+    date cannot be read.
     """
     texts = fields.working
     inferred = []
@@ -70,10 +78,10 @@ def movement(
     if status is None:
         status = "BOOK"
         inferred.append("entry_status")
-    value_date = day_of(texts, "value_date")
-    booked = day_of(texts, "booking_date")
+    value_date = day_of(texts, "value_date", zone)
+    booked = day_of(texts, "booking_date", zone)
     if booked is None:
-        booked = value_date or day_of(texts, "settlement_date") or fallback
+        booked = value_date or day_of(texts, "settlement_date", zone) or fallback
         inferred.append("booking_date")
         if booked is None:
             raise InputError("it has no date, and the statement has none either")
@@ -82,37 +90,56 @@ def movement(
 
 
 def shares(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
-    """Each detail's part of the entry, and what does not add up, if anything.
+    """Return the parts of the entry, and what does not add up, if anything.
 
     A single detail has all of it: what it says itself may be before charges or in another currency.
-    In a batch a detail says its own part; one that does not gets what the others leave, and where
-    several do not, they get nothing if nothing is left, else none of them gets a guess. Details may
-    be before charges of their own.
+    In a batch each detail states its own part. Details without an amount share the rest: the amount
+    of the entry is certain even if the amount of each detail is not. Details may be before
+    charges, their own or those of the entry.
     """
     if len(details) <= 1:
         return _whole(entry, details)
     stated = [_stated(fields, entry.currency) for fields in details]
     ways = [_direction(f.working.get("direction", entry.direction)) for f in details]
-    remainder = entry.amount
-    for amount, way in zip(stated, ways, strict=True):
-        if amount is not None:
-            sign = EXACT.subtract if way == entry.direction else EXACT.add
-            remainder = sign(remainder, amount)
-    silent = stated.count(None)
-    guess = remainder if remainder == 0 or (silent == 1 and remainder > 0) else None
     parts = [
-        Share(guess, entry.direction, guess is not None) if amount is None else Share(amount, way)
-        for amount, way in zip(stated, ways, strict=True)
+        Share(amount, way, (at,))
+        for at, (amount, way) in enumerate(zip(stated, ways, strict=True))
+        if amount is not None
     ]
-    if silent and guess is None:
-        return parts, f"{silent} details of {len(details)} state no amount in {entry.currency}"
-    if silent or remainder == 0:
-        return parts, None
-    charged = _after_charges(entry, details, parts, remainder)
-    if charged is not None:
-        return charged, None
+    remainder = entry.amount
+    for part in parts:
+        sign = EXACT.subtract if part.direction == entry.direction else EXACT.add
+        remainder = sign(remainder, part.amount)
     relation = "short of" if remainder > 0 else "more than"
-    return parts, f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
+    mismatch = f"details are {remainder.copy_abs():f} {entry.currency} {relation} the entry"
+    silent = tuple(at for at, amount in enumerate(stated) if amount is None)
+    if silent:
+        return _with_silent(entry, parts, silent, remainder, mismatch)
+    if remainder == 0:
+        return parts, None
+    explained = _after_charges(entry, details, parts, remainder)
+    return (parts, mismatch) if explained is None else (explained, None)
+
+
+def _with_silent(
+    entry: CamtMovement,
+    parts: list[Share],
+    silent: tuple[int, ...],
+    remainder: Decimal,
+    mismatch: str,
+) -> tuple[list[Share], str | None]:
+    """Return the parts if some details state no amount; their amounts are not guessed."""
+    everything = tuple(range(len(parts) + len(silent)))
+    whole = [Share(entry.amount, entry.direction, everything)]
+    if not parts or (len(parts) == 1 and remainder == 0):
+        return whole, None  # one movement, which several details describe
+    if remainder < 0:
+        return whole, mismatch
+    if remainder == 0:
+        rest = [Share(remainder, entry.direction, (at,), is_inferred=True) for at in silent]
+    else:
+        rest = [Share(remainder, entry.direction, silent, is_inferred=True)]
+    return sorted([*parts, *rest], key=lambda part: part.details), None
 
 
 def _after_charges(
@@ -121,24 +148,37 @@ def _after_charges(
     parts: Sequence[Share],
     remainder: Decimal,
 ) -> list[Share] | None:
-    """The parts with each detail's own charges, if it is those that make the difference."""
-    charges = [_charges(fields) for fields in details]
-    amounts = [amount or Decimal(0) for amount, _ in charges]
-    explained = total(amounts) == remainder.copy_abs() and all(
-        amount is None or currency == entry.currency for amount, currency in charges
-    )
-    if not explained or any(part.direction != entry.direction for part in parts):
+    """Return the parts with charges, if those make the difference.
+
+    Charges of a detail are in its part, and charges of the entry are a part of their own.
+    """
+    if any(part.direction != entry.direction for part in parts):
         return None
     add = EXACT.add if remainder > 0 else EXACT.subtract
-    moved = [
-        add(part.amount or Decimal(0), amount) for part, amount in zip(parts, amounts, strict=True)
-    ]
-    if min(moved) < 0:
-        return None
-    return [
-        Share(amount, entry.direction, is_inferred=amount != part.amount)
-        for amount, part in zip(moved, parts, strict=True)
-    ]
+    charged_way = entry.direction if remainder > 0 else _OPPOSITE[entry.direction]
+    own = [_charges_in(fields, entry.currency) for fields in details]
+    of_entry = _charges_in(details[0], entry.currency, "entry_")
+    if charged_way != ("DBIT" if of_entry > 0 else "CRDT"):
+        of_entry = Decimal(0)
+    # The same charges may be stated at both places, so each is tried alone first.
+    for charges, more in (
+        (own, Decimal(0)), ([Decimal(0)] * len(own), of_entry), (own, of_entry),
+    ):  # fmt: skip
+        moved = [add(part.amount, charge) for part, charge in zip(parts, charges, strict=True)]
+        if total([*charges, more.copy_abs()]) != remainder.copy_abs() or min(moved) < 0:
+            continue
+        charged_parts = [
+            Share(amount, part.direction, part.details, is_inferred=amount != part.amount)
+            for part, amount in zip(parts, moved, strict=True)
+        ]
+        return [*charged_parts, *([Share(more.copy_abs(), charged_way, ())] if more else [])]
+    return None
+
+
+def _charges_in(fields: ElementValues, currency: str, level: str = "") -> Decimal:
+    """Return the charges that are stated in a currency, 0 if there are none."""
+    amount, stated_currency = _charges(fields, level)
+    return amount if amount is not None and stated_currency == currency else Decimal(0)
 
 
 def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[Share], str | None]:
@@ -147,7 +187,8 @@ def _whole(entry: CamtMovement, details: Sequence[ElementValues]) -> tuple[list[
         return [Share(entry.amount, entry.direction)], None
     stated = _stated(details[0], entry.currency, ("amount",))
     if not stated or stated == entry.amount:  # a detail of 0 is a placeholder
-        return [Share(entry.amount, entry.direction, "amount" in texts and not stated)], None
+        is_inferred = "amount" in texts and not stated
+        return [Share(entry.amount, entry.direction, is_inferred=is_inferred)], None
     share = [Share(entry.amount, entry.direction, is_inferred=True)]
     difference = EXACT.subtract(stated, entry.amount).copy_abs()
     charges = (_charges(details[0], level) for level in ("", "entry_"))
@@ -166,6 +207,47 @@ def _stated(fields: ElementValues, currency: str, names: Sequence[str] = _STATED
         if name in fields.working and fields.working.get(f"{name}_currency", currency) == currency:
             return _positive(fields.working[name], f"{name} of a detail")
     return None
+
+
+def merged(details: Sequence[ElementValues]) -> ElementValues:
+    """Return the values of several details of an entry as those of one detail.
+
+    A column keeps a value that is the same in all details; texts and references are joined. Ids
+    that differ become text, so that matching searches them.
+    """
+    first = details[0]
+    columns = {
+        name: text
+        for name, text in first.columns.items()
+        if all(fields.columns.get(name) == text for fields in details)
+    }
+    texts = [
+        fields.columns[name]
+        for name in ("additional_information", "end_to_end_id", "instruction_id")
+        for fields in details
+        if name not in columns and reference(fields.columns.get(name)) is not None
+    ]
+    if texts:
+        common = columns.get("additional_information"), first.working.get("entry_information")
+        columns["additional_information"] = " ".join(dict.fromkeys([*filter(None, common), *texts]))
+    working = {
+        name: text
+        for name, text in first.working.items()
+        if name.removesuffix("_currency") not in _OF_ONE_DETAIL
+        and all(fields.working.get(name) == text for fields in details)
+    }
+    lists = {name: several for name, several in first.lists.items() if name.startswith("entry_")}
+    for name in ("remittance", "structured_references"):
+        several = chain.from_iterable(fields.lists.get(name, ()) for fields in details)
+        lists[name] = list(dict.fromkeys(several))
+    return ElementValues(columns, working, lists, first.names)
+
+
+_OF_ONE_DETAIL: Final = frozenset(
+    {"amount", "transacted", "countervalue", "instructed", "charges", "exchange_rate"}
+    | {"source", "target"}
+)
+"""Amounts of one detail, which do not apply to several together."""
 
 
 def entry_row(
@@ -327,12 +409,12 @@ def _positive(text: str, label: str) -> Decimal:
 
 
 def _direction(text: str) -> str:
-    if text not in _DIRECTIONS:
+    if text not in _OPPOSITE:
         raise InputError(f"credit/debit indicator {text[:20]!r} is neither CRDT nor DBIT")
     return text
 
 
-def day_of(texts: dict[str, str], name: str) -> date | None:
-    """The day in a text, if there is such a text. InputError where it is no day."""
+def day_of(texts: dict[str, str], name: str, zone: tzinfo | None = None) -> date | None:
+    """Return the day in a text, None if the text is missing. Raise InputError if it is no day."""
     text = texts.get(name)
-    return None if text is None else day(text)
+    return None if text is None else day(text, zone)

@@ -1,6 +1,6 @@
 """Reads camt.052, .053 and .054 of any version, entry by entry, in memory that does not grow.
 
-Each row's `raw` is its entry as XML with only that row's detail in it. An entry is cut out of the
+Each row's `raw` is its entry as XML with only that row's details in it. An entry is cut out of the
 text once, its values are picked by the shape of its tags (`shape`), and the rules of `entries` make
 rows of them.
 """
@@ -18,7 +18,7 @@ from treasury.errors import InputError, StatementError
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
 from treasury.statements.camt import camt_paths
 from treasury.statements.camt.bank_xml import Cut
-from treasury.statements.camt.camt_statement import CamtStatement
+from treasury.statements.camt.camt_statement import CamtStatement, EntryXml
 from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_rows import EntryRow, entry_batches
 from treasury.statements.field_values import instant
@@ -43,6 +43,8 @@ class CamtFile(BankFile):
         self._reader = Reader(camt_paths.ENTRY)
         self._group = Reader(camt_paths.GROUP)
         self._message: dict[str, str] = {}
+        self._documents = 0
+        self._has_statement = False
         self._places: Counter[str] = Counter()
         self._accounts = accounts
 
@@ -75,12 +77,16 @@ class CamtFile(BankFile):
                 statement.parts.append((piece.name, piece.text))
             elif piece.kind == "begin":
                 statement, entries = self._begin(piece.name), 0
+                self._has_statement = True
             elif piece.kind == "end" and statement is not None:
                 self.complete(statement.finish(), statement.draft)
                 self.format = self.format or _FORMATS[piece.name]
             elif piece.kind == "outside":
                 self._message = self._group.read(piece.text).working
-        self._finish(cut)
+            elif piece.kind == "document":
+                self._end_document(cut)
+        self._end_document(cut, is_last=True)
+        self.end()
 
     def _begin(self, name: str) -> CamtStatement:
         self._places[name] += 1
@@ -96,32 +102,44 @@ class CamtFile(BankFile):
             self._ids,
         )
 
-    def _finish(self, cut: Cut) -> None:
-        named_formats = {
+    def _end_document(self, cut: Cut, *, is_last: bool = False) -> None:
+        """Note the format of the first document, and refuse one that is no bank statement."""
+        self._message = {}
+        if not cut.roots:
+            return  # none was read yet
+        self._documents += 1
+        formats = {
             form
             for message, form in _MESSAGES.items()
             if any(name.startswith(message) for name in cut.roots)
         }
-        named_formats |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
-        formats = sorted({self.format, *named_formats} - {""})
-        if not formats:
+        formats |= {f for f in _FORMATS.values() if any(f in space for space in cut.spaces)}
+        self.format = self.format or min(formats, default="")
+        if formats or self._has_statement:
+            self._has_statement = False
+            return
+        if is_last and self._documents == 1:
             raise UnknownFormat(
                 f"{self.file_name}: XML, but not a bank statement (camt.052, .053 or .054)",
                 do="give a statement as the bank sends it",
             )
-        self.format = self.format or formats[0]
-        self.end()
+        raise StatementError(
+            f"{self.file_name}: document {self._documents} in it is no bank statement (camt.052,"
+            " .053 or .054)",
+            do="cut the file where that document begins, and add both parts; nothing was stored",
+        )
 
-    def _split(self, entry: str) -> list[str]:
-        """The entry's XML once for each of its details, with only that one in it."""
+    def _split(self, entry: str) -> EntryXml:
+        """Return the entry's XML, and for each of its details with only that one in it."""
         if entry.count("TxDtls>") <= 2:
-            return [entry]
+            return EntryXml(entry, [entry])
         around, groups = _cut_out(entry, _GROUP) if entry.count("NtryDtls>") > 2 else ([], [])
         if len(groups) <= 1:
-            return self._details(entry)
+            return EntryXml(entry, self._details(entry))
         # Each group may be a batch, with ids that are not the others'.
         after = "".join(around[1:])
-        return [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
+        details = [part for group in groups for part in self._details(f"{around[0]}{group}{after}")]
+        return EntryXml(entry, details)
 
     def _details(self, entry: str) -> list[str]:
         around, details = _cut_out(entry, _DETAIL)

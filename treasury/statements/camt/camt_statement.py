@@ -6,10 +6,12 @@ and then are not proved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -18,7 +20,15 @@ from treasury.money import format_amount
 from treasury.statements import field_values
 from treasury.statements.balance_proof import EXACT, StatementBalance, closing_balance
 from treasury.statements.camt import camt_paths
-from treasury.statements.camt.camt_entries import amount_aside, day_of, entry_row, movement, shares
+from treasury.statements.camt.bank_zones import bank_zone
+from treasury.statements.camt.camt_entries import (
+    amount_aside,
+    day_of,
+    entry_row,
+    merged,
+    movement,
+    shares,
+)
 from treasury.statements.camt.element_shapes import Reader
 from treasury.statements.entry_identity import Ordinals
 from treasury.statements.entry_rows import EntryRow, StatementRow
@@ -26,6 +36,23 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 
 _HEAD: Final = Reader(camt_paths.STATEMENT)
 _BALANCE: Final = Reader(camt_paths.BALANCE)
+
+
+_DETAILS: Final = re.compile(
+    r"""<((?:[^\s/>"'=<:]+:)?NtryDtls)(?:\s(?:[^>"']|"[^"]*"|'[^']*')*)?>.*?</\1>""", re.DOTALL
+)
+
+
+class EntryXml(msgspec.Struct, frozen=True):
+    """The text of an entry: whole, and for each detail with only that one in it."""
+
+    whole: str
+    details: Sequence[str]
+
+    @property
+    def without_details(self) -> str:
+        """The text of the entry alone."""
+        return _DETAILS.sub("", self.whole)
 
 
 class CamtStatement(msgspec.Struct, eq=False):
@@ -47,6 +74,8 @@ class CamtStatement(msgspec.Struct, eq=False):
     """The elements of it that are no entry: name and text."""
     begun: tuple[StatementDraft, date | None] | None = None
     texts: dict[str, str] = {}
+    zone: ZoneInfo | None = None
+    """The bank's time zone, if its country is known."""
     counts: dict[str, int] = msgspec.field(default_factory=lambda: {"CRDT": 0, "DBIT": 0})
     sums: dict[str, Decimal] = msgspec.field(
         default_factory=lambda: {"CRDT": Decimal(0), "DBIT": Decimal(0)}
@@ -57,19 +86,12 @@ class CamtStatement(msgspec.Struct, eq=False):
         """What is known of it: it begins with the first entry, or with the end."""
         return self._start()[0]
 
-    def entry_rows(self, reader: Reader, raws: Sequence[str], position: str) -> list[EntryRow]:
-        """The rows of one entry, each `raw` being the entry with one of its details.
-
-        InputError where the entry cannot be read.
-        """
+    def entry_rows(self, reader: Reader, entry_xml: EntryXml, position: str) -> list[EntryRow]:
+        """Return the rows of one entry. InputError if it cannot be read."""
         draft, day_of_entries = self.begun or self._start()
-        details = [reader.read(raw) for raw in raws]
-        entry = movement(details[0], draft.head.currency, day_of_entries)
+        details = [reader.read(raw) for raw in entry_xml.details]
+        entry = movement(details[0], draft.head.currency, day_of_entries, self.zone)
         parts, mismatch = shares(entry, details)
-        rows = [
-            entry_row(entry, fields, part, draft.head, alone=len(details) == 1)
-            for fields, part in zip(details, parts, strict=True)
-        ]
         way = entry.direction
         if entry.status == "BOOK":
             draft.tally.add(entry.amount, entry.currency, way)
@@ -78,12 +100,27 @@ class CamtStatement(msgspec.Struct, eq=False):
             self.sums[way] = EXACT.add(self.sums[way], entry.amount)
         if mismatch is not None:
             draft.problem(position, mismatch)
-        if len(rows) == 1:
-            draft.take(rows[0], rows[0].account_servicer_reference, position, raws[0])
-        else:
-            for number, (row, fields, raw) in enumerate(zip(rows, details, raws, strict=True), 1):
-                own = field_values.reference(fields.working.get("servicer_reference"))
-                draft.take(row, own, f"{position}/TxDtls[{number}]", raw)
+        rows = []
+        for part in parts:
+            place = position
+            if not part.details:
+                raw, place = entry_xml.without_details, f"{position}/Chrgs"
+                fields = reader.read(raw)
+            elif len(part.details) > 1:
+                raw, fields = entry_xml.whole, merged([details[at] for at in part.details])
+            else:
+                raw, fields = entry_xml.details[part.details[0]], details[part.details[0]]
+            if part.details and len(parts) > 1:
+                place = f"{position}/TxDtls[{part.details[0] + 1}]"
+            is_alone = len(parts) == 1 or not part.details
+            row = entry_row(entry, fields, part, draft.head, alone=is_alone)
+            if not part.details:
+                row.is_reversal = False  # charges of a return do not come back with it
+            own = field_values.reference(fields.working.get("servicer_reference"))
+            if len(parts) == 1:
+                own = row.account_servicer_reference
+            draft.take(row, own, place, raw)
+            rows.append(row)
         return rows
 
     def finish(self) -> StatementRow:
@@ -119,20 +156,24 @@ class CamtStatement(msgspec.Struct, eq=False):
         if self.begun is not None:
             return self.begun
         self.texts = texts = _HEAD.read(self._text()).working
+        stated = texts.get("account")
+        account = stated and field_values.own_account(
+            field_values.account_number(stated), self.accounts
+        )
+        self.zone = bank_zone(account, texts.get("servicer_bic"))
         problems: list[tuple[str, str]] = []
         days: dict[str, date | None] = {"from_date": None, "to_date": None}
         for name in days:
             try:
-                days[name] = day_of(texts, name)
+                days[name] = day_of(texts, name, self.zone)
             except InputError as error:
                 problems.append(("FrToDt", error.what))
         balances: list[StatementBalance] = []
         for number, text in enumerate((text for name, text in self.parts if name == "Bal"), 1):
             try:
-                balances.append(_balance(_BALANCE.read(text).working))
+                balances.append(_balance(_BALANCE.read(text).working, self.zone))
             except InputError as error:
                 problems.append((f"Bal[{number}]", f"balance not read: {error.what}"))
-        stated = texts.get("account")
         currency = texts.get("currency") or next((b.currency for b in balances), None)
         head = StatementHead(
             file_name=self.file_name,
@@ -143,8 +184,7 @@ class CamtStatement(msgspec.Struct, eq=False):
             sequence_number=field_values.count_in(
                 texts.get("sequence_number") or texts.get("legal_sequence_number")
             ),
-            account=stated
-            and field_values.own_account(field_values.account_number(stated), self.accounts),
+            account=account,
             account_name=texts.get("account_name") or texts.get("owner_name"),
             servicer_bic=texts.get("servicer_bic"),
             currency=currency,
@@ -158,7 +198,7 @@ class CamtStatement(msgspec.Struct, eq=False):
         for problem in problems:
             draft.problem(*problem)
         closing = closing_balance(balances, currency)
-        created = head.created_at.date() if head.created_at else None
+        created = head.created_at.astimezone(self.zone).date() if head.created_at else None
         self.begun = draft, head.to_date or (closing.day if closing else None) or created
         return self.begun
 
@@ -169,7 +209,7 @@ class CamtStatement(msgspec.Struct, eq=False):
 _TELLS_APART: Final = ("legal_sequence_number", "page", "from_date", "to_date")
 
 
-def _balance(texts: dict[str, str]) -> StatementBalance:
+def _balance(texts: dict[str, str], zone: ZoneInfo | None) -> StatementBalance:
     for name in ("code", "amount", "amount_currency"):
         if name not in texts:
             raise InputError(f"it has no {name.replace('_', ' ')}")
@@ -181,7 +221,11 @@ def _balance(texts: dict[str, str]) -> StatementBalance:
         texts["code"],
         -amount if direction == "DBIT" else amount,
         texts["amount_currency"],
-        day_of(texts, "day"),
+        day_of(texts, "day", zone),
         field_values.is_true(texts.get("has_credit_line")),
         is_signed="direction" in texts,
+        is_available="available" in texts
+        and amount_aside(texts["available"]) == amount
+        and texts.get("available_direction", "CRDT") == "CRDT"
+        and not {"credit_line", "has_credit_line"} & texts.keys(),
     )

@@ -32,7 +32,6 @@ _KEY_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "12345678912345
 _MODULUS: Final = 97
 _FRANCE: Final = "152700"
 """`FR00` with its letters as numbers, as the check digits of an IBAN are worked out."""
-_WIDTH: Final = 120
 
 
 def french_iban(bank: str, branch: str, account: str) -> str:
@@ -56,6 +55,7 @@ class CfonbFile(FixedFile):
 
     format = "CFONB 120"
     begins = re.compile(rb"01\d{5} {4}[0-9A-Z]{5}[A-Z]{3}\d[ 0-9][0-9A-Z]{11}")
+    width = 120
     most_records = 10_000
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
@@ -65,7 +65,9 @@ class CfonbFile(FixedFile):
         self._account = ""
 
     def take(self, record: FixedRecord) -> Iterator[EntryRow]:
-        """The rows that are complete with this record."""
+        """Return the rows that are complete with this record."""
+        # Mail and editors cut the blanks at the end of a line.
+        record = FixedRecord(record.text.ljust(self.width), record.line)
         kind = record.text[:2]
         if kind == "05" and self._entry:
             self.keep(record)
@@ -135,11 +137,11 @@ class CfonbFile(FixedFile):
                 raise InputError("it is of another account than the statement")
             row = _entry_of(first)
             for record in records[1:]:
-                record.require_width(_WIDTH)
-                if _account_of(record) != _account_of(first):
+                record.require_width(CfonbFile.width)
+                if _account_of(record) not in {self._account, _without_currency(first)}:
                     raise InputError(f"line {record.line} is of another account")
                 if record.text[48:118].strip():
-                    _add_more(row, record.text[45:48], record.text[48:118])
+                    _add_more(row, record.text[45:48].strip(), record.text[48:118])
         except InputError as error:
             draft.lost(f"line {first.line}", error.what, first.line)
             return
@@ -152,13 +154,23 @@ class CfonbFile(FixedFile):
 
 
 def _account_of(record: FixedRecord) -> str:
-    """Bank, branch, currency and account, as every record repeats them."""
+    """Return branch, currency and account number, which every record repeats.
+
+    The bank code does not identify the account: banks that merged write another one in some
+    movements (direct debits, fees), and the balances of the statement include those.
+    """
     text = record.text
-    return f"{text[2:7]}{text[11:20]}{text[21:32]}"
+    return f"{text[11:19]}{text[21:32]}"
+
+
+def _without_currency(record: FixedRecord) -> str:
+    """Return the identity of the account in a record 05 that leaves the currency blank."""
+    text = record.text
+    return f"{text[11:16]}   {text[21:32]}"
 
 
 def _balance(record: FixedRecord, code: str) -> StatementBalance:
-    record.require_width(_WIDTH)
+    record.require_width(CfonbFile.width)
     text = record.text
     amount = _signed(text[90:104], text[19])
     return StatementBalance(code, amount, text[16:19], six_digit_day(text[34:40]))
@@ -177,7 +189,7 @@ def _signed(text: str, decimals: str) -> Decimal:
 
 def _entry_of(record: FixedRecord) -> EntryRow:
     """The row of a record 04."""
-    record.require_width(_WIDTH)
+    record.require_width(CfonbFile.width)
     text = record.text
     booked = six_digit_day(text[34:40])
     if booked is None:
@@ -200,9 +212,9 @@ def _entry_of(record: FixedRecord) -> EntryRow:
 
 
 def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
-    """What a record 05 says; what has no column is kept in `raw` alone."""
+    """Add the values of a record 05; identifiers of the parties stay in `raw` alone."""
     match qualifier:
-        case "LIB" | "LCC":
+        case "" | "LIB" | "LCC":
             row.remittance = (*row.remittance, text.strip())
         case "LC2":  # the second half of a text of 140 characters, cut within a word or not
             *before, last = row.remittance or ("",)
@@ -220,6 +232,10 @@ def _add_more(row: EntryRow, qualifier: str, text: str) -> None:
             row.counterparty_account = row.counterparty_account or account_number(text)
         case _ if name := _COLUMN.get(qualifier):
             setattr(row, name, getattr(row, name) or text.strip())
+        case _ if qualifier not in _IDENTIFIERS:
+            # A reference may be in any text, so several are kept, and those of unknown kinds too.
+            texts = (row.additional_information, " ".join(text.split()))
+            row.additional_information = " ".join(filter(None, texts))
 
 
 _COLUMN: Final = {
@@ -230,5 +246,6 @@ _COLUMN: Final = {
     "NPO": "ultimate_debtor_name",
     "NBU": "ultimate_creditor_name",
     "RUM": "mandate_id",
-    "REF": "additional_information",
 }
+_IDENTIFIERS: Final = frozenset({"IPY", "IBE", "IPO", "IBU"})
+"""Qualifiers of a party's registration number, which is no reference of a payment."""

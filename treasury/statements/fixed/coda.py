@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from treasury.errors import InputError
+from treasury.identifiers import is_iban
 from treasury.money import format_amount, total
 from treasury.statements.balance_proof import EXACT, StatementBalance
 from treasury.statements.byte_stream import ByteSource
@@ -32,10 +33,10 @@ from treasury.statements.statement_draft import StatementDraft, StatementHead
 _ACCOUNTS: Final = {"0": (0, 12, 13), "1": (0, 34, 34), "2": (0, 31, 34), "3": (0, 34, 34)}
 """Where account and currency stand in their field, by the account's structure."""
 _PAYMENTS: Final = frozenset("567")
-_WIDTH: Final = 128
 _THOUSANDTHS: Final = Decimal("0.001")
 _DIGITS: Final = re.compile(r"[0-9]{15}", re.ASCII)
 _PRINTED: Final = re.compile(r"\+\+\+ ?(\d{3})/(\d{4})/(\d{5}) ?\+\+\+", re.ASCII)
+_BELGIAN: Final = re.compile(r"[0-9]{12}[ 0-9][A-Z]{3}", re.ASCII)
 _REASON: Final = re.compile(r"[A-Z]{2}[A-Z0-9]{2}", re.ASCII)
 _MODULUS: Final = 97
 _BELGIUM: Final = "111400"
@@ -65,6 +66,7 @@ class CodaFile(FixedFile):
 
     format = "CODA"
     begins = re.compile(rb"0{5}\d{6}[0-9 ]{3}05[ D]")
+    width = 128
     most_records = 100_000
 
     def __init__(self, source: ByteSource, file_name: str) -> None:
@@ -139,12 +141,13 @@ class CodaFile(FixedFile):
 
     def _take_old_balance(self, statement: _Statement, record: FixedRecord) -> None:
         text = record.text
-        places = _ACCOUNTS.get(text[1:2])
+        structure = _structure_of(text[5:42]) if text[1:2] == " " else text[1:2]
+        places = _ACCOUNTS.get(structure)
         if places is None:
             raise InputError(f"{text[1:2]!r} is no structure of an account number")
         start, end, at = places
         account, statement.currency = text[5:42][start:end], text[5:42][at : at + 3]
-        if text[1:2] == "0":
+        if structure == "0":
             account = belgian_iban(account)
         amount = _signed_amount(text[42:58])
         balance = StatementBalance("OPBD", amount, statement.currency, six_digit_day(text[58:64]))
@@ -185,11 +188,12 @@ class CodaFile(FixedFile):
         try:
             parts = _parts(records)
             parent = _entry_of(parts[0], statement.currency)
-            payments = [
-                _entry_of(part, statement.currency, parent)
-                for part in parts[1:]
-                if part[0].text[53] in _PAYMENTS
-            ]
+            payments: list[EntryRow] = []
+            for part in parts[1:]:
+                if part[0].text[53] in _PAYMENTS:
+                    payments.append(_entry_of(part, statement.currency, parent))
+                else:
+                    _add_detail_texts(payments[-1] if payments else parent, part)
         except InputError as error:
             draft.lost(position, error.what, records[0].line)
             return
@@ -215,11 +219,18 @@ class CodaFile(FixedFile):
             yield row
 
 
+def _structure_of(field: str) -> str:
+    """Return the structure of an account field for which the bank leaves it blank."""
+    if is_iban(field[:34].strip()):
+        return "3"
+    return "0" if _BELGIAN.match(field) else "1"
+
+
 def _parts(records: Sequence[FixedRecord]) -> list[list[FixedRecord]]:
     """The records of an entry and of each of its details. InputError for a torn record."""
     parts: list[list[FixedRecord]] = []
     for record in records:
-        record.require_width(_WIDTH)
+        record.require_width(CodaFile.width)
         if record.text[:2] == "21":
             parts.append([record])
         elif not parts:
@@ -289,7 +300,7 @@ def _entry_of(
         row.inferred = ("booking_date",)
         if row.booking_date is None:
             raise InputError("it has neither an entry date nor a value date")
-    _add_communication(row, text[61], _joined(records, _COMMUNICATION))
+    _add_texts(row, records)
     for record in records[1:]:
         if record.text.startswith("22"):
             row.end_to_end_id = reference(record.field(63, 98) or None)
@@ -300,13 +311,28 @@ def _entry_of(
             account = account_number(record.text[10:44])
             row.counterparty_account = account if account.strip("0") else None
             row.counterparty_name = record.field(47, 82) or None
-    _add_information(row, records)
     if parent is not None and row.direction == parent.direction:
         for name in _INHERITED:
             if getattr(row, name) is None:
                 setattr(row, name, getattr(parent, name))
     set_parties(row)
     return row
+
+
+def _add_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
+    _add_communication(row, records[0].text[61], _joined(records, _COMMUNICATION))
+    _add_information(row, records)
+
+
+def _add_detail_texts(row: EntryRow, records: Sequence[FixedRecord]) -> None:
+    """Add the texts of a detail that is no payment: the payer's words may be there alone."""
+    detail = EntryRow()
+    _add_texts(detail, records)
+    for text in (*detail.remittance, detail.additional_information or ""):
+        if text not in {*row.remittance, row.additional_information}:
+            _append(row, text)
+    known = row.structured_references
+    row.structured_references = tuple(dict.fromkeys((*known, *detail.structured_references)))
 
 
 def _joined(records: Sequence[FixedRecord], places: dict[str, tuple[int, int]]) -> str:
@@ -359,7 +385,7 @@ def _printed(text: str) -> tuple[str, ...]:
 
 
 def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
-    """What records 31 to 33 say beside: the other party's name, or more text."""
+    """Add the name of the other party and the texts in records 31 to 33."""
     groups: list[list[FixedRecord]] = []
     for record in records:
         if record.text.startswith("31"):
@@ -369,14 +395,26 @@ def _add_information(row: EntryRow, records: Sequence[FixedRecord]) -> None:
     for group in groups:
         text = _joined(group, _INFORMATION)
         code = text[:3] if group[0].text[39] == "1" else ""
-        if code in {"001", "008", "009"}:
+        if code in _NAMES:
             row.counterparty_name = row.counterparty_name or text[3:73].strip() or None
-        elif code in {"", "002"}:
-            message = " ".join(text[len(code) :].split())
-            row.additional_information = row.additional_information or message or None
+        elif code not in _AMOUNTS:
+            # The payer's words may be in any of several records, so every text is kept.
+            _append(row, text[len(code) :])
+
+
+_NAMES: Final = frozenset({"001", "008", "009"})
+"""Types of information that begin with the name of the other party, or of one behind it."""
+_AMOUNTS: Final = frozenset({"004", "005", "006", "007", "010", "011"})
+"""Types of information about banks, amounts, coins and securities, which carry no message."""
+
+
+def _append(row: EntryRow, text: str) -> None:
+    texts = (row.additional_information, " ".join(text.split()))
+    row.additional_information = " ".join(filter(None, texts)) or None
 
 
 _INHERITED: Final = (
     "counterparty_name", "counterparty_account", "counterparty_agent", "end_to_end_id",
+    "additional_information",
 )  # fmt: skip
 """What a detail has from its parent where it does not state it."""

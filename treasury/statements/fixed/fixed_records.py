@@ -1,7 +1,8 @@
-"""What files of records of a fixed width share: lines in, rows out, statements at their end.
+"""What files of records of a fixed width share: records in, rows out, statements at their end.
 
-CODA and CFONB 120 are such formats. A reader takes a line at a time and gives the rows that are
-complete by then, so that no more than an entry with its details is held.
+CODA and CFONB 120 are such formats. A reader takes a record at a time and gives the rows that are
+complete by then, so that no more than an entry with its details is held. A record is a line; a file
+fetched by EBICS may have them one after the other without line ends.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class FixedFile(BankFile):
 
     begins: re.Pattern[bytes]
     """How a file in the format begins."""
+    width: int
+    """Characters of a record."""
     most_records: int
     """Of one entry: more of them are in no bank's file."""
 
@@ -64,8 +67,8 @@ class FixedFile(BankFile):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of `statement_entries`, some thousands at a time, in the file's order."""
-        text = MtText(self._source, self.file_name)
-        taken = map(self.take, _records(text))
+        text = MtText(self._source, self.file_name, whole_lines=False)
+        taken = map(self.take, _records(text, self.width))
         yield from entry_batches(chain.from_iterable(chain(taken, [self.close()])))
         if text.odd_lines:
             self.note(f"{text.odd_lines} lines are not UTF-8; read as {text.encoding.title()}")
@@ -85,16 +88,29 @@ class FixedFile(BankFile):
         )
 
 
-def _records(text: MtText) -> Iterator[FixedRecord]:
-    number, unfinished = 0, ""
-    for part in text:
+def _records(text: MtText, width: int) -> Iterator[FixedRecord]:
+    """Yield the records: each line of a file, or each part of a line that is a run of them."""
+    number, unfinished, is_run = 0, "", False
+    for part in chain(text, ["\n"]):
         *lines, unfinished = (unfinished + part).split("\n")
         for line in lines:
+            is_run = is_run or len(line) >= 2 * width
+            for record in _cut(line, width) if is_run else [line]:
+                number += 1
+                if record.strip():
+                    yield FixedRecord(record[:width] + record[width:].rstrip(), number)
+            is_run = False
+        # A run may be the whole file, so it is cut as it comes.
+        is_run = is_run or len(unfinished) >= 2 * width
+        whole = len(unfinished) // width * width if is_run else 0
+        for record in _cut(unfinished[:whole], width):
             number += 1
-            if line.strip():
-                yield FixedRecord(line, number)
-    if unfinished.strip():
-        yield FixedRecord(unfinished, number + 1)
+            yield FixedRecord(record, number)
+        unfinished = unfinished[whole:]
+
+
+def _cut(run: str, width: int) -> list[str]:
+    return [run[at : at + width] for at in range(0, len(run), width)]
 
 
 def six_digit_day(text: str) -> date | None:

@@ -97,8 +97,8 @@ class MtFields:
         texts[-1:] = [last[:-1] for last in texts[-1:]]
         lines = lines[1:-1]
         envelopes = pieces[2::3]
-        if END in tags:
-            _join_inner(tags, texts, lines, envelopes, following)
+        if not _LOOKALIKES.isdisjoint(tags):
+            _join_lookalikes(tags, texts, lines, envelopes, following)
         if texts and max(map(len, texts)) > _LONGEST_FIELD:
             at = next(i for i, text in enumerate(texts) if len(text) > _LONGEST_FIELD)
             raise self._refused(lines[at], "a field of more than 64 KB")
@@ -127,35 +127,78 @@ class MtFields:
         )
 
 
-def _join_inner(
+def _join_lookalikes(
     tags: list[str], texts: list[str], lines: list[int], envelopes: list[str], following: str
 ) -> None:
-    """Give lines of a dash, and the lines below each, back to the field that they are in.
+    """Give lines that only look like an end or a field back to the field that they are in.
 
-    Such a line ends no message: it stands in a movement's text, and others follow.
+    The next field decides: a message has no field after its end, and a reference is followed by the
+    account. A text is cut at 65 characters, so a time of day may begin a line like `:20:30`.
     """
-    before = ""
+    is_dash = [
+        tag == END and (envelope or "").strip() in _DASHES
+        for tag, envelope in zip(tags, envelopes, strict=True)
+    ]
+    afters = [following] * len(tags)
+    for at in range(len(tags) - 2, -1, -1):
+        afters[at] = afters[at + 1] if is_dash[at + 1] else tags[at + 1]
+    main = previous = ""
     inner: list[int] = []
-    for at, tag in enumerate(tags):
-        after = tags[at + 1] if at + 1 < len(tags) else following
-        if tag != END:
-            before = before if tag in _EXPLAINS else tag
-        elif before == "61" and after in _GOES_ON and envelopes[at].strip() == "-":
-            inner.append(at)
+    for at, (tag, after) in enumerate(zip(tags, afters, strict=True)):
+        if is_dash[at]:
+            # A text that goes on below a dash has more lines; below an end there is none.
+            has_more = main == "61" and previous in _TEXTS and bool(texts[at].strip())
+            is_inner = has_more or _goes_on(main, after)
         else:
-            before = ""
+            is_inner = previous in _TEXTS and after not in _FOLLOWERS.get(tag, {after})
+            is_inner = is_inner and not (tag == "25" and _DETAILS.match(texts[at]))
+        if is_inner:
+            inner.append(at)
+            continue
+        previous = tag
+        if tag not in _EXPLAINS:
+            main = "" if tag == END else tag
     for at in reversed(inner):
-        texts[at - 1] += f"\n-{texts[at]}"
+        # Below a balance or in a head a dash has no meaning.
+        if tags[at - 1] in _TEXTS or at - 1 in inner:
+            texts[at - 1] += f"\n-{texts[at]}" if is_dash[at] else f"\n:{tags[at]}:{texts[at]}"
         for column in (tags, texts, lines, envelopes):
             del column[at]
 
 
+def _goes_on(main: str, after: str) -> bool:
+    """Whether a dash is within a message; `main` is the last field before it that is no text."""
+    if not main or after == END:
+        return False
+    if main.startswith(("62", "64", "65")):
+        return after.startswith(("64", "65")) or after in _EXPLAINS
+    return (
+        after in _GOES_ON or after.startswith("65") or (main in _HEADS and after in _HEADS - {"20"})
+    )
+
+
+_DASHES: Final = frozenset({"-", "--"})
 _EXPLAINS: Final = frozenset({"86", "NS"})
-_GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "65", "90C", "90D"})
+_TEXTS: Final = _EXPLAINS | {"61"}
+_GOES_ON: Final = frozenset({"61", "86", "NS", "62F", "62M", "64", "90C", "90D"})
+_HEADS: Final = frozenset(
+    {"20", "21", "25", "25P", "28", "28C", "34F", "13", "13C", "13D", "60F", "60M"}
+)
+_FOLLOWERS: Final = {
+    "13": frozenset[str](),
+    "20": frozenset({"21", "25", "25P", "28", "28C", "60F", "60M"}),
+    "21": frozenset[str](),
+    "25": frozenset({"28", "28C", "34F", "13C", "13D", "60F", "60M"}),
+    "28": frozenset({"34F", "13C", "13D", "60F", "60M"}),
+}
+"""Fields that may follow a field of a head below a text; otherwise it is a line of that text."""
+_LOOKALIKES: Final = frozenset({END, *_FOLLOWERS})
 _KINDS: Final = {"61": "m", "86": "t", "NS": "n"}
 _RUN: Final = re.compile(r"m[mtn]*|.")
 _MOVEMENT: Final = re.compile(r"m[tn]*")
-_NOT_A_BEGINNING: Final = re.compile(r"\n[^\S\n]*(?::(?:86|NS|25):|-{1,2}[^\S\n]*\n)")
+_NOT_A_BEGINNING: Final = re.compile(
+    r"\n[^\S\n]*(?::(?:86|NS|20|21|25P?|28C?|13[CD]?):|-{1,2}[^\S\n]*\n)"
+)
 
 
 def _last_beginning(text: str) -> int:

@@ -22,6 +22,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _CHUNK: Final = 1 << 18
 _LONGEST_LINE: Final = 1 << 16
 _IN_MEMORY: Final = 16 << 20
+_UNFINISHED: Final = b"\r" + bytes(range(0x80, 0x100))
 _AT_SIGNS: Final = re.compile(rb"@@:\d\d[A-Z]?:")
 _BREAKS: Final = b"@@"
 """What some banks write where a line ends."""
@@ -36,9 +37,13 @@ def plain_head(head: bytes) -> bytes:
 
 
 class MtText:
-    """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in."""
+    """The lines of a file. `odd_lines` counts those not UTF-8; `encoding` is what they are in.
 
-    def __init__(self, source: ByteSource, file_name: str) -> None:
+    With `whole_lines` false a file may be one line of any length, which comes in parts.
+    """
+
+    def __init__(self, source: ByteSource, file_name: str, *, whole_lines: bool = True) -> None:
+        self._whole_lines = whole_lines
         self.odd_lines = 0
         self.encoding = ""
         self._source = source
@@ -57,6 +62,9 @@ class MtText:
             data = (unfinished + chunk).removeprefix(_BOM) if first else unfinished + chunk
             first = False
             end = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1 if chunk else len(data)
+            if not end and not self._whole_lines:
+                # Neither a character nor a line end of two bytes is cut in the middle.
+                end = len(data.rstrip(_UNFINISHED))
             data, unfinished = data[:end], data[end:]
             lines += data.count(b"\n")
             if len(unfinished) > _LONGEST_LINE:

@@ -99,18 +99,31 @@ class StatusReportFile(BankFile):
             outside=("GrpHdr", _ORIGINAL),
         )
         for piece in cut:
-            if piece.kind == "outside":
+            if piece.kind == "document":
+                self._end_document(cut)
+            elif piece.kind == "outside":
                 self._outside(piece, cut.line)
             else:
                 self._inside(piece, cut.line)
-        if not self._original.get("original_message_id"):
-            raise StatementError(
-                f"{self.file_name}: a payment status report that names no payment file",
-                do="fetch the file from the bank again; nothing of it was stored",
-            )
+        self._end_document(cut)
         if not self._statuses:
             self.note("there is no status in the report")
         yield from ()
+
+    def _end_document(self, cut: Cut) -> None:
+        """Refuse a document that is no report, or that names no payment file."""
+        if not cut.roots:
+            return  # none was read yet
+        if self._original.get("original_message_id"):
+            self._head, self._original, self._batch = {}, {}, {}
+            return
+        if _REPORT in cut.roots:
+            problem = "a payment status report that names no payment file"
+            step = "fetch the file from the bank again; nothing of it was stored"
+        else:
+            problem = "a document in it is no payment status report"
+            step = "cut the file where that document begins, and add both parts; nothing was stored"
+        raise StatementError(f"{self.file_name}: {problem}", do=step)
 
     def status_table(self) -> pa.Table:
         """The statuses in the columns of PAYMENT_STATUSES and `raw`."""

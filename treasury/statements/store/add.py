@@ -169,7 +169,7 @@ def add_statements(
         with lake.writer("statements", now) as writer:
             versions = versions_of(writer.base, staging, statements)
             heads = statement_heads.heads_of(writer, tables, declared_in, versions)
-            new, changed = write_rows(writer, staging, heads)
+            new, changed = write_rows(writer, staging, heads, statements)
             statement_heads.write_heads(writer, statements, heads)
             statuses_new, statuses_known = _write_statuses(writer, files)
             # What a repair could not find again of these statements has now been read again.

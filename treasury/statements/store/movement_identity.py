@@ -35,11 +35,15 @@ class MovementVersion(msgspec.Struct, gc=False):
     raw: str
     is_twin: bool = False
     place: int | None = None
+    is_total: bool = False
+    """Its details, which another message has, count in its place (`batch_details`)."""
+    is_detail: bool = False
+    """It is one of the details that count in place of a total."""
 
     @property
     def is_booked(self) -> bool:
-        """Whether it counts."""
-        return self.status == "BOOK"
+        """Whether it counts, or its details do."""
+        return self.status == "BOOK" or self.is_total
 
     def differs(self, stored: MovementVersion) -> bool:
         """Whether it says something else than the version that is known."""
@@ -185,7 +189,11 @@ class MovementRegister:
                 final[facts.account].append(facts)
         for version in self._all():
             account = version.statement.account
-            if version.statement.statement_id in repeated:
+            if version.is_total:
+                self._supersede(version)
+            elif version.is_detail:
+                self._mark(version, "BOOK")
+            elif version.statement.statement_id in repeated:
                 self._supersede(version)
             elif (
                 version.statement.is_provisional
@@ -197,8 +205,11 @@ class MovementRegister:
                     self._supersede(version)
 
     def _supersede(self, version: MovementVersion) -> None:
-        if version.status != SUPERSEDED:
-            version.status = SUPERSEDED
+        self._mark(version, SUPERSEDED)
+
+    def _mark(self, version: MovementVersion, status: str) -> None:
+        if version.status != status:
+            version.status = status
             self._patch(version)
 
     def _all(self) -> Iterator[MovementVersion]:

@@ -10,25 +10,35 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import reduce
 from hashlib import md5
 from pathlib import Path
 from typing import Final
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from treasury.errors import StorageError
-from treasury.lake import DATE, INTEGER, TEXT
+from treasury.lake import BOOL, DATE, INTEGER, TEXT
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import STATEMENT_ENTRIES
 
 _INDEX: Final = pa.schema(
     [
         ("place", INTEGER), ("file", INTEGER), ("entry_id", TEXT), ("statement_id", TEXT),
-        ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT),
+        ("entry_status", TEXT), ("booking_date", DATE), ("raw", TEXT), ("is_bare", BOOL),
     ]
 )  # fmt: skip
-"""What says which movement a row is; `raw` is a hash of what the bank sent, spaces apart."""
+"""Columns that identify the movement of a row. `raw` is a hash of the bank's text without spaces;
+`is_bare` marks a row without any text of a payment."""
+
+_TEXTS: Final = ("end_to_end_id", "counterparty_name", "counterparty_account")
+_TEXT_LISTS: Final = ("remittance", "structured_references")
+BARE: Final = " AND ".join(
+    (*(f"{name} IS NULL" for name in _TEXTS), *(f"len({name}) = 0" for name in _TEXT_LISTS))
+)
+"""Whether a stored row states no text of a payment, in SQL."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
 """The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""
@@ -38,6 +48,14 @@ _AT_ONCE: Final = 4 << 20
 """Bytes of rows that are indexed, and read again, together."""
 _MEMORY: Final = "64MB"
 """What the database may hold; the rest of what it compares waits on disk."""
+
+
+def _is_bare(batch: pa.RecordBatch) -> pa.Array:
+    missing = [pc.is_null(batch[name]) for name in _TEXTS]
+    empty = [
+        pc.equal(pc.fill_null(pc.list_value_length(batch[name]), 0), 0) for name in _TEXT_LISTS
+    ]
+    return reduce(pc.and_, (*missing, *empty))
 
 
 class Staging(ExitStack):
@@ -87,6 +105,7 @@ class Staging(ExitStack):
                 "place": column(range(self.rows, self.rows + len(raws)), INTEGER),
                 "file": column([self.files] * len(raws), INTEGER),
                 "raw": column(hashes, TEXT),
+                "is_bare": _is_bare(batch),
             }
             arrays = [computed[name] if name in computed else batch[name] for name in _INDEX.names]
             self._held.append(pa.RecordBatch.from_arrays(arrays, schema=_INDEX))

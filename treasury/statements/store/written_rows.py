@@ -22,7 +22,13 @@ from treasury.ground.package_files import step_sql
 from treasury.lake import BOOL, INTEGER, TEXT, Changes, Snapshot, Writer
 from treasury.statements.arrow_columns import column
 from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
-from treasury.statements.store.movement_identity import MovementRegister, MovementVersion
+from treasury.statements.store.movement_identity import (
+    SUPERSEDED,
+    MovementRegister,
+    MovementVersion,
+)
+from treasury.statements.store.notified.batch_details import BatchDetails, find_batch_details
+from treasury.statements.store.notified.notified_texts import notified_texts, with_texts
 from treasury.statements.store.row_staging import RAW_HASH, Staging
 from treasury.statements.store.statement_facts import FACT_COLUMNS, StatementFacts, facts_of
 from treasury.statements.store.statement_heads import Heads, Versions
@@ -36,6 +42,7 @@ _TABLES: Final = """
     CREATE TABLE overtaken (file BIGINT, statement_id VARCHAR);
     CREATE TABLE chosen (place BIGINT, entry_id VARCHAR, entry_status VARCHAR, is_twin BOOLEAN);
     CREATE TABLE patches AS FROM chosen;
+    CREATE TABLE stored_totals (entry_id VARCHAR);
 """
 _STEPS: Final = "treasury.statements.store.steps"
 _EXTENDED: Final = step_sql(_STEPS, "exports_extended")
@@ -81,10 +88,13 @@ def versions_of(snapshot: Snapshot, staging: Staging, statements: pa.Table) -> V
     )
 
 
-def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int]:
+def write_rows(
+    writer: Writer, staging: Staging, heads: Heads, statements: pa.Table
+) -> tuple[int, int]:
     """Write the movements that are new, or better than the version known; how many of each.
 
-    What a version and a later one of the same call undo of each other is no change.
+    `statements` are the statements of the rows. A version that a later one of the same call undoes
+    is no change.
     """
     # Statements whose rows may change whatever they are like: reports, and corrected ones.
     reports = {key for key, facts in heads.counting.items() if facts.is_provisional}
@@ -101,6 +111,12 @@ def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int
             "DELETE FROM came USING overtaken AS o"
             " WHERE o.file = came.file AND o.statement_id = came.statement_id"
         )
+    days = _days(staging, statements)
+    details = find_batch_details(writer.base, staging, heads, days)
+    staging.keep("stored_totals", _table(entry_id=(sorted(details.stored_totals), TEXT)))
+    places = ", ".join(map(str, sorted(details.came_totals)))
+    if places:
+        staging.run(f"UPDATE came SET entry_status = '{SUPERSEDED}' WHERE place IN ({places})")
     parts = (_count(staging, "came") + _count(staging, "stored")) // _COMPARED_AT_ONCE + 1
     for part in range(parts):
         for rows, table in (("mine", "came"), ("theirs", "stored")):
@@ -111,8 +127,9 @@ def write_rows(writer: Writer, staging: Staging, heads: Heads) -> tuple[int, int
         for step, query in _PART.items():
             staging.run(f"CREATE OR REPLACE TABLE {step} AS {query}")
         staging.run(f"INSERT INTO chosen {_ALONE}")
-        _compare(staging, heads)
-    changes = [*_write(writer, staging), *_patch(writer, staging)]
+        _compare(staging, heads, details)
+    texts = notified_texts(writer.base, staging, heads, days)
+    changes = [*_write(writer, staging, texts), *_patch(writer, staging, texts)]
     return sum(change.new for change in changes), sum(change.changed for change in changes)
 
 
@@ -137,7 +154,7 @@ def _count(staging: Staging, table: str) -> int:
     return int(staging.run(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
-def _compare(staging: Staging, heads: Heads) -> None:
+def _compare(staging: Staging, heads: Heads, details: BatchDetails) -> None:
     """Compare the rows of a part one by one, and keep what is chosen of them."""
     if not _count(staging, "rows_compared") and not _count(staging, "rows_known"):
         return
@@ -148,10 +165,19 @@ def _compare(staging: Staging, heads: Heads) -> None:
     stored = staging.run(f"SELECT {names} FROM rows_known ORDER BY length(entry_id), entry_id")
     statements = {**incoming, **before}
     movements = MovementRegister(
-        MovementVersion(entry_id, statements.get(of) or StatementFacts(of), *stated)
-        for entry_id, of, *stated in stored.fetchall()
+        MovementVersion(
+            entry_id,
+            statements.get(of) or StatementFacts(of),
+            status,
+            booked,
+            raw,
+            is_twin,
+            is_total=entry_id in details.stored_totals,
+            is_detail=entry_id in details.stored_details,
+        )
+        for entry_id, of, status, booked, raw, is_twin in stored.fetchall()
     )
-    rows = _incoming_versions(staging, incoming)
+    rows = _incoming_versions(staging, incoming, details)
     for place in filter(heads.came.counts, heads.came.places):
         corrects = place[1] in heads.came.corrected
         used = movements.add(rows.get(place, ()), corrects=corrects)
@@ -173,7 +199,7 @@ def _compare(staging: Staging, heads: Heads) -> None:
 
 
 def _incoming_versions(
-    staging: Staging, statements: Mapping[str, StatementFacts]
+    staging: Staging, statements: Mapping[str, StatementFacts], details: BatchDetails
 ) -> dict[tuple[int, str], list[MovementVersion]]:
     """The incoming rows to compare, by file and statement; twins are those alike in one of them."""
     alike = "file, statement_id, content, booking_date"
@@ -184,13 +210,21 @@ def _incoming_versions(
     rows: dict[tuple[int, str], list[MovementVersion]] = defaultdict(list)
     for file, entry_id, statement_id, status, booked, raw, is_twin, place in compared:
         version = MovementVersion(
-            entry_id, statements[statement_id], status, booked, raw, is_twin, place
+            entry_id,
+            statements[statement_id],
+            status,
+            booked,
+            raw,
+            is_twin,
+            place,
+            is_total=place in details.came_totals,
+            is_detail=place in details.came_details,
         )
         rows[file, statement_id].append(version)
     return rows
 
 
-def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
+def _write(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
     """The chosen rows, as they were read but for what was found out about them."""
     for place, rows in staging.parts():
         identities = staging.run(
@@ -199,10 +233,11 @@ def _write(writer: Writer, staging: Staging) -> Iterator[Changes]:
         ).to_arrow_table()
         if identities.num_rows:
             places = pc.subtract(identities["place"], place)
-            yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows.take(places), identities))
+            chosen = _with_identities(rows.take(places), identities)
+            yield writer.upsert(STATEMENT_ENTRIES, with_texts(chosen, texts))
 
 
-def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
+def _patch(writer: Writer, staging: Staging, texts: dict[str, dict[str, Any]]) -> Iterator[Changes]:
     """The stored rows that are marked otherwise now."""
     for start in range(0, _count(staging, "patches"), _PATCHED_AT_ONCE):
         identities = staging.run(
@@ -212,7 +247,9 @@ def _patch(writer: Writer, staging: Staging) -> Iterator[Changes]:
         names = STATEMENT_ENTRIES.row_schema.names
         rows = writer.read(STATEMENT_ENTRIES, names, f"entry_id IN ({quoted})")
         rows = rows.sort_by("entry_id").cast(STATEMENT_ENTRIES.row_schema)
-        yield writer.upsert(STATEMENT_ENTRIES, _with_identities(rows, identities))
+        yield writer.upsert(
+            STATEMENT_ENTRIES, with_texts(_with_identities(rows, identities), texts)
+        )
 
 
 def _with_identities(rows: pa.Table, identities: pa.Table) -> pa.Table:

@@ -1,0 +1,275 @@
+"""The total of a batch in one message and its payments in another: what counts, in every order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from camt_samples import OURS, balance, detail, document, entry, rows, statement, write
+
+from treasury.lake import Lake
+from treasury.statements import (
+    TABLES,
+    AddReport,
+    add_statements,
+    find_statement,
+    withdraw_statement,
+)
+
+NOW = datetime(2026, 11, 2, 8, tzinfo=UTC)
+DAY = ("2026-10-15", "2026-10-15")
+REFERENCE = "<AcctSvcrRef>SAM-77</AcctSvcrRef>"
+PARTS = (
+    detail("PAY-2026-004417", amount="20.00", refs="<AcctSvcrRef>OWN-1</AcctSvcrRef>"),
+    detail("PAY-2026-004471", amount="5.00", refs="<AcctSvcrRef>OWN-2</AcctSvcrRef>"),
+)
+TOTAL = entry("25.00", more=REFERENCE)
+BATCH = entry("25.00", "CRDT", *PARTS, more=REFERENCE)
+MESSAGES = {
+    "Stmt": "BkToCstmrStmt",
+    "Rpt": "BkToCstmrAcctRpt",
+    "Ntfctn": "BkToCstmrDbtCdtNtfctn",
+}
+
+
+def booked(*entries: str, closing: str = "125.00", name: str = "S") -> str:
+    return document(statement(*entries, closing=closing, name=name, days=DAY))
+
+
+def reported(kind: str, *entries: str, name: str = "N") -> str:
+    text = statement(*entries, balances="", kind=kind, name=name, days=DAY)
+    return document(text, message=MESSAGES[kind])
+
+
+class Desk:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+        self.lake = Lake(folder / "workspace", TABLES)
+
+    def add(self, *texts: str) -> AddReport:
+        self.count += 1
+        paths = [
+            write(self.folder, text, f"{self.count}-{at}.xml") for at, text in enumerate(texts)
+        ]
+        now = NOW + timedelta(days=self.count)
+        return add_statements(self.lake, paths, now, declared={OURS: "own_bank"})
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Amount, status and format of each row that is stored and not withdrawn."""
+        entries = self.lake.snapshot().sql(
+            "SELECT e.amount::INTEGER AS amount, e.entry_status AS status, s.format FROM"
+            " statement_entries AS e JOIN statements AS s USING (statement_id)"
+            " WHERE e.vanished_at IS NULL ORDER BY 1, 2, 3"
+        )
+        return rows(entries, "amount", "status", "format")
+
+
+DETAILED = [(5, "BOOK", "camt.054"), (20, "BOOK", "camt.054"), (25, "SUPERSEDED", "camt.053")]
+BOOKED, NOTIFIED = booked(TOTAL), reported("Ntfctn", BATCH)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [(BOOKED,), (NOTIFIED,)],
+        [(NOTIFIED,), (BOOKED,)],
+        [(BOOKED, NOTIFIED)],
+        [(NOTIFIED, BOOKED)],
+        [(BOOKED,), (NOTIFIED,), (BOOKED,), (NOTIFIED,)],
+        [(NOTIFIED,), (BOOKED,), (NOTIFIED,), (BOOKED,), (NOTIFIED, BOOKED)],
+    ],
+)
+def test_the_payments_of_a_notification_count_in_place_of_their_total_in_any_order(
+    tmp_path: Path, calls: Sequence[Sequence[str]]
+) -> None:
+    desk = Desk(tmp_path)
+    for texts in calls:
+        desk.add(*texts)
+        again = desk.add(*texts)
+        assert (again.entries_new, again.entries_changed) == (0, 0)
+    assert desk.rows() == DETAILED
+
+
+def test_a_notification_that_is_pending_has_the_payments_of_the_booked_total(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    pending = NOTIFIED.replace("<Cd>BOOK</Cd>", "<Cd>PDNG</Cd>")
+    for text in (pending, BOOKED, pending):
+        desk.add(text)
+    assert desk.rows() == DETAILED
+
+
+REPORTED = reported("Rpt", TOTAL, name="R")
+REPORTED_BATCH = reported("Rpt", BATCH, name="R")
+
+
+@pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED, BOOKED))])
+def test_a_total_in_a_report_of_the_day_and_the_statement_counts_once(
+    tmp_path: Path, order: Sequence[str]
+) -> None:
+    desk = Desk(tmp_path)
+    for text in (*order, *order):
+        desk.add(text)
+    assert desk.rows() == DETAILED
+
+
+@pytest.mark.parametrize("order", [*permutations((REPORTED_BATCH, NOTIFIED, BOOKED))])
+def test_payments_that_two_messages_report_count_once(tmp_path: Path, order: Sequence[str]) -> None:
+    desk = Desk(tmp_path)
+    for text in (*order, *order):
+        desk.add(text)
+    assert [row[:2] for row in desk.rows()] == [(5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED")]
+
+
+@pytest.mark.parametrize("order", [*permutations((REPORTED, NOTIFIED))])
+def test_a_reported_total_and_its_payments_are_not_counted_twice_before_the_statement(
+    tmp_path: Path, order: Sequence[str]
+) -> None:
+    desk = Desk(tmp_path)
+    for text in order:
+        desk.add(text)
+    assert [row[:2] for row in desk.rows()] == [(5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED")]
+
+
+@pytest.mark.parametrize("order", [*permutations((booked(BATCH), reported("Ntfctn", TOTAL)))])
+def test_payments_of_the_statement_replace_the_total_of_a_notification(
+    tmp_path: Path, order: Sequence[str]
+) -> None:
+    desk = Desk(tmp_path)
+    for text in order:
+        desk.add(text)
+    assert desk.rows() == [
+        (5, "BOOK", "camt.053"), (20, "BOOK", "camt.053"), (25, "SUPERSEDED", "camt.054"),
+    ]  # fmt: skip
+
+
+OTHERWISE = {
+    "another sum": reported("Ntfctn", BATCH.replace(">5.00<", ">4.00<")),
+    "another reference": reported("Ntfctn", BATCH.replace("SAM-77", "SAM-78")),
+    "another currency": reported("Ntfctn", BATCH.replace('Ccy="EUR"', 'Ccy="USD"')),
+    "the other direction": reported("Ntfctn", BATCH.replace("CRDT", "DBIT")),
+    "no reference": reported("Ntfctn", BATCH.replace(REFERENCE, "")),
+    "another day": reported("Ntfctn", BATCH.replace("<Dt>2026-10-15</Dt>", "<Dt>2026-10-14</Dt>")),
+}
+
+
+@pytest.mark.parametrize("notified", OTHERWISE.values(), ids=OTHERWISE)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_payments_that_do_not_fit_the_total_leave_it(
+    tmp_path: Path, notified: str, is_first: bool
+) -> None:
+    desk = Desk(tmp_path)
+    for text in (notified, BOOKED) if is_first else (BOOKED, notified):
+        desk.add(text)
+    assert [row for row in desk.rows() if row[2] == "camt.053"] == [(25, "BOOK", "camt.053")]
+    if notified != OTHERWISE["another day"]:  # which the statement does not cover
+        assert {row[1] for row in desk.rows() if row[2] == "camt.054"} == {"SUPERSEDED"}
+
+
+def test_two_totals_that_nothing_tells_apart_stay(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.add(booked(TOTAL, TOTAL, closing="150.00"))
+    desk.add(NOTIFIED)
+    assert [row[:2] for row in desk.rows() if row[1] == "BOOK"] == [(25, "BOOK")] * 2
+
+
+def test_several_totals_have_each_their_own_payments(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    other = "<AcctSvcrRef>SAM-78</AcctSvcrRef>"
+    out = detail("x", amount="3.00"), detail("y", amount="4.00")
+    desk.add(booked(TOTAL, entry("7.00", "DBIT", more=other), entry("1.00"), closing="119.00"))
+    desk.add(reported("Ntfctn", BATCH, entry("7.00", "DBIT", *out, more=other)))
+    assert [row[:2] for row in desk.rows()] == [
+        (1, "BOOK"), (3, "BOOK"), (4, "BOOK"), (5, "BOOK"), (7, "SUPERSEDED"), (20, "BOOK"),
+        (25, "SUPERSEDED"),
+    ]  # fmt: skip
+
+
+def test_a_corrected_statement_without_the_total_takes_its_payments_out(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.add(BOOKED)
+    desk.add(NOTIFIED)
+    corrected = booked(entry("25.00", more="<AcctSvcrRef>OTHER</AcctSvcrRef>"))
+    desk.add(corrected.replace("T23:00:00+01:00</CreDtTm>", "T23:30:00+01:00</CreDtTm>"))
+    assert [row for row in desk.rows() if row[1] == "BOOK"] == [(25, "BOOK", "camt.053")]
+    desk.add(NOTIFIED)
+    assert [row for row in desk.rows() if row[1] == "BOOK"] == [(25, "BOOK", "camt.053")]
+
+
+def test_a_total_counts_again_once_its_payments_are_withdrawn_and_it_is_added_again(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    desk.add(BOOKED)
+    desk.add(NOTIFIED)
+    notification = find_statement(desk.lake.snapshot(), "2-0.xml")
+    withdrawal = withdraw_statement(desk.lake, notification, NOW + timedelta(days=5), {})
+    assert withdrawal.add_again == ("1-0.xml",)
+    desk.count = 5
+    desk.add(BOOKED)
+    assert desk.rows() == [(25, "BOOK", "camt.053")]
+
+
+def test_a_total_of_a_statement_that_is_not_proved_is_not_counted_beside_its_payments(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    desk.add(booked(TOTAL, closing="126.00"))
+    desk.add(NOTIFIED)
+    assert [row[:2] for row in desk.rows()] == [(5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED")]
+
+
+def test_a_total_without_a_balance_is_found_in_a_large_file(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    many = [entry("1.00", more=f"<AcctSvcrRef>R{at}</AcctSvcrRef>") for at in range(1500)]
+    assert balance("CLBD", "1625.00", day=DAY[1]) in booked(*many, TOTAL, closing="1625.00")
+    desk.add(NOTIFIED)
+    desk.add(booked(*many, TOTAL, closing="1625.00"))
+    assert [row[:2] for row in desk.rows() if row[0] != 1] == [
+        (5, "BOOK"), (20, "BOOK"), (25, "SUPERSEDED"),
+    ]  # fmt: skip
+
+
+SINGLE = "<EndToEndId>E2E-7</EndToEndId>"
+BARE = booked(entry("25.00", more=REFERENCE))
+NOTIFIED_ONE = reported(
+    "Ntfctn", entry("25.00", "CRDT", detail("PAY-2026-004417", refs=SINGLE), more=REFERENCE)
+)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [(BARE,), (NOTIFIED_ONE,)],
+        [(NOTIFIED_ONE,), (BARE,)],
+        [(BARE, NOTIFIED_ONE)],
+        [(NOTIFIED_ONE, BARE)],
+    ],
+)
+def test_a_payment_that_the_statement_only_books_has_the_texts_of_its_notification(
+    tmp_path: Path, calls: Sequence[Sequence[str]]
+) -> None:
+    desk = Desk(tmp_path)
+    for texts in calls:
+        desk.add(*texts)
+    for text in (BARE, NOTIFIED_ONE):
+        again = desk.add(text)
+        assert (again.entries_new, again.entries_changed) == (0, 0)
+    assert desk.rows() == [(25, "BOOK", "camt.053")]
+    (row,) = desk.lake.snapshot().sql("SELECT * FROM statement_entries").to_pylist()
+    assert (row["remittance"], row["end_to_end_id"]) == (["PAY-2026-004417"], "E2E-7")
+
+
+def test_texts_of_the_statement_are_not_replaced_by_those_of_a_notification(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    worded = entry("25.00", "CRDT", detail("Its own words"), more=REFERENCE)
+    for text in (booked(worded), NOTIFIED_ONE):
+        desk.add(text)
+    (row,) = desk.lake.snapshot().sql("SELECT * FROM statement_entries").to_pylist()
+    assert (row["remittance"], row["end_to_end_id"]) == (["Its own words"], None)

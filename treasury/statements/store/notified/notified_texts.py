@@ -1,0 +1,101 @@
+"""Texts of a payment that only its notification states, for the row of the statement.
+
+Some banks book a payment in camt.053 with amount, day and reference alone, and state in camt.054
+who paid it and why. Both are one movement: the statement's row counts and takes the texts over.
+"""
+
+# ruff: noqa: S608 - numbers, days and hashes of our own are all that is put into queries
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treasury.ground.package_files import step_sql
+from treasury.lake import TEXT, Snapshot
+from treasury.statements.statement_tables import COUNTING, STATEMENT_ENTRIES
+from treasury.statements.store.row_staging import BARE, Staging
+from treasury.statements.store.statement_heads import Heads
+
+_TAKEN_OVER: Final = (
+    "message_id", "payment_information_id", "instruction_id", "end_to_end_id", "transaction_id",
+    "uetr", "mandate_id", "remittance", "structured_references", "additional_information",
+    "counterparty_name", "counterparty_account", "counterparty_agent", "debtor_name",
+    "debtor_account", "debtor_agent", "creditor_name", "creditor_account", "creditor_agent",
+    "ultimate_debtor_name", "ultimate_creditor_name", "return_reason", "original_end_to_end_id",
+)  # fmt: skip
+_AT_ONCE: Final = 5_000
+_STEPS: Final = "treasury.statements.store.steps"
+_NOTIFIED: Final = step_sql(_STEPS, "notified_payments")
+_BARE_PAYMENTS: Final = step_sql(_STEPS, "stored_bare_payments")
+
+
+def notified_texts(
+    snapshot: Snapshot, staging: Staging, heads: Heads, days: tuple[date, date]
+) -> dict[str, dict[str, Any]]:
+    """Return the texts for rows that state none, by the id of the movement.
+
+    Stored rows that take over a text are added to the table `patches`.
+    """
+    reports = [key for key, facts in heads.counting.items() if facts.is_provisional]
+    if not reports:
+        return {}
+    where = f"{COUNTING} AND booking_date BETWEEN DATE '{days[0]}' AND DATE '{days[1]}'"
+    bare = snapshot.sql(f"SELECT entry_id FROM {STATEMENT_ENTRIES.name} WHERE {where} AND {BARE}")
+    for name, column, ids in (
+        ("stored_bare", "entry_id", bare["entry_id"]),
+        ("reports", "statement_id", pa.array(reports, TEXT)),
+    ):
+        staging.run(f"CREATE TABLE {name} ({column} VARCHAR)")
+        staging.keep(name, pa.table({column: ids.cast(TEXT)}))
+    staging.run(
+        "CREATE TABLE bare_chosen AS"
+        " SELECT h.entry_id FROM chosen AS h JOIN came AS c USING (place) WHERE c.is_bare"
+    )
+    replaced = staging.run(
+        "SELECT entry_id FROM bare_chosen SEMI JOIN stored USING (entry_id)"
+        " ANTI JOIN stored_bare USING (entry_id)"
+    ).fetchall()
+    staging.run(f"CREATE TABLE notified_payments AS {_NOTIFIED}")
+    staging.run(f"INSERT INTO patches {_BARE_PAYMENTS}")
+    payments = staging.run("FROM notified_payments ORDER BY place").fetchall()
+    texts = dict(_stored_texts(snapshot, [entry_id for (entry_id,) in replaced]))
+    return texts | dict(_incoming_texts(staging, dict(payments)))
+
+
+def _stored_texts(snapshot: Snapshot, entry_ids: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    names = ", ".join(("entry_id", *_TAKEN_OVER))
+    for start in range(0, len(entry_ids), _AT_ONCE):
+        query = f"SELECT {names} FROM {STATEMENT_ENTRIES.name} WHERE list_contains($ids, entry_id)"
+        for row in snapshot.sql(query, {"ids": entry_ids[start : start + _AT_ONCE]}).to_pylist():
+            yield row.pop("entry_id"), row
+
+
+def _incoming_texts(staging: Staging, ids: dict[int, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not ids:
+        return
+    for place, rows in staging.parts():
+        here = [at for at in ids if place <= at < place + rows.num_rows]
+        if here:
+            taken = rows.take(pa.array([at - place for at in here], pa.int64()))
+            for at, row in zip(here, taken.select(_TAKEN_OVER).to_pylist(), strict=True):
+                yield ids[at], row
+
+
+def with_texts(rows: pa.Table, texts: dict[str, dict[str, Any]]) -> pa.Table:
+    """Return the rows with the texts that were found for them."""
+    if not texts or not pc.any(pc.is_in(rows["entry_id"], pa.array(list(texts), TEXT))).as_py():
+        return rows
+    sources = [texts.get(entry_id, {}) for entry_id in rows["entry_id"].to_pylist()]
+    for name in _TAKEN_OVER:
+        values = [
+            value or more.get(name) or value
+            for value, more in zip(rows[name].to_pylist(), sources, strict=True)
+        ]
+        kind = rows.schema.field(name).type
+        rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(values, kind))
+    return rows

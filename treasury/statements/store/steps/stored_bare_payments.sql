@@ -1,0 +1,5 @@
+-- A stored row that takes the texts of a notified payment over, and is not written otherwise. Not stored.
+SELECT NULL AS place, entry_id, entry_status, is_twin
+FROM stored
+WHERE entry_id IN (SELECT entry_id FROM notified_payments)
+    AND entry_id NOT IN (SELECT entry_id FROM patches UNION ALL SELECT entry_id FROM chosen)
