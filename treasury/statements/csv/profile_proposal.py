@@ -11,7 +11,6 @@ import msgspec
 import pyarrow as pa
 
 from treasury.errors import StatementError
-from treasury.ground.package_files import package_text
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
 from treasury.statements.csv.csv_layout import SAMPLE, samples
@@ -90,8 +89,25 @@ def sketch_profile(path: Path) -> str:
         )
         for place in range(count)
     )
-    sketch = package_text(__package__, "profile_sketch.toml").rstrip("\n")
-    return "\n".join((sketch.format(name=document.name), *columns))
+    return "\n".join((_SKETCH.format(name=document.name), *columns))
+
+
+_SKETCH: Final = """\
+# The days and amounts of {name} cannot be told from the rest. Say which columns they are:
+# a header as the file has it or, without headers, #1 for the first column; then keep this as
+# a file in the workspace's folder profiles, or read with --profile.
+name = "my bank"
+needs = []                 # headers that only this bank's files have together
+day_order = "dmy"          # dmy, mdy or ymd
+# shape = "dta"            # without headers: d day, a amount, t text, * anything, a letter a cell
+
+[columns]
+booking_date = []
+amount = []                # signed; or debit and credit, or amount and sign
+balance = []
+text = []
+
+# The columns and their first values:"""
 
 
 def _width(rows: Sequence[CsvRow]) -> int:
