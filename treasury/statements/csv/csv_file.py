@@ -225,6 +225,7 @@ class CsvFile(BankFile):
             is_reversal=movement.is_reversal,
             booking_date=movement.booked,
             value_date=movement.value,
+            balance_after=movement.balance,
             account_servicer_reference=reference(cell_text("reference")),
             end_to_end_id=reference(cell_text("end_to_end_id")),
             mandate_id=reference(cell_text("mandate_id")),
