@@ -93,6 +93,13 @@ class Course:
         return self._wrong[self._began > (self._ended or self._began)] == 0
 
     @property
+    def followed_count(self) -> int:
+        """How many balances follow the movements in the order that the days have; 0 without one."""
+        if self._began is None or self._ended is None or self._began == self._ended:
+            return 0
+        return max(0, self._stated - 1 - self._wrong[self._began > self._ended])
+
+    @property
     def is_newest_first(self) -> bool:
         """Whether the rows are in that order: as the balances say, else as the days do."""
         if self._wrong[0] != self._wrong[1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ import pyarrow as pa
 from treasury.errors import StatementError
 from treasury.statements.bank_file import FileTerms, open_file
 from treasury.statements.csv.csv_file import CsvFile
-from treasury.statements.csv.csv_layout import SAMPLE, samples
+from treasury.statements.csv.csv_layout import SAMPLE, Question, samples
 from treasury.statements.csv.csv_text import CsvRow, CsvText
 from treasury.statements.csv.csv_values import cell
 from treasury.statements.csv.profiles import Profile
@@ -27,25 +27,39 @@ _LONGEST: Final = 40
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A profile, whether it is known already, and what it reads from the file it is made from."""
+    """A profile, whether it is known already, and what it reads from the file it is made from.
+
+    While a question is open it reads nothing, and must not be kept.
+    """
 
     profile: Profile
     is_known: bool
     statements: pa.Table
     entries: pa.Table
     problems: tuple[Problem, ...]
+    questions: tuple[Question, ...] = ()
+    """What headers and values do not show."""
+    unused: tuple[tuple[str, str], ...] = ()
+    """Header and first value of each column that the profile leaves out."""
 
 
-def propose_profile(path: Path, name: str = "", *, account: str | None = None) -> Proposal:
-    """The profile that a CSV file has or seems to have; `name` is what to call a new one.
+def propose_profile(
+    path: Path,
+    name: str = "",
+    *,
+    account: str | None = None,
+    answers: Mapping[str, str] | None = None,
+) -> Proposal:
+    """Return the profile that a CSV file has or seems to have; `name` is what to call a new one.
 
-    StatementError where days and amounts cannot be told from the rest of its columns.
+    `answers` settle its questions by name; one may open another. StatementError if days and amounts
+    cannot be told from the rest of its columns, InputError for an answer to no question of it.
     """
     files = list(documents([path]))
     if len(files) != 1:
         raise StatementError(f"{path}: not one file", do="give one CSV file")
     with files[0].open() as source:
-        file = open_file(source, files[0].name, FileTerms(account=account))
+        file = open_file(source, files[0].name, FileTerms(account=account, answers=answers or {}))
         if not isinstance(file, CsvFile):
             raise StatementError(
                 f"{files[0].name}: not a CSV; only that needs a profile",
@@ -56,13 +70,15 @@ def propose_profile(path: Path, name: str = "", *, account: str | None = None) -
     assert layout is not None
     profile = layout.profile
     if layout.is_proposed:
-        profile = msgspec.structs.replace(profile, name=name or path.stem, decimal=file.decimal)
+        profile = msgspec.structs.replace(profile, name=name or path.stem, **file.found())
     return Proposal(
         profile,
         not layout.is_proposed,
         statement_table(file.statements),
         pa.Table.from_batches(batches, schema=STATEMENT_ENTRIES.row_schema),
         tuple(file.problems),
+        file.questions,
+        layout.unused,
     )
 
 
