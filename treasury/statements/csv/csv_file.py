@@ -175,8 +175,10 @@ class CsvFile(BankFile):
         ways = [way for way in WAYS if followed_count(self._read_as(positive=way))]
         self._begin_again()
         rows.decimal = decimal
-        rows.positive = ways[0] if len(ways) == 1 else layout.profile.positive
-        if len(ways) == 1 or (rows.states_signs and not layout.is_card):
+        # The balance of a card may be what is owed, which a purchase adds to.
+        is_shown = len(ways) == 1 and (ways[0] == "out" or not layout.is_card)
+        rows.positive = ways[0] if is_shown else layout.profile.positive
+        if is_shown or (rows.states_signs and not layout.is_card):
             return None
         return sign_question(self._first_amounts())
 

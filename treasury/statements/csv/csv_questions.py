@@ -233,6 +233,8 @@ def _is_money(table: Table, place: int) -> bool:
     others = (*OTHER["no_amount"], *OTHER["postage"])
     if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:
         return False
+    if any(map(is_day, texts)):
+        return False
     return all(map(is_amount, texts)) and any("." in text or "," in text for text in texts)
 
 
