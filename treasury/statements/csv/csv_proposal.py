@@ -31,7 +31,7 @@ _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "c
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
-    "balance": "a-", "currency": "t-", "sign": "t-", "status": "t-", "fee": "a-",
+    "balance": "a-", "balance_before": "a", "currency": "t-", "sign": "t-", "status": "t-", "fee": "a-",
     "counterparty_name": "t-", "payer_name": "t-", "payee_name": "t-", "balance_effect": "t-",
 }  # fmt: skip
 """What the cells of a role's column are, by the letters of `_kind`."""

@@ -176,7 +176,7 @@ _LEDGER: Final = re.compile(r"[0-9]{3,8}(?![0-9.,'])", re.ASCII)
 def _amount_question(table: Table) -> Question | None:
     """Choose the amounts: by the balances that follow one choice, else ask."""
     choices = _distinct(table, _amount_choices(table))
-    following = [choice for choice in choices if _follows(table, choice)]
+    following = [choice for choice in (*choices, *_swapped(choices)) if _follows(table, choice)]
     net = _net(table, table.columns)
     if len(following) == 1:
         choices = following
@@ -211,6 +211,15 @@ def _amount_choices(table: Table) -> list[Columns]:
         if place not in used and _is_money(table, place) and not _is_part(plain(name))
     ]
     return [{"amount": (place,)} for place in (*_own(table, columns["amount"]), *others)]
+
+
+def _swapped(choices: Iterable[Columns]) -> list[Columns]:
+    """Return debit and credit the other way round, as a ledger has those of a bank's account."""
+    return [
+        {"debit": choice["credit"], "credit": choice["debit"]}
+        for choice in choices
+        if "debit" in choice
+    ]
 
 
 def _own(table: Table, places: Sequence[int]) -> list[int]:
@@ -398,7 +407,7 @@ def _names(header: str, words: Iterable[str]) -> bool:
 
 def _follows(table: Table, choice: Columns) -> bool:
     """Whether the balance column follows the movements of these columns, whichever way is out."""
-    if "balance" not in table.columns:
+    if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice
     return any(courses_hold(_movements(table, columns, way)) for way in WAYS)

@@ -30,6 +30,7 @@ from treasury.statements.store.row_staging import EXPORT_COLUMNS, Staging
 _STEPS: Final = "treasury.statements.store.steps"
 _UNKNOWN: Final = step_sql(_STEPS, "export_rows_unknown")
 _UNMATCHED: Final = step_sql(_STEPS, "export_rows_unmatched")
+_AT_ONCE: Final = 20_000
 _DIGITS: Final = re.compile(r"[^\W_]*(?:[0-9][^\W_]*){4}(?:[-./][^\W_]+)*")
 """A word that may be a reference: one with four digits."""
 
@@ -102,20 +103,22 @@ def join_respelled(snapshot: Snapshot, staging: Staging, first: date, last: date
 def _join_file(staging: Staging, file: int) -> None:
     staging.run(f"CREATE OR REPLACE TABLE mine AS SELECT * FROM export_rows WHERE file = {file}")
     staging.run(f"CREATE OR REPLACE TABLE unknown AS {_UNKNOWN}")
-    known = _rows(staging, _UNMATCHED)
-    if not known:
-        return
-    incoming = _rows(staging, "SELECT * FROM unknown ORDER BY place")
-    same, alike = pairs(known, incoming)
-    for table, found in (("respelled", same), ("doubtful", alike)):
-        rows = {
-            "file": column([file] * len(found), INTEGER),
-            "place": column([row.place for row, _ in found], INTEGER),
-            "entry_id": column([other.entry_id for _, other in found], TEXT),
-        }
-        if table == "respelled":
-            staging.run("CREATE OR REPLACE TABLE respelled AS FROM doubtful LIMIT 0")
-        staging.keep(table, pa.table(rows))
+    staging.run(f"CREATE OR REPLACE TABLE unmatched AS {_UNMATCHED}")
+    staging.run("CREATE OR REPLACE TABLE respelled AS FROM doubtful LIMIT 0")
+    ((count,),) = staging.run("SELECT count(*) FROM unmatched").fetchall()
+    parts = count // _AT_ONCE + 1 if count else 0
+    for part in range(parts):
+        known, incoming = (
+            _rows(staging, f"SELECT * FROM {table} WHERE hash(booking_date) % {parts} = {part}")
+            for table in ("unmatched", "unknown")
+        )
+        for table, found in zip(("respelled", "doubtful"), pairs(known, incoming), strict=True):
+            rows = {
+                "file": column([file] * len(found), INTEGER),
+                "place": column([row.place for row, _ in found], INTEGER),
+                "entry_id": column([other.entry_id for _, other in found], TEXT),
+            }
+            staging.keep(table, pa.table(rows))
     for table in ("came", "export_rows"):
         staging.run(
             f"UPDATE {table} SET entry_id = r.entry_id FROM respelled AS r"
@@ -125,7 +128,8 @@ def _join_file(staging: Staging, file: int) -> None:
 
 def _rows(staging: Staging, query: str) -> list[ExportRow]:
     names = ("place", *(name for name in EXPORT_COLUMNS if name in ExportRow.__struct_fields__))
-    listed = staging.run(query).to_arrow_table().select(list(names)).to_pylist()
+    table = staging.run(f"{query} ORDER BY place, entry_id").to_arrow_table()
+    listed = table.select(list(names)).to_pylist()
     return [ExportRow(**row) for row in listed]
 
 

@@ -212,7 +212,14 @@ def propose(
         view.context.exit(1)
     profile = proposal.profile
     status = "known already" if proposal.is_known else "proposed; look whether it reads right"
-    click.echo(f"# {status}\n{to_toml(profile)}")
+    toml = to_toml(profile)
+    if proposal.questions:
+        # Commented out, so that nobody keeps by hand what is not settled.
+        status, toml = (
+            "proposed; questions are open",
+            "# " + toml.rstrip("\n").replace("\n", "\n# "),
+        )
+    click.echo(f"# {status}\n{toml}")
     for header, value in proposal.unused:
         click.echo(f"# not used: {clean(header)} ({clean(value)[:_LONGEST_VALUE]})")
     if proposal.questions:

@@ -10,4 +10,4 @@ WHERE EXISTS (
     SELECT 1 FROM mine AS m
     WHERE left(m.entry_id, 32) = left(k.entry_id, 32) AND m.booking_date = k.booking_date
 )
-ORDER BY k.entry_id
+ORDER BY k.entry_id, k.file
