@@ -153,6 +153,14 @@ def test_profile_asks_on_a_terminal_one_question_after_the_other(
     assert 'positive = "out"' in kept
 
 
+def test_check_exits_1_where_a_file_waits_for_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "bank.csv"
+    path.write_text(THOUSANDS, "utf-8")
+    done = run("-w", str(tmp_path), "statements", "check", str(CAMT), str(path))
+    assert done.exit_code == 1
+    assert "thousands or decimals" in done.stderr
+
+
 def test_profile_lists_the_columns_that_it_leaves_out(tmp_path: Path) -> None:
     path = tmp_path / "bank.csv"
     path.write_text("Datum;Text;Betrag;Filiale\n05.10.2026;a;-1,50;Nord\n", "utf-8")

@@ -189,7 +189,7 @@ def test_a_bank_that_is_not_known_is_read_as_one_that_is(
     known = read(tmp_path, BANKS[bank])
     monkeypatch.setattr("treasury.statements.csv.csv_file.built_in_profiles", tuple)
     path = write(tmp_path, BANKS[bank], "export.csv")
-    # Days in English may have the month first, and a person says that they have not.
+    # English dates may be month first; the answer is that these are not.
     guessed = propose_profile(path, account=OURS, answers={"days": "dmy"})
     assert (guessed.is_known, guessed.questions) == (False, ())
     found = rows(guessed.entries, *names)

@@ -1,4 +1,4 @@
-"""What the CSV of an unknown bank does not show is asked, and no row of it is read before."""
+"""Ambiguous CSV of unknown banks: open questions, and no rows until they are answered."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ASKED = {
         ("Datum;Beschreibung;Karte;Währung;Betrag\n26/10/2026;Shop;**2748;CHF;39.64\n"
         "21/10/2026;Shop;**2748;CHF;-22.35\n"),
     ),
-    "a card whose balance is what is owed": (
+    "a card with a balance that is owed": (
         "sign",
         ("Datum;Beschreibung;Karte;Betrag;Saldo\n25/10/2026;Shop;1;39.64;139.64\n"
         "26/10/2026;Shop;1;10.00;149.64\n"),
@@ -143,6 +143,16 @@ def test_a_person_says_what_amounts_without_a_minus_do(
     assert rows(kept.entries, "direction") == rows(proposal.entries, "direction")
 
 
+def test_a_column_without_a_header_is_kept_by_its_number(tmp_path: Path) -> None:
+    text = "Buchungstag;Text;Umsatz; \n05.10.2026;a;12,50;S\n06.10.2026;b;100,00;H\n"
+    proposal = propose(tmp_path, text)
+    assert proposal.profile.columns["sign"] == ("#4",)
+    write(tmp_path, to_toml(proposal.profile), "bank.toml")
+    kept = read_file(tmp_path / "export.csv", profiles=load_profiles(tmp_path), account=OURS)
+    assert kept.format == "CSV export"
+    assert rows(kept.entries, "direction", "amount") == [("DBIT", Decimal("12.5")), ("CRDT", 100)]
+
+
 def test_an_answer_chooses_the_column_of_amounts(tmp_path: Path) -> None:
     _, text = ASKED["an amount under a header of no known word"]
     proposal = propose(tmp_path, text, amount="Virement")
@@ -179,6 +189,20 @@ PROVED = {
     "debits without a minus": (
         "Date,Description,Amount,Balance\n2026-10-05,a,10.00,90.00\n2026-10-06,b,5.00,85.00\n",
         [("DBIT", 10), ("DBIT", 5)],
+    ),
+    "a ledger, where debit is what came in": (
+        (
+            "Datum;Beleg;Text;Soll;Haben;Saldo\n05.10.2026;1;a;500,00;;1.500,00\n"
+            "06.10.2026;2;b;;300,00;1.200,00\n"
+        ),
+        [("CRDT", 500), ("DBIT", 300)],
+    ),
+    "balances before and after": (
+        (
+            "transactiondate;startsaldo;endsaldo;amount;description\n"
+            "20261005;1000,00;987,50;-12,50;a\n20261006;987,50;1087,50;100,00;b\n"
+        ),
+        [("DBIT", Decimal("12.5")), ("CRDT", 100)],
     ),
     "of two amounts": (
         (
@@ -232,6 +256,14 @@ NAMES = {
             "2026-10-06;Us Ltd;Shop;x;-20.00\n"
         ),
         [("Payer BV", None), ("Shop", None)],
+    ),
+    "the holder of the other account": (
+        (
+            "Rekeningnummer;Transactiedatum;CreditDebet;Bedrag;Tegenrekeningnummer;"
+            "Tegenrekeninghouder;Omschrijving\n"
+            "NL12KNAB0123456789;05-10-2026;D;12,50;NL91ABNA0417164300;Shop;x\n"
+        ),
+        [("Shop", "NL91ABNA0417164300")],
     ),
     "a word that is no account": (
         (

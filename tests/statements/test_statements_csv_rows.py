@@ -1,4 +1,4 @@
-"""Rows beside the movements: text that goes on, short rows, footers, labels, holds, details."""
+"""Rows around the movements: continued text, short rows, footers, labels, holds, details."""
 
 from __future__ import annotations
 
@@ -120,7 +120,11 @@ PREAMBLES = {
     "values beside their labels": (
         "IBAN;DE02 1203 0000 0000 2020 51\nWährung;EUR\n\n", "DE02120300000000202051",
     ),
-    "a name beside the label": ("Konto;Giro direkt\nWährung;EUR\n\n", None),
+    "a number and a name in one cell": (
+        '"Kontonummer:";"DE02120300000000202051 / Girokonto"\n"Währung";"EUR"\n\n',
+        "DE02120300000000202051",
+    ),
+    "a name after the label": ("Konto;Giro direkt\nWährung;EUR\n\n", None),
 }  # fmt: skip
 
 

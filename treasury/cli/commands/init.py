@@ -210,7 +210,7 @@ class _Answers:
         rows = reading.statements.to_pylist()
         if reading.lost_count and not rows:
             raise StatementError(
-                f"{file}: nothing of it is read; {reading.problems[0].what}",
+                f"{file}: no row is read; {reading.problems[0].what}",
                 do=f"see `treasury statements profile {file}`",
             )
         if rows and account is None and not all(row["account"] for row in rows) and self._asks:

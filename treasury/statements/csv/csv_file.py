@@ -75,7 +75,7 @@ class CsvFile(BankFile):
         super().__init__(source, file_name)
         self.layout: Layout | None = None
         self.questions: tuple[Question, ...] = ()
-        """What a proposed layout leaves open; no row is read before it is answered."""
+        """Open questions of a proposed layout; no row is read until they are answered."""
         self._answers = answers or {}
         self._profiles = (*profiles, *built_in_profiles())
         self._account = account
@@ -204,7 +204,7 @@ class CsvFile(BankFile):
         return "; ".join(islice(shown, _MOST_SHOWN))
 
     def _leave_unread(self) -> None:
-        """Say what is open instead of reading rows in a way that may be wrong."""
+        """Note the open questions instead of reading rows in a way that may be wrong."""
         rows = self._rows
         self.lost_count = sum(is_day(rows.cell(row, "booking_date")) for row in self._below())
         for question in self.questions:
@@ -223,8 +223,8 @@ class CsvFile(BankFile):
     def _courses(self) -> dict[Key, Course]:
         """Days and balances of each account and currency, in the order of the file.
 
-        Where balances do not follow, fees that stand beside the amounts may be part of them or not,
-        and rows whose status is not known may be booked: what the balances follow counts.
+        If the balances do not follow, try rows of unknown status as booked, then fees as part of
+        the amounts or on top; keep the reading that the balances follow.
         """
         rows, courses = self._rows, self._followed()
         if _off_count(courses) and rows.has_unknown_status:
@@ -295,7 +295,7 @@ class CsvFile(BankFile):
             yield last
 
     def _read(self, row: CsvRow, above: CsvMovement | None) -> tuple[CsvMovement | None, bool]:
-        """Read a row below a movement; the second value says whether it cannot be read."""
+        """Read a row below a movement; the second value is true if it cannot be read."""
         rows = self._rows
         try:
             movement = rows.read(row, above)

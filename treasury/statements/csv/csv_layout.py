@@ -25,7 +25,7 @@ SAMPLE: Final = 200
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """An answer to a question about a file: the word for it, what it means, what it settles."""
+    """An answer to a question about a file: its word, its meaning and the changes it makes."""
 
     word: str
     meaning: str
@@ -54,11 +54,11 @@ class Layout(msgspec.Struct, frozen=True):
     headers: list[str] = []
     """The header row as it is compared; empty where there is none."""
     questions: tuple[Question, ...] = ()
-    """What a person has to answer before a file is read by a proposed layout."""
+    """Open questions; a file is not read by a proposed layout until they are answered."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that a proposed layout leaves out."""
     is_card: bool = False
-    """Whether a proposed layout is of a card's movements, whose purchases may be positive."""
+    """Whether a proposed layout lists a card's movements: purchases may be positive there."""
 
 
 def layout_of(lines: Sequence[str], profiles: Iterable[Profile], file_name: str) -> Layout | None:

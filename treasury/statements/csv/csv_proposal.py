@@ -1,8 +1,8 @@
 """How the CSV of a bank that is not known seems to be laid out: by its headers and its values.
 
-A header is told by the words in it, in the languages of most banks, and by what stands below it.
-What headers and values leave open is a question (`csv_questions`): a person answers it before a
-file is read.
+A column is recognised by the words of its header, in the languages of most banks, and by its
+values. Ambiguous columns become questions (`csv_questions`), which a person answers before the file
+is read.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from treasury.statements.csv.profiles import Profile, plain
 from treasury.statements.field_values import account_number
 
 _ONE_WORD: Final = frozenset({"net", "netto", "id", "gross", "brutto"})
-"""Words that are a header by themselves, and say nothing within a longer one."""
+"""Words that count only as a whole header, not within a longer one."""
 _SEVERAL: Final = frozenset({"text", "amount", "debit", "credit", "currency", "counterparty_name"})
 """Roles of which every column is looked at before one is chosen."""
 _CARDS: Final = frozenset({"visa", "mastercard", "maestro", "amex", "vpay", "americanexpress"})
 _KINDS: Final = {
     "booking_date": "d", "value_date": "d-", "amount": "a", "debit": "a-", "credit": "a-",
-    "balance": "a-", "balance_before": "a", "currency": "t-", "sign": "t-", "status": "t-", "fee": "a-",
-    "counterparty_name": "t-", "payer_name": "t-", "payee_name": "t-", "balance_effect": "t-",
+    "balance": "a-", "balance_before": "a", "currency": "t-", "sign": "t-", "status": "t-",
+    "fee": "a-", "counterparty_name": "t-", "payer_name": "t-", "payee_name": "t-",
+    "balance_effect": "t-",
 }  # fmt: skip
-"""What the cells of a role's column are, by the letters of `_kind`."""
+"""Kinds of cells that a role allows, by the letters of `_kind`."""
 
 
 def proposal(lines: Sequence[str], file_name: str, answers: Mapping[str, str]) -> Layout | None:
     """Return the layout that an unknown file seems to have, with the questions that are open.
 
-    None if its days or amounts cannot be told from the rest. `answers` settle questions by name.
+    None if no column of days or of amounts is found. `answers` settle questions by name.
     """
     tables = [
         table
@@ -98,7 +99,7 @@ def _settled(table: Table, answers: Mapping[str, str]) -> Layout:
 
 
 def _roles(table: Table) -> Columns:
-    """Return the columns of each role, by the words in their names and by what stands in them.
+    """Return the columns of each role, by the words in their headers and by their values.
 
     Several of an amount, a currency or a name are candidates, of which `csv_questions` chooses.
     """
@@ -211,7 +212,7 @@ _RULES: Final[dict[str, Callable[[str, Table, int], bool]]] = {
     "status": lambda header, *_: "statement" not in header,
     "kind": _is_kind,
 }
-"""What a column of a role has to be, beyond a word in its header and the kind of its cells."""
+"""Conditions of a role, beyond a word in the header and the kind of its cells."""
 
 
 def _is_name(header: str) -> bool:
@@ -221,16 +222,16 @@ def _is_name(header: str) -> bool:
         return False
     if not is_named and (_has_any(header, OTHER["no_name"]) or header.endswith("id")):
         return False
-    # The name of an account is that of its owner: ours, unless it says whose else.
+    # The name of an account is that of its owner: ours, unless the header names another party.
     others = (*OTHER["other_party"], *HEADERS["payer_name"], *HEADERS["payee_name"])
     is_own = is_named and _has_any(header, OTHER["owner"])
     return not is_own or _has_any(header, others)
 
 
 def _find_sign(table: Table, columns: Columns) -> None:
-    """Take a column of debit and credit as the sign of the amounts, whatever its header is.
+    """Take a column of debit and credit as the sign of the amounts, under any header.
 
-    It says it for every amount, none of which has a sign, and is not the kind of a payer's card.
+    It has a value for every amount, no amount has a sign, and it is not the kind of a card.
     """
     amounts = (text for place in columns["amount"] for text in table.texts(place))
     if "sign" in columns or any(map(is_signed, amounts)):
@@ -251,7 +252,7 @@ _MORE_THAN_SIGN: Final = frozenset({
     "booking_date", "value_date", "amount", "balance", "fee", "currency", "account",
     "counterparty_account", "counterparty_name", "reference", "balance_effect",
 })  # fmt: skip
-"""Roles of columns that say something else even where debit and credit is all that they say."""
+"""Roles that a column keeps even if debit and credit are its only values."""
 
 
 def _says_sign(table: Table, place: int) -> bool:

@@ -1,8 +1,7 @@
-"""What the headers and values of an unknown bank's CSV leave open, as questions to a person.
+"""Questions about the CSV of an unknown bank: ambiguous columns, signs and tables.
 
-Which column the amounts are in, whose name is in which, and whether the table is a statement at
-all: each is settled only by what the file proves, as a balance column that follows the movements,
-else by a person's answer.
+A question is settled by proof in the file, as a balance column that follows the movements, or by a
+person's answer.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Table:
         return sum(self._moves)
 
     def header(self, place: int) -> str:
-        """The name of a column; its number if it has none of its own."""
+        """The name of a column; its number if the name is empty or not unique."""
         name = self.names[place]
         return name if name and self.names.count(name) == 1 else f"#{place + 1}"
 
@@ -237,7 +236,7 @@ def _is_part(header: str) -> bool:
 
 
 def _is_money(table: Table, place: int) -> bool:
-    """Whether a column whose header does not say so holds amounts with decimals."""
+    """Whether a column without a word for amounts in its header holds some with decimals."""
     texts = table.texts(place)
     others = (*OTHER["no_amount"], *OTHER["postage"])
     if _names(plain(table.names[place]), others) or 2 * len(texts) < table.count:
@@ -248,7 +247,7 @@ def _is_money(table: Table, place: int) -> bool:
 
 
 def _distinct(table: Table, choices: list[Columns]) -> list[Columns]:
-    """Leave out choices whose values are those of another one."""
+    """Leave out choices with the same values as another one."""
     distinct: dict[tuple[tuple[str, ...], ...], Columns] = {}
     for choice in choices:
         values = tuple(tuple(table.values(place)) for (place,) in choice.values())
@@ -284,7 +283,7 @@ def _currency_question(table: Table) -> Question | None:
 
 
 def _name_question(table: Table) -> Question | None:
-    """Choose the column of the other party's name; ask where two differ and none says it."""
+    """Choose the column of the other party's name; ask if two differ and no header decides."""
     if {"payer_name", "payee_name"} <= table.columns.keys():
         table.columns.pop("counterparty_name", None)
         return None
@@ -349,7 +348,7 @@ def _day_question(table: Table) -> Question | None:
 def _day_order(table: Table) -> tuple[_Order, bool]:
     """Return the order of the days' parts, and whether the file shows it.
 
-    One above twelve does, points, and a language in which nobody writes the month first.
+    A part above twelve shows it, points do, and any language but English: the day is first.
     """
     found: set[tuple[int, int]] = set()
     for text in table.texts(table.columns["booking_date"][0]):
@@ -406,7 +405,7 @@ def _names(header: str, words: Iterable[str]) -> bool:
 
 
 def _follows(table: Table, choice: Columns) -> bool:
-    """Whether the balance column follows the movements of these columns, whichever way is out."""
+    """Whether the balance column follows the movements of these columns, in or out."""
     if not {"balance", "balance_before"} & table.columns.keys():
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice
@@ -432,7 +431,7 @@ def _courses(movements: Iterable[CsvMovement]) -> list[Course]:
 
 
 def _movements(table: Table, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
-    """Read the first rows by these columns; amounts whose decimal sign is open as thousands."""
+    """Read the first rows by these columns; an open decimal sign counts as a point."""
     names = {role: tuple(map(table.header, places)) for role, places in columns.items()}
     layout = Layout(
         Profile(name="tried", columns=names, day_order=_day_order(table)[0], positive=positive),

@@ -89,7 +89,7 @@ class CsvRows:
         """Whether an amount of the file shows which sign separates its decimals."""
         self.positive = layout.profile.positive
         self.unknown_status: Literal["PDNG", "BOOK"] = "PDNG"
-        """What a word for a status means that is not known."""
+        """The status of a row with an unknown word for it."""
         self.states_signs = False
         """Whether an amount of the file states its direction."""
         self.fee_included = layout.profile.fee_included
@@ -149,7 +149,7 @@ class CsvRows:
         return ""
 
     def read(self, row: CsvRow, above: CsvMovement | None = None) -> CsvMovement | None:
-        """Return the movement or balance in a row; None if it has neither. InputError says why.
+        """Return the movement or balance in a row, None if it has neither; InputError says why not.
 
         `above` is the movement above it: a row with its reference may end before the amounts.
         """
@@ -246,10 +246,10 @@ class CsvRows:
         return tuple(dict.fromkeys(text for text in texts if text))
 
     def goes_on(self, row: CsvRow, movement: CsvMovement) -> bool:
-        """Whether a row without an amount goes on with the text of the movement above it.
+        """Whether a row without an amount continues the text of the movement above it.
 
         It does if it has the movement's reference, else if nothing but text is in it. A footer,
-        which has an amount somewhere, and a row with a day of its own are noted.
+        which has an amount in another column, and a row with a day are noted.
         """
         if any(self.cell(row, role) for role in (*MOVED, "balance")) or not self.texts(row):
             return False
@@ -315,7 +315,7 @@ class CsvRows:
         return CsvMovement(self.key(row), row, "", None, balance=balance)
 
     def _status(self, row: CsvRow) -> str:
-        """Booked where nothing else is said; a word that is not known counts as pending.
+        """Return BOOK without a status; an unknown word counts as pending.
 
         Where the bank states what a row does to the balance, that decides: a payment that is not
         complete may hold money back, and an authorisation moves none.
@@ -437,9 +437,9 @@ def _says_total(text: str) -> bool:
 
 
 def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
-    """Return what the rows above the table say: the account, its currency, its balances.
+    """Return the account, currency and balances that are stated above the table.
 
-    A value stands to the right of its label, or below it.
+    Values are right of their labels, or below them.
     """
     stated: dict[str, str] = {}
     rows = [[cell(text) for text in row.cells] for row in above[:200]]
@@ -448,7 +448,9 @@ def stated_above(above: Sequence[CsvRow]) -> dict[str, str]:
             role = csv_words.LABELS.get(plain(label).lstrip("#"))
             if role is None:
                 continue
-            values = (*cells[place + 1 : place + 2], *below[place : place + 1])
+            texts = (*cells[place + 1 : place + 2], *below[place : place + 1])
+            # An account may have its name after it, as `DE02 1203 … / Girokonto`.
+            values = (part for text in texts for part in (text, text.partition(" / ")[0]))
             value = next(filter(_IS_STATED[role], values), None)
             if value is not None:
                 stated.setdefault(role, value)
@@ -475,4 +477,4 @@ _IS_STATED: Final[dict[str, Callable[[str], bool]]] = {
     "opening": is_amount,
     "closing": is_amount,
 }
-"""What a value beside each label looks like."""
+"""Patterns of the value of each label."""

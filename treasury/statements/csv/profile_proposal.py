@@ -38,7 +38,7 @@ class Proposal(msgspec.Struct, frozen=True):
     entries: pa.Table
     problems: tuple[Problem, ...]
     questions: tuple[Question, ...] = ()
-    """What headers and values do not show."""
+    """Questions without an answer."""
     unused: tuple[tuple[str, str], ...] = ()
     """Header and first value of each column that the profile leaves out."""
 
@@ -52,8 +52,8 @@ def propose_profile(
 ) -> Proposal:
     """Return the profile that a CSV file has or seems to have; `name` is what to call a new one.
 
-    `answers` settle its questions by name; one may open another. StatementError if days and amounts
-    cannot be told from the rest of its columns, InputError for an answer to no question of it.
+    `answers` settle its questions by name; one may open another. StatementError if no column of
+    days or amounts is found, InputError for an unknown answer.
     """
     files = list(documents([path]))
     if len(files) != 1:

@@ -55,7 +55,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     currency: str = ""
     """Of files that say it nowhere."""
     positive: Literal["in", "out"] = "in"
-    """What an amount without a minus does to the account; `out` as many cards write purchases."""
+    """Direction of an amount without a minus; `out` for cards that write purchases so."""
     fee_included: bool = True
     """Whether the amount is what moved, with the fee already in it."""
     shape: str = ""

@@ -1,9 +1,9 @@
 """Rows of CSV exports that are known movements in other words.
 
-Exports of one account overlap, and a bank may write the texts of a later one in another way. A row
-whose words are new is compared with the movements of its day that the export lacks, and takes the
-id of the one that is surely the same. Where only day and amount agree, both are marked as twins:
-a person matches them.
+Exports of one account overlap, and a bank may spell the texts of a later one in another way. A row
+with unknown words is compared with the known movements of its day that the export lacks. It takes
+the id of a movement that is surely the same. If only day and amount agree, both are marked as
+twins: a person matches them.
 """
 
 # ruff: noqa: S608 - names, numbers and days of our own are all that is put into queries
@@ -34,12 +34,12 @@ _AT_ONCE: Final = 20_000
 _DIGITS: Final = re.compile(r"[^\W_]*(?:[0-9][^\W_]*){4}(?:[-./][^\W_]+)*")
 """A word that may be a reference: one with four digits."""
 
-_Moved = tuple[str | None, str | None, date, str, Decimal, bool]
-"""Account, currency, day, direction, amount, and whether it is information only."""
+_Moved = tuple[str | None, str | None, date, str, Decimal, str | None]
+"""Account, currency, day, direction, amount and status."""
 
 
 class ExportRow(msgspec.Struct, frozen=True, gc=False):
-    """What an export says about a movement; `place` is null for one that is stored."""
+    """A movement as an export has it; `place` is None for a stored one."""
 
     place: int | None
     entry_id: str
@@ -58,14 +58,14 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def moved(self) -> _Moved:
-        """What two rows about one movement share whatever their words are."""
+        """The values that two rows of one movement share in any words."""
         return (
             self.account, self.currency, self.booking_date, self.direction, self.amount,
-            self.entry_status == "INFO",
+            self.entry_status,
         )  # fmt: skip
 
     def proofs(self) -> tuple[object, ...]:
-        """What else makes two rows of one day and amount the same movement, the surest first."""
+        """Keys that identify a movement among rows of one day and amount, the surest first."""
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))
@@ -137,7 +137,7 @@ _Pairs = list[tuple[ExportRow, ExportRow]]
 
 
 def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_Pairs, _Pairs]:
-    """Pair incoming rows with known ones: those that are surely one movement, and the doubtful.
+    """Pair incoming rows with known ones: pairs of one movement first, then doubtful pairs.
 
     Each row is in one pair at most.
     """
@@ -160,6 +160,7 @@ def pairs(known: Iterable[ExportRow], incoming: Iterable[ExportRow]) -> tuple[_P
 
 
 _PROOFS: Final = ("balance", "end-to-end id", "words", "references")
+"""Names of the keys in `ExportRow.proofs`."""
 
 
 def _joined(stored: Iterable[ExportRow], came: Iterable[ExportRow], number: int) -> Iterator[Any]:

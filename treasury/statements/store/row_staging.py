@@ -36,7 +36,7 @@ EXPORT_COLUMNS: Final = (
     "account_servicer_reference", "balance_after", "counterparty_account", "counterparty_name",
     "end_to_end_id", "remittance", "structured_references",
 )  # fmt: skip
-"""What a row of a CSV export is compared by where its words are new."""
+"""Columns by which a row of a CSV export with unknown words is compared."""
 
 RAW_HASH: Final = "md5(translate(raw, e' \\t\\r\\n', ''))"
 """The same hash of a stored row, in SQL; it only tells whether a text is the same as before."""

@@ -100,7 +100,8 @@ def check_files(
     view.notes(reading.problems)
     for error in reading.refused:  # a refused file is an answer to what was asked
         click.echo(f"treasury: {clean(str(error))}", err=True)
-    if reading.refused or not checks.num_rows or not all(checks["proved"].to_pylist()):
+    proved = checks["proved"].to_pylist()
+    if reading.refused or reading.lost_count or not proved or not all(proved):
         view.context.exit(1)
 
 
@@ -182,7 +183,7 @@ def list_statements(view: CommandView, reach: bool) -> None:
 @click.option("--account", metavar="IBAN", help="The account, where the file names none.")
 @click.option("--name", default="", help="What to call the profile; the file's name if not given.")
 @click.option(
-    "--answer", "given", multiple=True, metavar="QUESTION=ANSWER", help="Answer a question of it."
+    "--answer", "given", multiple=True, metavar="QUESTION=ANSWER", help="Answer an open question."
 )
 @click.option("--save", is_flag=True, help="Keep it in the workspace, so that `add` reads by it.")
 @click.option("--yes", is_flag=True, help="Keep it and do not ask; refused with a question open.")
@@ -192,8 +193,8 @@ def propose(
 ) -> None:
     """Propose a profile for the CSV of an unknown bank, and show what it would read.
 
-    What the file does not show (thousands or decimals, which amounts were paid, whose name) is
-    asked, on a terminal one by one. Exit with 1 while a question is open; nothing is kept then.
+    Prompt on a terminal for everything that the file leaves open, as thousands or decimals and
+    which amounts were paid. Keep nothing and exit with 1 while a question is open.
     """
     from treasury.statements import propose_profile, sketch_profile, to_toml
     from treasury.statements.byte_stream import UnknownFormat
@@ -214,7 +215,7 @@ def propose(
     status = "known already" if proposal.is_known else "proposed; look whether it reads right"
     toml = to_toml(profile)
     if proposal.questions:
-        # Commented out, so that nobody keeps by hand what is not settled.
+        # Commented out, so that an open profile is not copied into the folder by hand.
         status, toml = (
             "proposed; questions are open",
             "# " + toml.rstrip("\n").replace("\n", "\n# "),

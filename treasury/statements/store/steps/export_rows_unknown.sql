@@ -1,4 +1,4 @@
--- A row of an export whose words no known movement of its day has. Not stored.
+-- One row of an export with words that no known movement of its day has. Not stored.
 SELECT * FROM mine
 WHERE NOT EXISTS (
     SELECT 1 FROM known_exports AS k

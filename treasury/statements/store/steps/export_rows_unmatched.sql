@@ -1,5 +1,4 @@
--- A known movement of an export that the one which came lacks, where it has one of that day and amount in other words.
--- Not stored.
+-- One known movement that the new export lacks, if that has one of the same day and amount in other words. Not stored.
 SELECT DISTINCT ON (k.entry_id) k.*
 FROM known_exports AS k
 WHERE EXISTS (
