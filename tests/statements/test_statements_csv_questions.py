@@ -61,6 +61,10 @@ ASKED = {
         ("Date,Description,Montant total,Prix net,Virement\n2026-10-05,a,-22.65,-20.95,-22.08\n"
         "2026-10-06,b,45.00,41.63,43.87\n"),
     ),
+    "no amount but one of tax": (
+        "amount",
+        "Date,Description,Tax Amount\n2026-10-05,a,-1.70\n2026-10-06,b,0.20\n",
+    ),
     "two currencies": (
         "currency",
         ("Buchungstag;Text;Betrag;Währung;Währung der Buchung\n05.10.2026;a;-1,50;EUR;CHF\n"
@@ -104,7 +108,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize(("question", "text"), ASKED.values(), ids=ASKED)
-def test_what_a_file_does_not_show_is_asked_and_nothing_is_read(
+def test_an_ambiguous_file_opens_a_question_and_no_row_is_read(
     tmp_path: Path, question: str, text: str
 ) -> None:
     proposal = propose(tmp_path, text)
@@ -131,7 +135,7 @@ def test_an_answer_settles_its_question_and_is_kept_in_the_profile(
 
 
 @pytest.mark.parametrize(("answer", "way"), [("in", "CRDT"), ("out", "DBIT")])
-def test_a_person_says_what_amounts_without_a_minus_do(
+def test_an_answer_gives_amounts_without_a_minus_their_direction(
     tmp_path: Path, answer: str, way: str
 ) -> None:
     _, text = ASKED["a card's purchases and what was paid back"]
@@ -215,7 +219,7 @@ PROVED = {
 
 
 @pytest.mark.parametrize(("text", "moved"), PROVED.values(), ids=PROVED)
-def test_what_the_balances_prove_is_not_asked(
+def test_a_balance_column_settles_a_question(
     tmp_path: Path, text: str, moved: list[tuple[str, Decimal]]
 ) -> None:
     proposal = propose(tmp_path, text)
@@ -301,6 +305,17 @@ def test_columns_of_text_are_known_by_more_words(tmp_path: Path, header: str) ->
     assert proposal.entries["remittance"].to_pylist() == [["PAY-1"]]
     assert proposal.entries["account_servicer_reference"].to_pylist() == [None]
     assert dict(proposal.unused) == {"Gläubiger-ID": "DE98ZZZ09999999999"}
+
+
+def test_the_currency_of_an_original_amount_is_not_the_accounts(tmp_path: Path) -> None:
+    text = (
+        "Date;Amount;Original amount;Original currency;Description\n2026-12-30;-5.00;;;a\n"
+        "2026-12-26;-538.28;-579.33;USD;b\n"
+    )
+    proposal = propose(tmp_path, text)
+    assert "currency" not in proposal.profile.columns
+    assert proposal.entries["currency"].to_pylist() == [None, None]
+    assert proposal.entries["amount"].to_pylist() == [5, Decimal("538.28")]
 
 
 def test_a_day_that_some_movements_lack_is_not_the_booking_day(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ ROWS = (
 )
 
 
-def test_a_short_row_and_a_footer_are_told_by_line_and_no_text_of_the_row_above(
+def test_a_short_row_and_a_footer_are_noted_by_line_and_no_text_of_the_row_above(
     tmp_path: Path,
 ) -> None:
     short = "7.10.2026;7.10.2026;Entgelt;;PAY-2026-009999\n"
@@ -33,7 +33,7 @@ def test_a_short_row_and_a_footer_are_told_by_line_and_no_text_of_the_row_above(
     assert said[5] == "left out: no amount in its column: 'Kontostand'"
 
 
-def test_a_row_with_a_day_and_no_amount_is_told_and_no_text_of_the_row_above(
+def test_a_row_with_a_day_and_no_amount_is_noted_and_no_text_of_the_row_above(
     tmp_path: Path,
 ) -> None:
     dated = "7.10.2026;7.10.2026;Hinweis;;PAY-2026-009999;;;;EUR\n"
@@ -74,7 +74,7 @@ def test_details_that_end_before_the_amounts_belong_to_the_row_with_their_refere
     assert file.statements["proved"].to_pylist() == [True]
 
 
-def test_a_short_row_of_another_reference_is_told(tmp_path: Path) -> None:
+def test_a_short_row_of_another_reference_is_not_read(tmp_path: Path) -> None:
     row = _UBS_ROW.format("04.06.2026")
     text = f"{UBS}{row}A;F;M;T1;;;;100.00;1'100.00\n{row}Torn;;;T9;;\n"
     file = read(tmp_path, text)
@@ -136,7 +136,7 @@ def test_account_and_currency_above_a_table_are_values_that_look_like_them(
     assert rows(file.statements, "account", "currency") == [(account, "EUR")]
 
 
-def test_of_payer_and_payee_the_one_that_is_not_us_is_named(tmp_path: Path) -> None:
+def test_of_payer_and_payee_the_other_party_is_named(tmp_path: Path) -> None:
     text = (
         '"Girokonto";"DE02120300000000202051"\n""\n'
         '"Buchungsdatum";"Wertstellung";"Status";"Zahlungspflichtige*r";"Zahlungsempfänger*in";'
@@ -172,9 +172,7 @@ PAYPAL = {
 
 
 @pytest.mark.parametrize("language", PAYPAL)
-def test_a_hold_is_booked_where_the_bank_says_that_it_moves_the_balance(
-    tmp_path: Path, language: str
-) -> None:
+def test_a_hold_is_booked_if_it_moves_the_balance(tmp_path: Path, language: str) -> None:
     header, (done, waits), (credit, debit, memo) = PAYPAL[language]
     moved = [
         ("01", done, "100,00", "100,00", credit), ("02", waits, "-13,00", "87,00", debit),
@@ -196,7 +194,7 @@ def test_a_hold_is_booked_where_the_bank_says_that_it_moves_the_balance(
 
 
 @pytest.mark.parametrize(("balance", "status"), [("87,00", "BOOK"), ("100,00", "PDNG")])
-def test_a_status_of_no_known_word_is_what_the_balances_show(
+def test_an_unknown_status_is_what_the_balances_show(
     tmp_path: Path, balance: str, status: str
 ) -> None:
     text = (

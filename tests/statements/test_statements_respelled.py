@@ -131,16 +131,16 @@ def test_account_and_reference_show_it_where_no_balance_is_stated(
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["one call", "two calls"])
-def test_where_only_day_and_amount_agree_both_are_left_to_a_person_and_it_is_said(
+def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
     desk: Desk, together: bool
 ) -> None:
     other = bunq("Someone", "other words", account="NL02RABO0123456789")
     texts = (BUNQ + bunq("Payer BV", "PAY-2026-004471"), BUNQ + other)
     *_, report = desk.add(texts, together=together)
     assert desk.rows("amount", "is_twin") == [(Decimal(500), True)] * 2
-    (said,) = [problem for problem in report.problems if "in other words" in problem.what]
-    assert said.file_name == "1.csv"
-    assert "2026-10-05" in said.what
+    (problem,) = [problem for problem in report.problems if "in other words" in problem.what]
+    assert problem.file_name == "1.csv"
+    assert "2026-10-05" in problem.what
 
 
 def test_two_movements_of_one_export_stay_two_in_whatever_words(desk: Desk) -> None:

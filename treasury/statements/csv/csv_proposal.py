@@ -273,10 +273,10 @@ def _names_cards(table: Table) -> bool:
 
 
 def _is_card(table: Table) -> bool:
-    """Whether the table is of a card's movements."""
-    return _names_cards(table) or any(
-        _has_any(plain(name), (*OTHER["card"], *OTHER["merchant"])) for name in table.names
-    )
+    """Whether the table lists a card's movements: merchants without a balance are enough."""
+    merchants = [] if "balance" in table.columns else OTHER["merchant"]
+    words = (*OTHER["card"], *merchants)
+    return _names_cards(table) or any(_has_any(plain(name), words) for name in table.names)
 
 
 def _find_accounts(table: Table, columns: Columns) -> None:

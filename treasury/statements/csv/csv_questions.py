@@ -182,7 +182,8 @@ def _amount_question(table: Table) -> Question | None:
     elif net is not None:
         choices = [{"amount": (net,)}]
     table.columns = {**table.columns, **choices[0]}
-    if len(choices) == 1:
+    is_part = all(_is_part(plain(table.names[place])) for (place,) in choices[0].values())
+    if len(choices) == 1 and (following or not is_part):
         return None
     answers = tuple(
         Answer(
@@ -276,9 +277,13 @@ def _is_net(gross: str, fee: str, net: str) -> bool:
 
 
 def _currency_question(table: Table) -> Question | None:
-    """Choose the column of the account's currency; ask where two differ."""
-    places = table.columns.get("currency", ())
-    own = [p for p in places if not _is_part(plain(table.names[p]))] or list(places)
+    """Choose the column of the account's currency, which few movements lack; ask if two differ."""
+    own = [
+        place
+        for place in table.columns.pop("currency", ())
+        if not _is_part(plain(table.names[place]))
+        and 10 * len(table.texts(place)) >= 9 * table.count
+    ]
     return _one_column(table, "currency", own, "which column is the currency of the account?")
 
 
