@@ -201,6 +201,13 @@ PROVED = {
         ),
         [("CRDT", 500), ("DBIT", 300)],
     ),
+    "an account that is swept every day": (
+        (
+            "Datum;Text;Betrag;Saldo\n05.10.2026;a;10,00;10,00\n05.10.2026;b;-10,00;0,00\n"
+            "06.10.2026;c;7,00;7,00\n06.10.2026;d;-7,00;0,00\n"
+        ),
+        [("CRDT", 10), ("DBIT", 10), ("CRDT", 7), ("DBIT", 7)],
+    ),
     "balances before and after": (
         (
             "transactiondate;startsaldo;endsaldo;amount;description\n"

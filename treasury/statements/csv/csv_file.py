@@ -16,7 +16,7 @@ from treasury.errors import InputError, StatementError
 from treasury.money import format_amount
 from treasury.statements.balance_proof import StatementBalance
 from treasury.statements.byte_stream import ByteSource, UnknownFormat
-from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_course import Course, courses_hold, followed_count
 from treasury.statements.csv.csv_headerless import headerless_layout
 from treasury.statements.csv.csv_layout import SAMPLE, Layout, Question, layout_of
 from treasury.statements.csv.csv_proposal import proposal
@@ -24,9 +24,7 @@ from treasury.statements.csv.csv_questions import (
     DECIMALS,
     WAYS,
     answer_to,
-    courses_hold,
     decimal_question,
-    followed_count,
     sign_question,
 )
 from treasury.statements.csv.csv_rows import MOVED, CsvMovement, CsvRows, Key, stated_above

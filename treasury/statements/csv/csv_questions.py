@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 from treasury.errors import InputError
 from treasury.money import total
-from treasury.statements.csv.csv_course import Course
+from treasury.statements.csv.csv_course import courses_hold
 from treasury.statements.csv.csv_layout import Answer, Layout, Question
-from treasury.statements.csv.csv_rows import CsvMovement, CsvRows, Key
+from treasury.statements.csv.csv_rows import CsvMovement, CsvRows
 from treasury.statements.csv.csv_text import CsvRow
 from treasury.statements.csv.csv_values import cell, is_amount, is_day
 from treasury.statements.csv.csv_words import HEADERS, OTHER
@@ -137,6 +137,8 @@ def _kind_question(table: Table) -> Question | None:
     named = list(filter(None, groups))
     if len(named) > 1 and "balance" not in table.columns:
         return _kind("a list of invoices or sales", f"columns {', '.join(named)}")
+    if _follows(table, {}):
+        return None
     days: dict[date, list[Decimal]] = defaultdict(list)
     for movement in _movements(table, table.columns):
         if movement.booked is not None:
@@ -415,24 +417,6 @@ def _follows(table: Table, choice: Columns) -> bool:
         return False
     columns = {role: places for role, places in table.columns.items() if role != "fee"} | choice
     return any(courses_hold(_movements(table, columns, way)) for way in WAYS)
-
-
-def courses_hold(movements: Iterable[CsvMovement]) -> bool:
-    """Whether the balances of every account follow its movements, in the order of the days."""
-    courses = _courses(movements)
-    return bool(courses) and all(course.is_shown for course in courses)
-
-
-def followed_count(movements: Iterable[CsvMovement]) -> int:
-    """Count the balances that follow the movements, in the order of the days."""
-    return sum(course.followed_count for course in _courses(movements))
-
-
-def _courses(movements: Iterable[CsvMovement]) -> list[Course]:
-    courses: dict[Key, Course] = defaultdict(lambda: Course(0))
-    for movement in movements:
-        courses[movement.key].add(movement)
-    return list(courses.values())
 
 
 def _movements(table: Table, columns: Columns, positive: _Way = "in") -> list[CsvMovement]:
