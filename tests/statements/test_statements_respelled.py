@@ -143,6 +143,12 @@ def test_if_only_day_and_amount_agree_both_are_twins_and_add_lists_the_day(
     assert "2026-10-05" in problem.what
 
 
+def test_a_long_text_takes_no_time_that_grows_with_the_square_of_its_length(desk: Desk) -> None:
+    before, after = ("a1b2c3" + "d" * 100_000 + end for end in ("", " again"))
+    desk.add((BUNQ + bunq("Payer BV", before), BUNQ + bunq("Payer BV", after)))
+    assert desk.rows("is_twin") == [(True,), (True,)]
+
+
 def test_two_movements_of_one_export_stay_two_in_whatever_words(desk: Desk) -> None:
     both = BUNQ + bunq("Payer BV", "PAY-2026-004471") + bunq("Payer B.V.", "PAY-2026-004471")
     desk.add((both, both))

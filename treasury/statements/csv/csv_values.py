@@ -135,7 +135,8 @@ def is_amount(text: str) -> bool:
 
 def is_signed(text: str) -> bool:
     """Whether an amount states its direction: a sign, brackets, or a word for debit or credit."""
-    text = text.strip()
+    if len(text) >= _LONGEST:
+        return False
     return _bare(text)[1] or "+" in text or _WAY.search(text) is not None
 
 

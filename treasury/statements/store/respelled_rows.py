@@ -31,8 +31,8 @@ _STEPS: Final = "treasury.statements.store.steps"
 _UNKNOWN: Final = step_sql(_STEPS, "export_rows_unknown")
 _UNMATCHED: Final = step_sql(_STEPS, "export_rows_unmatched")
 _AT_ONCE: Final = 20_000
-_DIGITS: Final = re.compile(r"[^\W_]*(?:[0-9][^\W_]*){4}(?:[-./][^\W_]+)*")
-"""A word that may be a reference: one with four digits."""
+_FEWEST_DIGITS: Final = 4
+_WORD: Final = re.compile(r"[^\W_]+(?:[-./][^\W_]+)*")
 
 _Moved = tuple[str | None, str | None, date, str, Decimal, str | None]
 """Account, currency, day, direction, amount and status."""
@@ -69,7 +69,12 @@ class ExportRow(msgspec.Struct, frozen=True, gc=False):
         account, name = self.counterparty_account, self.counterparty_name or ""
         texts = [*self.remittance, *self.structured_references]
         words = plain("".join([name, *texts]))
-        codes = frozenset(map(plain, _DIGITS.findall(" ".join(texts))))
+        # A word with several digits may be a reference.
+        codes = frozenset(
+            plain(word)
+            for word in _WORD.findall(" ".join(texts))
+            if sum(map(str.isdigit, word)) >= _FEWEST_DIGITS
+        )
         return (
             self.balance_after,
             (account, self.end_to_end_id) if account and self.end_to_end_id else None,
